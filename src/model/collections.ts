@@ -1,0 +1,122 @@
+/**
+ * The catalogue: every collection of the service that is mirrored, declared once (specification 4.3).
+ * A new collection costs one entry here and one migration.
+ */
+
+/** How a key is stored and compared: `bigint` as a signed 64-bit integer, `text` by `compareKeys`. */
+export type KeyType = 'bigint' | 'text';
+
+interface CollectionBase {
+  /** Name of the collection, of its table in Postgres, and in `MIRROR_COLLECTIONS`. */
+  readonly name: string;
+}
+
+/** A paginated list endpoint. */
+export interface ListCollection extends CollectionBase {
+  readonly kind: 'list';
+  /** Field of an item that is its cursor ID and its primary key (after `_user_id` and the parent's key). */
+  readonly keyField: string;
+  readonly keyType: KeyType;
+  /** Collection whose rows each have a list of this collection, and the column that names the row. */
+  readonly parent?: { readonly collection: string; readonly column: string; readonly keyType: KeyType };
+  /** Path for one scope; `parent` is the parent row's key, '' where there is none. */
+  readonly path: (parent: string) => string;
+  /** Route as the service's limits and our metrics name it: the path with `{id}` for IDs. */
+  readonly route: string;
+}
+
+/** An endpoint that answers one object: one row an account. */
+export interface SingleCollection extends CollectionBase {
+  readonly kind: 'single';
+  readonly path: () => string;
+  readonly route: string;
+}
+
+export type Collection = ListCollection | SingleCollection;
+
+export const COLLECTIONS = [
+  {
+    kind: 'single',
+    name: 'account',
+    path: () => '/v1/account',
+    route: '/v1/account',
+  },
+  {
+    kind: 'list',
+    name: 'research_jobs',
+    keyField: 'job_id',
+    keyType: 'bigint',
+    path: () => '/v1/research',
+    route: '/v1/research',
+  },
+  {
+    kind: 'list',
+    name: 'bulk_research_jobs',
+    keyField: 'bulk_job_id',
+    keyType: 'bigint',
+    path: () => '/v1/research/bulk',
+    route: '/v1/research/bulk',
+  },
+  {
+    kind: 'list',
+    name: 'lists',
+    keyField: 'list_id',
+    keyType: 'bigint',
+    path: () => '/v1/lists',
+    route: '/v1/lists',
+  },
+  {
+    kind: 'list',
+    name: 'list_items',
+    keyField: 'id',
+    keyType: 'text',
+    parent: { collection: 'lists', column: 'list_id', keyType: 'bigint' },
+    path: (parent) => `/v1/lists/${encodeURIComponent(parent)}`,
+    route: '/v1/lists/{id}',
+  },
+  {
+    kind: 'list',
+    name: 'watchlist',
+    keyField: 'id',
+    keyType: 'text',
+    path: () => '/v1/watchlist',
+    route: '/v1/watchlist',
+  },
+] as const satisfies readonly Collection[];
+
+export type CollectionName = (typeof COLLECTIONS)[number]['name'];
+
+export const COLLECTION_NAMES: readonly CollectionName[] = COLLECTIONS.map((collection) => collection.name);
+
+/** The entry named `name`. @throws RangeError for a name that is not in the catalogue (a defect of ours) */
+export function collection(name: string): Collection {
+  const found = (COLLECTIONS as readonly Collection[]).find((candidate) => candidate.name === name);
+  if (found === undefined) throw new RangeError(`no collection named ${JSON.stringify(name)}`);
+  return found;
+}
+
+/** Collections whose scopes hang on the rows of `name` (`list_items` for `lists`). */
+export function childrenOf(name: string): readonly ListCollection[] {
+  return (COLLECTIONS as readonly Collection[]).filter(
+    (candidate): candidate is ListCollection =>
+      candidate.kind === 'list' && candidate.parent?.collection === name,
+  );
+}
+
+/**
+ * What one walk covers: an account's collection, or one list's items. A row of `<schema>_sync.scope`.
+ */
+export interface Scope {
+  /** The key's owner: decimal digits of a bigint. */
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Key of the parent row (a `list_id`), '' for a scope that covers the whole collection. */
+  readonly parent: string;
+}
+
+/** A short name for logs and maps: `42/list_items/7`, `42/lists`. */
+export function scopeName(scope: Scope): string {
+  return scope.parent === ''
+    ? `${scope.userId}/${scope.collection}`
+    : `${scope.userId}/${scope.collection}/${scope.parent}`;
+}

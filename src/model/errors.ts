@@ -1,0 +1,80 @@
+/**
+ * Every failure is classified by what the caller must do about it:
+ * - `retry`: may pass by itself; ask again later, through the budget
+ * - `skip`: this request or walk can't succeed as it stands; go on with others
+ * - `stop`: nothing of this account (or of the program) can go on before somebody mends something
+ */
+export type Remedy = 'retry' | 'skip' | 'stop';
+
+export abstract class MirrorError extends Error {
+  abstract readonly remedy: Remedy;
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** No usable answer: refused connection, reset, time-out, truncated body. */
+export class TransportError extends MirrorError {
+  readonly remedy = 'retry';
+}
+
+/** The service answered 5xx or 408/425: its own trouble. */
+export class ServiceError extends MirrorError {
+  readonly remedy = 'retry';
+  readonly status: number;
+  constructor(message: string, status: number, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** 429 in spite of the budget. */
+export class RateLimited extends MirrorError {
+  readonly remedy = 'retry';
+  /** Seconds to wait, already clamped to 1–900 (design 5). */
+  readonly retryAfter: number;
+  constructor(message: string, retryAfter: number) {
+    super(message);
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** A 2xx whose body is not what the specification says: HTML, garbage, an error inside, no list envelope. */
+export class MalformedAnswer extends MirrorError {
+  readonly remedy = 'retry';
+}
+
+/** Another 4xx (or an unexpected 3xx): the request as it stands is refused. */
+export class RequestRefused extends MirrorError {
+  readonly remedy = 'skip';
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** 401 or 403: the key is missing, wrong or withdrawn. The account stops, its data stays. */
+export class KeyRefused extends MirrorError {
+  readonly remedy = 'stop';
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The fence found another owner or token: this process may not write for the account any more (invariant 9). */
+export class LeaseLost extends MirrorError {
+  readonly remedy = 'stop';
+}
+
+/** The database can't be reached or does not answer in time; what was not committed will be read again. */
+export class DatabaseUnavailable extends MirrorError {
+  readonly remedy = 'retry';
+}
+
+/** The user must mend something (configuration, rights, a newer database): the message names the remedy. */
+export class Unusable extends MirrorError {
+  readonly remedy = 'stop';
+}

@@ -1,0 +1,23 @@
+/**
+ * A page of a list as the service answered it, proven to be a complete list envelope (specification 2.5,
+ * invariant 2): nothing else is ever called a page.
+ */
+export interface Page {
+  readonly items: readonly Item[];
+  /** As answered; undefined where the envelope has no boolean `has_more`. */
+  readonly hasMore: boolean | undefined;
+  /** A cursor that the server offers by itself (`next_cursor`), preferred to the last item's ID. */
+  readonly nextCursor: string | undefined;
+}
+
+/** One item: its own source text, from which no digit or spelling is lost, and what JSON.parse makes of it. */
+export interface Item {
+  /** The item's JSON text, cut out of the response's body. */
+  readonly source: string;
+  /** Its fields as JSON.parse sees them (numbers may have lost digits: `source` is the truth). */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Cursor ID as stored and echoed; undefined where the item has no usable one (then `problem` says why). */
+  readonly key: string | undefined;
+  /** Why the item can't be stored under a key, to follow "the item …"; undefined for a good key. */
+  readonly problem: string | undefined;
+}

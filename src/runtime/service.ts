@@ -1,0 +1,106 @@
+import { messageOf } from './message.ts';
+
+/**
+ * A thing that runs, with one contract for all of them:
+ * - `start` resolves when the service works, and rejects when it can't; called twice it answers the same promise
+ * - `stop` aborts the signal and resolves when everything of the service has ended; idempotent, safe before and
+ *   during `start`
+ * - `ended` resolves when the service has ended: undefined after a stop, else the error that ended it
+ */
+export interface Service {
+  readonly name: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  readonly ended: Promise<Error | undefined>;
+}
+
+/** What a service's body gets. */
+export interface Run {
+  /** Aborted when the service is to stop. */
+  readonly signal: AbortSignal;
+  /** To be called once the service works: `start` resolves then. */
+  ready(): void;
+}
+
+/** Reason with which services abort their signal. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  constructor(what: string) {
+    super(`${what} was stopped`);
+  }
+}
+
+/** True for the error that a wait throws because its signal was aborted by a stop. */
+export function isStopped(error: unknown): boolean {
+  return error instanceof Stopped || (error instanceof Error && error.cause instanceof Stopped);
+}
+
+/**
+ * Makes a service of `body`, which runs until `signal` aborts (it then ends by returning or by throwing the
+ * signal's reason) and cleans up after itself.
+ */
+export function service(name: string, body: (run: Run) => Promise<void>): Service {
+  const controller = new AbortController();
+  const ready = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<Error | undefined>();
+  // A failure is reported by `ended` and, before `ready`, by `start`: never as an unhandled rejection.
+  ready.promise.catch(() => {});
+  let running = false;
+
+  const run = async (): Promise<void> => {
+    let failure: Error | undefined;
+    try {
+      await body({ signal: controller.signal, ready: ready.resolve });
+      if (!controller.signal.aborted) failure = new Error(`${name} ended by itself`);
+    } catch (error) {
+      if (!(controller.signal.aborted && isStopped(error))) {
+        failure = error instanceof Error ? error : new Error(messageOf(error));
+      }
+    }
+    ready.reject(failure ?? new Stopped(name));
+    ended.resolve(failure);
+  };
+
+  return {
+    name,
+    ended: ended.promise,
+    start() {
+      if (!running) {
+        running = true;
+        if (controller.signal.aborted) {
+          ready.reject(new Stopped(name));
+          ended.resolve(undefined);
+        } else {
+          void run();
+        }
+      }
+      return ready.promise;
+    },
+    async stop() {
+      controller.abort(new Stopped(name));
+      if (running) await ended.promise;
+    },
+  };
+}
+
+/**
+ * Starts services in order and stops them in the opposite one; if one can't start, those before it are stopped
+ * and its error is thrown.
+ */
+export async function startAll(services: readonly Service[]): Promise<void> {
+  const started: Service[] = [];
+  try {
+    for (const each of services) {
+      started.push(each);
+      await each.start();
+    }
+  } catch (error) {
+    await stopAll(started);
+    throw error;
+  }
+}
+
+/** Stops services, the last one first. */
+export async function stopAll(services: readonly Service[]): Promise<void> {
+  for (const each of services.toReversed()) await each.stop();
+}
