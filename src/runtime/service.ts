@@ -19,7 +19,7 @@ export interface Run {
   /** Aborted when the service is to stop. */
   readonly signal: AbortSignal;
   /** To be called once the service works: `start` resolves then. */
-  ready(): void;
+  readonly ready: () => void;
 }
 
 /** Reason with which services abort their signal. */

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { Doorbell } from './doorbell.ts';
+
+const forever = new AbortController().signal;
+
+it('remembers rings that nobody waited for as one', async () => {
+  const bell = new Doorbell();
+  bell.ring();
+  bell.ring();
+  await bell.heard(forever);
+  expect(bell.rung).toBe(false);
+});
+
+it('wakes its waiter', async () => {
+  const bell = new Doorbell();
+  const heard = bell.heard(forever);
+  bell.ring();
+  await expect(heard).resolves.toBeUndefined();
+});
+
+it('lets its waiter go when the signal aborts, and keeps a later ring', async () => {
+  const bell = new Doorbell();
+  const controller = new AbortController();
+  const heard = bell.heard(controller.signal);
+  controller.abort(new Error('enough'));
+  await expect(heard).rejects.toThrow('enough');
+  bell.ring();
+  expect(bell.rung).toBe(true);
+});
