@@ -1,0 +1,215 @@
+/**
+ * Source text of JSON values, cut out of a document instead of being printed again: JSON.parse loses digits of
+ * numbers, spelling and duplicate fields (design 7, step 1). Every function here expects text that JSON.parse has
+ * accepted; on other text the result means nothing, but nothing hangs and nothing overflows the stack.
+ */
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
+/** Below this many levels `canonicalText` takes the text as it stands, so that no nesting overflows the stack. */
+const MAX_CANONICAL_DEPTH = 500;
+
+/**
+ * Source texts of the elements of an array.
+ * @param path field names that lead from the document's root to the array; [] for the root itself
+ * @throws RangeError where no array is at the path
+ */
+export function sliceElements(text: string, path: readonly string[]): string[] {
+  let at = valueStart(text, 0);
+  for (const field of path) {
+    at =
+      text.charCodeAt(at) === OPEN_BRACE ? (findField(text, at, field)?.start ?? text.length) : text.length;
+  }
+  if (text.charCodeAt(at) !== OPEN_BRACKET) throw new RangeError(`no array at /${path.join('/')}`);
+  const elements: string[] = [];
+  at = valueStart(text, at + 1);
+  while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = valueEnd(text, at);
+    elements.push(text.slice(at, end));
+    at = valueStart(text, end);
+    if (text.charCodeAt(at) === COMMA) at = valueStart(text, at + 1);
+  }
+  return elements;
+}
+
+/**
+ * Source text of a top-level field's value; of duplicates the last one, as JSON.parse takes it.
+ * @returns undefined where the item is no object or lacks the field
+ */
+export function fieldSource(itemSource: string, field: string): string | undefined {
+  const at = valueStart(itemSource, 0);
+  if (itemSource.charCodeAt(at) !== OPEN_BRACE) return undefined;
+  const found = findField(itemSource, at, field);
+  return found === undefined ? undefined : itemSource.slice(found.start, found.end);
+}
+
+/**
+ * One text for all spellings of a value: white space, order of fields, superseded duplicates and the escapes in
+ * strings make no difference. Numbers keep their source text, digit by digit: parsed, 2⁵³ and 2⁵³+1 are equal.
+ * The result is JSON that parses to the same value.
+ * @param leaveOut top-level fields that are not to be part of it
+ */
+export function canonicalText(source: string, leaveOut?: ReadonlySet<string>): string {
+  return canonical(source, { at: valueStart(source, 0) }, leaveOut, 0);
+}
+
+/** Reads the value at `place.at` and leaves `place.at` behind it. */
+function canonical(
+  text: string,
+  place: { at: number },
+  leaveOut: ReadonlySet<string> | undefined,
+  depth: number,
+): string {
+  const start = place.at;
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) {
+    place.at = stringEnd(text, start);
+    return canonicalString(text.slice(start, place.at));
+  }
+  const container = first === OPEN_BRACE || first === OPEN_BRACKET;
+  if (!container || depth >= MAX_CANONICAL_DEPTH) {
+    place.at = valueEnd(text, start);
+    return text.slice(start, place.at);
+  }
+  return first === OPEN_BRACE
+    ? canonicalObject(text, place, leaveOut, depth)
+    : canonicalArray(text, place, depth);
+}
+
+function canonicalArray(text: string, place: { at: number }, depth: number): string {
+  let result = '[';
+  place.at = valueStart(text, place.at + 1);
+  while (place.at < text.length && text.charCodeAt(place.at) !== CLOSE_BRACKET) {
+    if (result.length > 1) result += ',';
+    result += canonical(text, place, undefined, depth + 1);
+    place.at = valueStart(text, place.at);
+    if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);
+  }
+  place.at += 1;
+  return `${result}]`;
+}
+
+function canonicalObject(
+  text: string,
+  place: { at: number },
+  leaveOut: ReadonlySet<string> | undefined,
+  depth: number,
+): string {
+  // By canonical name: setting a name again is how the last duplicate wins.
+  const members = new Map<string, string>();
+  let sorted = true;
+  let previous = '';
+  place.at = valueStart(text, place.at + 1);
+  while (place.at < text.length && text.charCodeAt(place.at) === QUOTE) {
+    const nameEnd = stringEnd(text, place.at);
+    const name = canonicalString(text.slice(place.at, nameEnd));
+    place.at = valueStart(text, afterColon(text, nameEnd));
+    if (leaveOut?.has(JSON.parse(name) as string) === true) {
+      place.at = valueEnd(text, place.at);
+    } else {
+      members.set(name, canonical(text, place, undefined, depth + 1));
+      if (name < previous) sorted = false;
+      previous = name;
+    }
+    place.at = valueStart(text, place.at);
+    if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);
+  }
+  place.at += 1;
+  const names = sorted ? members.keys() : [...members.keys()].sort();
+  let result = '{';
+  for (const name of names) {
+    if (result.length > 1) result += ',';
+    result += `${name}:${members.get(name) ?? ''}`;
+  }
+  return `${result}}`;
+}
+
+/** A string literal in JSON.stringify's spelling; most have no escapes and stand so already. */
+function canonicalString(literal: string): string {
+  return literal.includes('\\') ? JSON.stringify(JSON.parse(literal)) : literal;
+}
+
+/** Where the value of `field` stands in the object that opens at `at`; the last one of duplicates. */
+function findField(text: string, at: number, field: string): { start: number; end: number } | undefined {
+  const literal = JSON.stringify(field);
+  let found: { start: number; end: number } | undefined;
+  let next = valueStart(text, at + 1);
+  while (next < text.length && text.charCodeAt(next) === QUOTE) {
+    const nameEnd = stringEnd(text, next);
+    const name = text.slice(next, nameEnd);
+    const start = valueStart(text, afterColon(text, nameEnd));
+    const end = valueEnd(text, start);
+    if (canonicalString(name) === literal) found = { start, end };
+    next = valueStart(text, end);
+    if (text.charCodeAt(next) === COMMA) next = valueStart(text, next + 1);
+  }
+  return found;
+}
+
+function afterColon(text: string, at: number): number {
+  const colon = valueStart(text, at);
+  return text.charCodeAt(colon) === COLON ? colon + 1 : text.length;
+}
+
+/** Skips white space. */
+function valueStart(text: string, at: number): number {
+  let next = at;
+  while (isSpace(text.charCodeAt(next))) next += 1;
+  return next;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+/** The index behind the value that begins at `at`. */
+function valueEnd(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (first === QUOTE) return stringEnd(text, at);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(text, at);
+  let depth = 0;
+  let next = at;
+  while (next < text.length) {
+    const code = text.charCodeAt(next);
+    if (code === QUOTE) {
+      next = stringEnd(text, next);
+    } else {
+      next += 1;
+      // Braces and brackets differ from each other in bit 5 alone.
+      const shape = code & ~32;
+      if (shape === OPEN_BRACKET) depth += 1;
+      else if (shape === CLOSE_BRACKET && (depth -= 1) === 0) return next;
+    }
+  }
+  return text.length;
+}
+
+/** The index behind a number, true, false or null. */
+function scalarEnd(text: string, at: number): number {
+  let next = at;
+  while (next < text.length) {
+    const code = text.charCodeAt(next);
+    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) break;
+    next += 1;
+  }
+  return next;
+}
+
+/** The index behind the string literal whose opening quote is at `at`. */
+function stringEnd(text: string, at: number): number {
+  let quote = text.indexOf('"', at + 1);
+  while (quote !== -1) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return quote + 1;
+    quote = text.indexOf('"', quote + 1);
+  }
+  return text.length;
+}
