@@ -1,0 +1,120 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { Secret } from './secret.ts';
+
+/** Everything that an operator can set, validated; contract "Configuration". Durations are milliseconds. */
+export interface Config {
+  readonly database: DatabaseConfig;
+  /** `MIRROR_DATA_DIR`, absolute. */
+  readonly dataDir: string;
+  /** Schema of the mirrored tables; the daemon's own state lives in `<schema>_sync`. */
+  readonly schema: string;
+  /** The service and its keys; undefined where neither is configured (never in a `ServiceConfig`). */
+  readonly service: ServiceAccess | undefined;
+  /** Which collections are mirrored, in the catalogue's order. */
+  readonly collections: readonly CollectionName[];
+  /** When each collection is read. Every collection has an entry, mirrored or not. */
+  readonly cron: Readonly<Record<CollectionName, CronLines>>;
+  /** Part of every rate limit that this program may use: over 0, up to 1. */
+  readonly budgetShare: number;
+  readonly deletes: 'soft' | 'hard';
+  readonly history: History;
+  /** Least time between the two proofs of a deletion. */
+  readonly settleMs: number;
+  readonly schemaDrift: 'add' | 'raw';
+  /** Fields whose change alone is no change. Every collection has an entry. */
+  readonly ignoreFields: FieldsByCollection;
+  /** Fields that are never stored, not in `_raw` either. Every collection has an entry. */
+  readonly excludeFields: FieldsByCollection;
+  readonly submit: SubmitConfig;
+  readonly retention: { readonly eventsMs: number; readonly logMs: number };
+  readonly http: HttpConfig;
+  readonly webhook: WebhookConfig;
+  readonly log: LogConfig;
+  /** Values that no line of output may contain: keys, tokens, passwords in DSNs and proxies. */
+  readonly secrets: readonly string[];
+}
+
+/** A `Config` for commands that talk to the service. */
+export interface ServiceConfig extends Config {
+  readonly service: ServiceAccess;
+}
+
+export type DatabaseConfig =
+  | {
+      readonly kind: 'external';
+      /** `DATABASE_URL`; may lead through a transaction pooler. `PG*` variables fill what it leaves out. */
+      readonly url: Secret;
+      /** `DATABASE_URL_DIRECT`: unpooled, for migrations and LISTEN. */
+      readonly directUrl: Secret | undefined;
+    }
+  | {
+      readonly kind: 'embedded';
+      /** Folder that holds `pg18/` and its password file; absolute. */
+      readonly dataDir: string;
+      /** Loopback port; 0 takes a free one. */
+      readonly port: number;
+    };
+
+export interface ServiceAccess {
+  /** `{base_url}` without trailing slash and without `/v1`. */
+  readonly url: string;
+  /** At least one, without repetitions. */
+  readonly keys: readonly Secret[];
+}
+
+/** Five-field cron expressions or `@daily` and the like, UTC, in node-cron's dialect; or `never`. */
+export interface CronLines {
+  readonly poll: string;
+  readonly full: string;
+}
+
+/** What a cron line says when a walk is not to run by itself. */
+export const NEVER = 'never';
+
+/** `forMs` undefined: superseded versions are kept for ever. */
+export type History = { readonly kept: false } | { readonly kept: true; readonly forMs: number | undefined };
+
+export type FieldsByCollection = Readonly<Record<CollectionName, readonly string[]>>;
+
+export interface SubmitConfig {
+  readonly enabled: boolean;
+  readonly maxQueued: number;
+  /** Decimal digits; submissions wait while the account has fewer credits. */
+  readonly creditsFloor: string | undefined;
+}
+
+export interface HttpConfig {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Undefined: none is asked for on loopback; elsewhere one is made and shown. */
+  readonly token: Secret | undefined;
+}
+
+export const SIGNATURE_SCHEMES = [
+  'auto',
+  'hex',
+  'sha256-hex',
+  'base64',
+  'timestamped',
+  'standard-webhooks',
+  'canonical-json',
+] as const;
+
+export interface WebhookConfig {
+  /** Without trailing slash; undefined: no webhooks, polling only. */
+  readonly publicUrl: string | undefined;
+  readonly host: string;
+  readonly port: number;
+  readonly takeover: 'never' | 'if-empty' | 'always';
+  readonly scheme: (typeof SIGNATURE_SCHEMES)[number];
+  readonly header: string;
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export interface LogConfig {
+  readonly level: (typeof LOG_LEVELS)[number];
+  /** Undefined: `pretty` on a terminal, else `json`. */
+  readonly format: 'json' | 'pretty' | undefined;
+}

@@ -1,0 +1,29 @@
+import { inspect } from 'node:util';
+
+const HIDDEN = '***';
+
+/** A value that must never be printed: only `reveal` gives it, and whoever calls that is easily found. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The value itself: for the request or connection that needs it, never for a message. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return HIDDEN;
+  }
+
+  toJSON(): string {
+    return HIDDEN;
+  }
+
+  [inspect.custom](): string {
+    return HIDDEN;
+  }
+}
