@@ -1,0 +1,119 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Priority } from './priorities.ts';
+import type { RateGroup } from './rate-groups.ts';
+import type { BudgetStore, FreedSlots, LoadedBudget, StoredGroup } from './store.ts';
+
+/** What a budget is made of: `createBudget(options)` in create-budget.ts. */
+export interface BudgetOptions {
+  /** Hash of the API key: budgets never see the key. */
+  readonly keyHash: string;
+  readonly clock: Clock;
+  /** Part of every limit that this program may use: max(1, ⌊share × limit⌋) requests. */
+  readonly share: number;
+  readonly store: BudgetStore;
+  /** Just read from the store. */
+  readonly loaded: LoadedBudget;
+  readonly onEvent: (event: BudgetEvent) => void;
+}
+
+/** The rate limits of ONE API key, over all its endpoint groups: no request without a reserved slot (invariant 6). */
+export interface Budget {
+  /**
+   * Waits for a slot of `group` and calls `send`, whose answer it gives back. The waiting task is chosen when
+   * the slot is free: highest priority first, then in order of arrival. A reservation is committed before
+   * `send` is called.
+   * @throws what `send` throws; the signal's reason, at once, when it is aborted (a waiting task then leaves the
+   *   queue, a sent one keeps its slot); what the store throws when nothing can be reserved
+   */
+  run<T>(request: BudgetRequest, send: Send<T>): Promise<Answer<T>>;
+
+  /**
+   * Takes what the next page's transaction is to store. Undefined: nothing to store.
+   * When that transaction fails, or its outcome is unknown, give it back with `putBack`.
+   */
+  takeFreed(): FreedSlots | undefined;
+  putBack(freed: FreedSlots): void;
+
+  /** Stores what there is to store, without a page: when idle, and at a stop. @throws what the store throws */
+  flush(): Promise<void>;
+
+  /** Reservations go to `store` from now on: a key's owner is known after its first ping. */
+  adopt(store: BudgetStore): void;
+
+  snapshot(): BudgetSnapshot;
+
+  /**
+   * Ends all timers and returns unused reservations to what `flush` stores; waiting tasks reject with `reason`.
+   * Requests under way are the caller's to abort.
+   */
+  close(reason: Error): void;
+}
+
+export interface BudgetRequest {
+  readonly group: RateGroup;
+  /** Method and path with `{id}` for IDs: the service's `Limit` is kept per route. */
+  readonly route: string;
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends one HTTP request, with neither retries nor redirects.
+ * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out).
+ */
+export type Send<T> = (signal: AbortSignal) => Promise<Answer<T>>;
+
+export interface Answer<T> {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** When the response's headers arrived, on the budget's monotonic clock: the slot is counted from then. */
+  readonly receivedAt: number;
+  readonly value: T;
+}
+
+/** Header fields by lower-case name, as undici and Node give them. */
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** What status page and metrics show of a key's budget. */
+export interface BudgetSnapshot {
+  readonly groups: readonly GroupSnapshot[];
+  /** The learnt limit over all endpoints; undefined when there is none. */
+  readonly overallLimit: number | undefined;
+}
+
+export interface GroupSnapshot {
+  readonly group: RateGroup;
+  /** The service's limit for 60 s, as far as known. */
+  readonly limit: number;
+  /** How many requests in 60 s this budget allows itself: share, other users and 429s considered. */
+  readonly size: number;
+  /** Slots in use now, and how many of them are requests under way. */
+  readonly used: number;
+  readonly inFlight: number;
+  /** Tasks waiting for a slot. */
+  readonly waiting: number;
+  /** Milliseconds until the next slot comes free; 0 when one is free, undefined when it depends on an answer. */
+  readonly freeInMs: number | undefined;
+  /** Requests of other users of the key in the last window. */
+  readonly foreignUse: number;
+  /** Milliseconds between two requests, after a 429 that the model excluded; undefined: not paced. */
+  readonly pacedMs: number | undefined;
+  /** Milliseconds for which a Retry-After still stops the group; 0: it does not. */
+  readonly pausedForMs: number;
+  readonly sent: number;
+  /** Answers with status 429 since this budget was made. */
+  readonly refused: number;
+}
+
+/** Something that an operator may want to know; `message` is one line for the log. */
+export interface BudgetEvent {
+  readonly kind:
+    | 'refused'
+    | 'paced'
+    | 'limit-changed'
+    | 'limit-ignored'
+    | 'remaining-ignored'
+    | 'overall-limit';
+  readonly group: StoredGroup;
+  readonly message: string;
+}

@@ -1,0 +1,21 @@
+/**
+ * Who gets the next free slot (design 6): the greater number; within one number, who asked first.
+ * Pings and webhook calls use POLL or higher.
+ */
+export const PRIORITY = {
+  /** A POST operation that a user waits for. */
+  SUBMISSION: 50,
+  /** A read that an event asked for, and a change of settings at the service (webhook registration). */
+  HINT: 40,
+  /** A poll or a refresh that is due. */
+  POLL: 30,
+  /** A list's items. */
+  LISTS: 20,
+  /** A full walk, and what the index reads ahead. */
+  FULL: 10,
+} as const;
+
+export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
+
+/** From this priority on, a slot is kept free for such requests while there are any (design 5). */
+export const HIGH_PRIORITY: Priority = PRIORITY.HINT;

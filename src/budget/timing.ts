@@ -1,0 +1,32 @@
+/** Spans of the budget, in milliseconds (design 5). */
+
+/** The service's window (specification 8.2). */
+export const WINDOW_MS = 60_000;
+
+/**
+ * Margin between "free by our clock" and "free by the server's": for clocks that run at different speed and for
+ * servers that round times. No allowance for latency is needed: a slot is counted from the *answer*, which came
+ * after the server counted the request.
+ */
+export const GUARD_MS = 250;
+
+/** Widest guard after repeated 429s that the model excluded. */
+export const WIDEST_GUARD_MS = 8_000;
+
+/** A request without an answer may still be on its way to the server: its slot is held this much longer. */
+export const UNANSWERED_MS = 30_000;
+
+/** A reservation may be used for this long. */
+export const BLOCK_VALID_MS = 10_000;
+
+/** A row of slot_block whose `valid_until` is older than this holds no slot any more. */
+export const BLOCK_MEMORY_MS = 300_000;
+
+/** A route's Limit counts for this long after it was last seen. */
+export const LIMIT_MEMORY_MS = 3_600_000;
+
+/** What a 429 taught is tried again after this long. */
+export const LESSON_MEMORY_MS = 86_400_000;
+
+/** Foreign use counts for this long after it was seen: a window and the time an answer may take. */
+export const FOREIGN_MEMORY_MS = 65_000;
