@@ -1,0 +1,51 @@
+import type { CollectionName, Scope } from '../model/collections.ts';
+import type { Fence } from '../model/fence.ts';
+import type { Item } from '../model/page.ts';
+import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
+
+/** One path by which rows change (design 1 and 7): everything that the service answers becomes true here. */
+export interface Mirror {
+  /**
+   * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
+   * @throws Superseded when a later observation of the scope is committed (or the scope is unknown): nothing is
+   *   written; LeaseLost from the fence; errors of the database, when the outcome of the commit may be unknown
+   */
+  applyPage(fence: Fence, write: PageWrite): Promise<PageResult>;
+
+  /** Writes the answer of an endpoint that answers one object (`account`): as a page with that one item. */
+  applySingle(fence: Fence, write: SingleWrite): Promise<PageResult>;
+
+  /** Stores what became of a walk that has no further page: a failure, a stop, an end without answer. */
+  endWalk(fence: Fence, scope: Scope, decision: Decision): Promise<void>;
+
+  /**
+   * Fills one batch of a column that was added after its field had been stored, from `_raw`: no history, no
+   * `_changed_at`, no `_change_id`. To be called when the account is idle.
+   * @returns true while there is more to fill
+   */
+  backfill(fence: Fence): Promise<boolean>;
+}
+
+export interface SingleWrite {
+  readonly collection: CollectionName;
+  readonly obs: number;
+  readonly item: Item;
+  readonly decide: PageWrite['decide'];
+  readonly alsoInTransaction?: PageWrite['alsoInTransaction'];
+}
+
+/** Whether a row may still change, by what its state says; src/walk knows the words. */
+export type StateClass = (collection: CollectionName, item: Item) => 'open' | 'failed' | 'settled';
+
+export interface MirrorOptions {
+  readonly schema: string;
+  /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
+  readonly schemaDrift: 'add' | 'raw';
+  /** `MIRROR_IGNORE_FIELDS`: fields whose change alone is no change. */
+  readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
+  /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
+  readonly excludeFields: Readonly<Record<CollectionName, readonly string[]>>;
+  readonly stateClass: StateClass;
+}
+
+export type { ChangedTable, Decision, PageResult, PageWrite };

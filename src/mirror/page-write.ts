@@ -1,0 +1,92 @@
+import type { Item } from '../model/page.ts';
+import type { Scope } from '../model/collections.ts';
+import type { Transaction } from 'kysely';
+import type { WalkEnd } from './walk-end.ts';
+
+/** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
+export interface PageWrite {
+  readonly scope: Scope;
+  /** Observation number of the request: greater than the scope's `lastObs`, or the page is superseded. */
+  readonly obs: number;
+  /** The page's items in the order of the answer. */
+  readonly items: readonly Item[];
+  /**
+   * What the page means for its walk, told from what it was to the mirror. Called inside the transaction, once for
+   * each attempt to write the page: it must be pure.
+   */
+  readonly decide: (observed: ObservedPage) => Decision;
+  /** More that belongs into the page's transaction, for example slots of the budget that came free. */
+  readonly alsoInTransaction?: (trx: Transaction<unknown>) => Promise<void>;
+}
+
+/**
+ * What an item of the page was to the mirror:
+ * - `inserted`: a key never seen; `updated`: other content than stored; `undeleted`: a deleted row is back
+ * - `unchanged`: nothing to write
+ * - `duplicate`: the page has the key again further down; the last one counts
+ * - `quarantined`: can't be mirrored; kept verbatim aside
+ */
+export type ItemOutcome = 'inserted' | 'updated' | 'undeleted' | 'unchanged' | 'duplicate' | 'quarantined';
+
+export interface ObservedPage {
+  /** One outcome for each item of the page, in its order. */
+  readonly outcomes: readonly ItemOutcome[];
+  readonly counts: PageCounts;
+  /** The database's clock in this transaction: `_changed_at` of the rows that it changes. */
+  readonly at: Date;
+}
+
+/** How many of the page's items had each outcome, and how many values did not fit their column. */
+export interface PageCounts {
+  readonly inserted: number;
+  readonly updated: number;
+  readonly undeleted: number;
+  readonly unchanged: number;
+  readonly duplicate: number;
+  readonly quarantined: number;
+  readonly conflicts: number;
+}
+
+/** What is to be stored with the page. */
+export interface Decision {
+  readonly scope: ScopeChange;
+  /** Given when the walk ends with this page. */
+  readonly walkEnd?: WalkEnd;
+}
+
+/** Changes of a scope's row; what is left out stays as it is. JSON values are stored as they are given. */
+export interface ScopeChange {
+  /** Order evidence, frontier, what was learnt of the endpoint. Leave it out where it is the same: it is WAL. */
+  readonly memory?: unknown;
+  /** Checkpoint of the poll under way; null: none is. */
+  readonly pollWalk?: unknown;
+  /** Checkpoint of the full walk under way; null: none is. */
+  readonly fullWalk?: unknown;
+  /** The scope is no longer due for reasons known up to this moment; a later hint stays. */
+  readonly clearDueUntil?: Date;
+  readonly lastReadAt?: Date;
+  readonly polledAt?: Date;
+  readonly fullAt?: Date;
+  /** A failure to remember (counted), or null: it works again. */
+  readonly failure?: { readonly message: string; readonly at: Date } | null;
+}
+
+export type PageResult =
+  | {
+      readonly state: 'applied';
+      readonly outcomes: readonly ItemOutcome[];
+      readonly counts: PageCounts;
+      readonly at: Date;
+      readonly decision: Decision;
+      /** For NOTIFY after the commit: the greatest `_change_id` of the page; undefined where no row changed. */
+      readonly changed: ChangedTable | undefined;
+    }
+  /** Nothing of the page was written: its list is deleted. */
+  | { readonly state: 'parent_deleted' };
+
+export interface ChangedTable {
+  readonly table: string;
+  readonly userId: string;
+  /** Decimal digits of a bigint. */
+  readonly changeId: string;
+}

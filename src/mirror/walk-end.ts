@@ -1,0 +1,43 @@
+import type { Scope } from '../model/collections.ts';
+
+/** The end of a walk: a row of `sync_log`, and what it means for the collection's freshness. */
+export interface WalkEnd {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly startedAt: Date;
+  /** `completed`, or why it ended early: `failed`, `stopped`, `superseded`, … */
+  readonly outcome: string;
+  readonly totals: WalkTotals;
+  readonly error?: string;
+  readonly collection?: CollectionChange;
+}
+
+export type WalkKind = 'poll' | 'refresh' | 'full' | 'single';
+
+/** Sums over the walk's pages, the last one included. */
+export interface WalkTotals {
+  readonly pages: number;
+  readonly items: number;
+  readonly inserted: number;
+  /** Rows whose content changed, undeleted ones included. */
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+  readonly requests: number;
+  /** Answers 429. */
+  readonly rateLimited: number;
+}
+
+/** Changes of a collection's row in `freshness`; what is left out stays as it is. */
+export interface CollectionChange {
+  readonly polledAt?: Date;
+  readonly completeAsOf?: Date;
+  readonly nextPollAt?: Date | null;
+  readonly nextFullAt?: Date | null;
+  readonly state?: CollectionState;
+  /** A failure to show, or null: the last one is mended. */
+  readonly failure?: { readonly message: string; readonly at: Date } | null;
+}
+
+export type CollectionState = 'new' | 'reading' | 'current' | 'waiting' | 'failing';
