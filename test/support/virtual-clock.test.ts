@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from './virtual-clock.ts';
+
+describe('virtual time', () => {
+  it('fires timers by due moment, then in the order in which they were set', async () => {
+    const clock = new VirtualClock();
+    const seen: string[] = [];
+    const log = async (name: string, ms: number): Promise<void> => {
+      await clock.sleep(ms);
+      seen.push(`${name}@${String(clock.monotonic())}`);
+    };
+    await clock.runUntil(Promise.all([log('c', 20), log('a', 10), log('d', 20), log('b', 10), log('e', 5)]));
+    expect(seen).toEqual(['e@5', 'a@10', 'b@10', 'c@20', 'd@20']);
+  });
+
+  it('keeps the order of many timers', async () => {
+    const clock = new VirtualClock();
+    const fired: number[] = [];
+    for (let i = 0; i < 500; i++) clock.after((i * 7919) % 503, () => fired.push(clock.monotonic()));
+    await clock.runUntilIdle();
+    expect(fired).toHaveLength(500);
+    expect(fired).toEqual(fired.toSorted((a, b) => a - b));
+  });
+
+  it('runs everything that a timer set going before time moves on', async () => {
+    const clock = new VirtualClock();
+    const seen: number[] = [];
+    const chain = async (): Promise<void> => {
+      await clock.sleep(10);
+      for (let i = 0; i < 50; i++) await Promise.resolve();
+      seen.push(clock.monotonic());
+      await clock.sleep(1);
+      seen.push(clock.monotonic());
+    };
+    void chain();
+    clock.after(11, () => seen.push(-1));
+    await clock.advance(20);
+    expect(seen).toEqual([10, -1, 11]);
+    expect(clock.monotonic()).toBe(20);
+  });
+
+  it('ends a wait with the reason of its signal', async () => {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const wait = clock.sleep(1_000, controller.signal);
+    clock.after(5, () => {
+      controller.abort(new Error('enough'));
+    });
+    await expect(clock.runUntil(wait)).rejects.toThrow('enough');
+    expect(clock.monotonic()).toBe(5);
+  });
+
+  it('says so when a promise can never settle', async () => {
+    const clock = new VirtualClock();
+    await expect(clock.runUntil(new Promise(() => {}))).rejects.toThrow('did not settle');
+  });
+
+  it('lets the wall clock jump and the monotonic one go on', async () => {
+    const clock = new VirtualClock(1_000);
+    await clock.advance(10);
+    clock.jumpWall(-500);
+    expect([clock.now(), clock.monotonic()]).toEqual([510, 10]);
+  });
+});
