@@ -1,0 +1,60 @@
+import { InvalidValue } from './invalid.ts';
+
+/**
+ * `{base_url}` without trailing slash and `/v1`. The bearer token travels with every request: `http://` is for
+ * loopback only.
+ */
+export function parseServiceUrl(text: string): string {
+  const url = parseWebUrl(text);
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new InvalidValue(
+      'http:// would show the API key to everybody on the way: use https:// (http:// is for loopback)',
+    );
+  }
+  return withoutTrailingSlash(url).replace(/\/v1$/, '').replace(/\/+$/, '');
+}
+
+/** Where the service delivers events; without trailing slash. */
+export function parsePublicUrl(text: string): string {
+  return withoutTrailingSlash(parseWebUrl(text));
+}
+
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+/** Checks a Postgres URL and gives it back as it is; no message quotes it, since it may hold a password. */
+export function parseDatabaseUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\//.test(text)) {
+    throw new InvalidValue('is no connection URL of Postgres: postgres://user:password@host:5432/database');
+  }
+  // libpq allows an empty host (a socket, or PGHOST) even after a user, which URL does not.
+  if (!URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/?#@]*@)(?=[/?]|$)/, '$1localhost'))) {
+    throw new InvalidValue(
+      "can't be read as a URL: one host, a port up to 65535, and special characters in user and password percent-encoded (@ is %40, # is %23, / is %2F)",
+    );
+  }
+  const mode = /[?&]sslmode=([^&#]*)/.exec(text)?.[1];
+  if (mode !== undefined && !SSL_MODES.includes(mode)) {
+    throw new InvalidValue(`sslmode ${JSON.stringify(mode)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`);
+  }
+  return text;
+}
+
+/** True for names and addresses that never leave this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
+}
+
+function parseWebUrl(text: string): URL {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    throw new InvalidValue('is no URL: it begins with https://, such as https://api.example.com');
+  }
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    throw new InvalidValue('must not contain a user or password');
+  if (url.search !== '' || url.hash !== '') throw new InvalidValue('must not contain ? or #');
+  return url;
+}
+
+function withoutTrailingSlash(url: URL): string {
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}

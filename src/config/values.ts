@@ -1,0 +1,116 @@
+import { COLLECTION_NAMES, collection, type CollectionName } from '../model/collections.ts';
+import type { FieldsByCollection } from './config.ts';
+import { InvalidValue } from './invalid.ts';
+import { suggestion } from './suggestion.ts';
+
+// Readers of single values: text in, value out, InvalidValue with what is legal where it can't be one.
+
+export function parseChoice<const T extends string>(choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = choices.find((choice) => choice === text.toLowerCase());
+    if (found !== undefined) return found;
+    throw new InvalidValue(`${JSON.stringify(text)} is none of ${choices.join(', ')}`);
+  };
+}
+
+export function parseInteger(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidValue(`${JSON.stringify(text)} is no whole number from ${least} to ${most}`);
+  };
+}
+
+/** 0 takes a free port. */
+export const parsePort = parseInteger(0, 65_535);
+
+export function parseShare(text: string): number {
+  const value = /^(\d+(\.\d*)?|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0 && value <= 1) return value;
+  throw new InvalidValue(`${JSON.stringify(text)} is no share: over 0, up to 1, such as 0.8`);
+}
+
+/** Kept as text: credits are decimal, and no digit may be lost. */
+export function parseAmount(text: string): string {
+  if (/^\d+(\.\d+)?$/.test(text)) return text;
+  throw new InvalidValue(`${JSON.stringify(text)} is no amount, such as 100 or 12.50`);
+}
+
+/** Short enough that `<schema>_sync` and names made of it stay within Postgres's 63 bytes. */
+export function parseSchema(text: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(text)) {
+    throw new InvalidValue(
+      `${JSON.stringify(text)} is no schema name: a small letter or _, then up to 39 small letters, digits or _`,
+    );
+  }
+  if (text.startsWith('pg_') || text === 'information_schema') {
+    throw new InvalidValue(`${JSON.stringify(text)} is reserved by Postgres`);
+  }
+  return text;
+}
+
+export function parseHost(text: string): string {
+  if (/^[A-Za-z0-9._:%[\]-]+$/.test(text)) return text.replace(/^\[(.*)\]$/, '$1');
+  throw new InvalidValue(`${JSON.stringify(text)} is no host name or address to listen on`);
+}
+
+/** A field name of HTTP, RFC 9110 section 5.1. */
+export function parseHeaderName(text: string): string {
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)) return text;
+  throw new InvalidValue(`${JSON.stringify(text)} is no name of an HTTP header`);
+}
+
+/** In the catalogue's order, without repetitions; a collection whose parent is left out can't be read. */
+export function parseCollections(text: string): readonly CollectionName[] {
+  if (text === 'all') return COLLECTION_NAMES;
+  const names = splitList(text);
+  for (const name of names) requireCollection(name);
+  for (const name of names) {
+    const entry = collection(name);
+    const parent = entry.kind === 'list' ? entry.parent?.collection : undefined;
+    if (parent !== undefined && !names.includes(parent)) {
+      throw new InvalidValue(`${name} needs ${parent} too: its paths are found there`);
+    }
+  }
+  return COLLECTION_NAMES.filter((name) => names.includes(name));
+}
+
+/** `collection.field,…`. @param keysToo whether key fields may be named: a row without its key can't be stored */
+export function parseFields(keysToo: boolean): (text: string) => FieldsByCollection {
+  return (text) => {
+    const fields = new Map<CollectionName, string[]>();
+    for (const entry of splitList(text)) {
+      const dot = entry.indexOf('.');
+      const field = entry.slice(dot + 1);
+      if (dot <= 0 || field === '') throw new InvalidValue(`${JSON.stringify(entry)} is no collection.field`);
+      const name = requireCollection(entry.slice(0, dot));
+      const found = collection(name);
+      if (!keysToo && found.kind === 'list' && found.keyField === field) {
+        throw new InvalidValue(`${entry} is the key of its rows and can't be left out`);
+      }
+      fields.set(name, [...(fields.get(name) ?? []), field]);
+    }
+    return forEachCollection((name) => fields.get(name) ?? []);
+  };
+}
+
+/** A record with an entry for every collection. */
+export function forEachCollection<T>(make: (name: CollectionName) => T): Readonly<Record<CollectionName, T>> {
+  return Object.fromEntries(COLLECTION_NAMES.map((name) => [name, make(name)])) as Record<CollectionName, T>;
+}
+
+/** Splits at commas and line breaks; empty parts don't count. */
+export function splitList(text: string): string[] {
+  return text
+    .split(/[,\r\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function requireCollection(name: string): CollectionName {
+  const found = COLLECTION_NAMES.find((candidate) => candidate === name);
+  if (found !== undefined) return found;
+  throw new InvalidValue(
+    `there is no collection ${JSON.stringify(name)}${suggestion(name, COLLECTION_NAMES)}: ${COLLECTION_NAMES.join(', ')}`,
+  );
+}
