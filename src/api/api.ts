@@ -1,0 +1,144 @@
+import type { Budget } from '../budget/budget.ts';
+import type { Priority } from '../budget/priorities.ts';
+import { rateGroup } from '../budget/rate-groups.ts';
+import type { KeyType } from '../model/collections.ts';
+import { MalformedAnswer, TransportError, type MirrorError } from '../model/errors.ts';
+import type { Page } from '../model/page.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import { readObject, readPage, type ObjectAnswer } from './envelope.ts';
+import { refusal } from './refusal.ts';
+import { retryAfter } from './retry-after.ts';
+import { withRetries, type Failure, type RetryLimits } from './retry.ts';
+import { quote, serviceMessage } from './service-message.ts';
+import type { HttpAnswer, Transport } from './transport.ts';
+
+/** The service's read side, for one API key. Every attempt of every request has a slot of the budget. */
+export interface Api {
+  /**
+   * One page of a list, proven to be one.
+   * @throws MirrorError, classified by what the caller must do; the signal's reason
+   */
+  page(request: PageRequest): Promise<Page>;
+  /** An endpoint that answers one object: ping, account. @throws as `page` */
+  object(request: ObjectRequest): Promise<ObjectAnswer>;
+}
+
+export interface ObjectRequest {
+  /** From `/v1`, IDs encoded, without query. */
+  readonly path: string;
+  /** The path with `{id}` for IDs, as the catalogue names it. */
+  readonly route: string;
+  readonly priority: Priority;
+  /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
+  readonly signal: AbortSignal;
+  /** Called for each attempt, besides the Api's own: a walk counts its requests and 429s. */
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+export interface PageRequest extends ObjectRequest {
+  readonly keyField: string;
+  readonly keyType: KeyType;
+  /** `starting_after`, as received; undefined for the first page. */
+  readonly cursor: string | undefined;
+  /** Undefined: the service's own. */
+  readonly limit: number | undefined;
+}
+
+/** One attempt as it ended, for metrics, counters of walks and debug logs. */
+export interface Exchange {
+  readonly method: 'GET';
+  readonly route: string;
+  /** Undefined: no answer. */
+  readonly status: number | undefined;
+  /** Milliseconds from sending to the body's end, or to the failure. */
+  readonly durationMs: number;
+  /** Bytes of the body, as they came over the wire. */
+  readonly bytes: number;
+  /** Undefined: the attempt gave what was asked for. */
+  readonly error: MirrorError | undefined;
+}
+
+export interface ApiOptions {
+  readonly transport: Transport;
+  /** The API key itself. */
+  readonly key: string;
+  /** The key's budget. */
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly retries?: RetryLimits;
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+export function createApi(options: ApiOptions): Api {
+  const { transport, key, budget, clock, random } = options;
+
+  /** Sends one request, once, and judges its answer; every failure of the service is a value. */
+  const attempt = async <T>(
+    asked: ObjectRequest,
+    path: string,
+    read: (text: string) => T,
+  ): Promise<{ readonly value: T } | Failure> => {
+    const { route, priority, signal } = asked;
+    const slot = { group: rateGroup('GET', route), route: `GET ${route}`, priority, signal };
+    let startedAt = 0;
+    const report = (answer: HttpAnswer | undefined, error: MirrorError | undefined): void => {
+      const durationMs = clock.monotonic() - startedAt;
+      const bytes = answer?.body.bytes ?? 0;
+      const exchange: Exchange = { method: 'GET', route, status: answer?.status, durationMs, bytes, error };
+      options.onExchange?.(exchange);
+      asked.onExchange?.(exchange);
+    };
+    try {
+      const { value: outcome } = await budget.run(slot, async (sendSignal) => {
+        startedAt = clock.monotonic();
+        const answer = await transport.get(path, key, sendSignal);
+        const value = judge(`GET ${asked.path}`, answer, read);
+        report(answer, 'error' in value ? value.error : undefined);
+        return { ...answer, value };
+      });
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      const named = new TransportError(`GET ${asked.path}: ${error.message}`, { cause: error.cause });
+      report(undefined, named);
+      return { error: named, retryAfter: undefined };
+    }
+  };
+
+  const judge = <T>(
+    what: string,
+    { status, headers, body }: HttpAnswer,
+    read: (text: string) => T,
+  ): { readonly value: T } | Failure => {
+    const said = 'text' in body && status >= 300 ? quote(serviceMessage(body.text), key) : '';
+    const refused = refusal(what, status, headers, said, clock.now());
+    if (refused !== undefined) return { error: refused, retryAfter: retryAfter(headers, clock.now()) };
+    try {
+      if ('error' in body) throw body.error;
+      return { value: read(body.text) };
+    } catch (error) {
+      if (!(error instanceof TransportError || error instanceof MalformedAnswer)) throw error;
+      const message = `${what} was answered ${status}, but ${quote(error.message, key)}`;
+      const named =
+        error instanceof TransportError ? new TransportError(message) : new MalformedAnswer(message);
+      return { error: named, retryAfter: undefined };
+    }
+  };
+
+  const request = <T>(asked: ObjectRequest, path: string, read: (text: string) => T): Promise<T> =>
+    withRetries(() => attempt(asked, path, read), { clock, random }, asked.signal, options.retries);
+
+  return {
+    page: (asked) => request(asked, pagePath(asked), (text) => readPage(text, asked.keyField, asked.keyType)),
+    object: (asked) => request(asked, asked.path, readObject),
+  };
+}
+
+function pagePath({ path, cursor, limit }: PageRequest): string {
+  const query = [
+    ...(limit === undefined ? [] : [`limit=${limit}`]),
+    ...(cursor === undefined ? [] : [`starting_after=${encodeURIComponent(cursor)}`]),
+  ];
+  return query.length === 0 ? path : `${path}?${query.join('&')}`;
+}

@@ -1,0 +1,73 @@
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { MalformedAnswer, TransportError } from '../model/errors.ts';
+import { messageOf } from '../runtime/message.ts';
+
+/** What was read of an answer's body: its text, or why there is none. `bytes` counts what came over the wire. */
+export type Body =
+  | { readonly bytes: number; readonly text: string }
+  | { readonly bytes: number; readonly error: MalformedAnswer | TransportError };
+
+const decompress = promisify(gunzip);
+
+/**
+ * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order
+ * mark is dropped). More than that is never held in memory, and the connection is closed.
+ * @throws only what aborted `signal`
+ */
+export async function readBody(
+  stream: Readable,
+  encoding: string | string[] | undefined,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Body> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) return { bytes, error: tooLarge(maxBytes) };
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // The deadline ends the body alone: the headers have come, and they count for the budget.
+    if (!(signal.reason instanceof TransportError)) signal.throwIfAborted();
+    return {
+      bytes,
+      error: new TransportError(`the body broke off after ${bytes} bytes: ${messageOf(error)}`),
+    };
+  }
+  const decoded = await decode(Buffer.concat(chunks, bytes), String(encoding ?? 'identity'), maxBytes);
+  return decoded instanceof Error ? { bytes, error: decoded } : { bytes, text: decoded };
+}
+
+async function decode(
+  raw: Buffer,
+  encoding: string,
+  maxBytes: number,
+): Promise<string | MalformedAnswer | TransportError> {
+  let plain = raw;
+  const name = encoding.trim().toLowerCase();
+  // An empty body is empty in every encoding (204, and servers that name an encoding all the same).
+  if (raw.length > 0 && (name === 'gzip' || name === 'x-gzip')) {
+    try {
+      plain = await decompress(raw, { maxOutputLength: maxBytes });
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
+      return new TransportError(`the body is no whole gzip: ${messageOf(error)}`);
+    }
+  } else if (name !== 'identity' && name !== '') {
+    return new MalformedAnswer(`the body has an encoding that was not asked for (${name.slice(0, 40)})`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(plain);
+  } catch {
+    return new MalformedAnswer('the body is not UTF-8');
+  }
+}
+
+function tooLarge(maxBytes: number): MalformedAnswer {
+  return new MalformedAnswer(`the body is larger than ${maxBytes} bytes`);
+}

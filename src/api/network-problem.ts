@@ -1,0 +1,43 @@
+import { TransportError } from '../model/errors.ts';
+import { messageOf } from '../runtime/message.ts';
+
+/** What a code of Node, OpenSSL or undici means to the operator. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection',
+  ECONNRESET: 'closed the connection before it answered',
+  UND_ERR_SOCKET: 'closed the connection before it answered',
+  ENOTFOUND: 'has no address (name not found)',
+  EAI_AGAIN: 'has no address now (name server did not answer)',
+  EHOSTUNREACH: 'is unreachable',
+  ENETUNREACH: 'is unreachable (no network)',
+  ETIMEDOUT: 'could not be connected in time',
+  UND_ERR_CONNECT_TIMEOUT: 'could not be connected in time',
+  UND_ERR_HEADERS_TIMEOUT: 'did not answer in time',
+  UND_ERR_HEADERS_OVERFLOW: 'answered with too many headers',
+  CERT_HAS_EXPIRED: 'has an expired certificate',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate: name its file in NODE_EXTRA_CA_CERTS',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
+};
+
+/** A failure without an answer, in words. @param host name and port of the service */
+export function networkProblem(error: unknown, host: string): TransportError {
+  const code = codeOf(error);
+  const meaning = code === undefined ? undefined : MEANINGS[code];
+  return meaning === undefined
+    ? new TransportError(`${host} gave no answer: ${messageOf(error)}`)
+    : new TransportError(`${host} ${meaning} (${code})`);
+}
+
+/** The code of an error, of its cause, or of the first attempt where several addresses were tried. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code: unknown = (error as NodeJS.ErrnoException).code;
+  if (typeof code === 'string') return code;
+  return codeOf(error instanceof AggregateError ? error.errors[0] : error.cause);
+}

@@ -1,0 +1,40 @@
+import type { AnswerHeaders } from '../budget/budget.ts';
+import { KeyRefused, RateLimited, RequestRefused, ServiceError, type MirrorError } from '../model/errors.ts';
+import { RETRY_AFTER_UNKNOWN, retryAfter } from './retry-after.ts';
+
+/**
+ * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
+ * @param what the request, for the message: `GET /v1/lists/7`
+ * @param said what the body says, already fit to be quoted
+ * @param now wall clock, milliseconds: for a Retry-After that is a date
+ */
+export function refusal(
+  what: string,
+  status: number,
+  headers: AnswerHeaders,
+  said: string,
+  now: number,
+): MirrorError | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  const message = `${what} was answered ${status}${said === '' ? '' : `: ${said}`}`;
+  if (status === 429) {
+    return new RateLimited(message, retryAfter(headers, now) ?? RETRY_AFTER_UNKNOWN);
+  }
+  if (status >= 500 || status === 408 || status === 425) return new ServiceError(message, status);
+  if (status === 401 || status === 403) return new KeyRefused(message, status);
+  if (status >= 300 && status < 400) {
+    return new RequestRefused(
+      `${message} (a redirect to ${redirectHost(headers)}; none is followed with a key: does MIRROR_API_URL name the service itself?)`,
+      status,
+    );
+  }
+  return new RequestRefused(message, status);
+}
+
+/** Where a redirect leads, without path and query, which may hold secrets. */
+function redirectHost(headers: AnswerHeaders): string {
+  const location = headers['location'];
+  if (typeof location !== 'string') return 'nowhere';
+  if (!URL.canParse(location)) return location.startsWith('/') ? 'another path' : 'no address';
+  return new URL(location).origin;
+}
