@@ -1,0 +1,124 @@
+import type { CollectionName } from './collections.ts';
+
+/**
+ * What `research-mirror status`, the status page and `/api/status` show: made by the daemon from Postgres and its
+ * memory, or by a command from Postgres alone. Plain JSON: moments are ISO 8601 in UTC, null is "not yet" or "not
+ * known". It holds no secret: keys are shown by a short hash.
+ */
+export interface StatusReport {
+  readonly version: string;
+  /** When the report was made. */
+  readonly at: string;
+  /** No problem: `status` ends with 0. */
+  readonly healthy: boolean;
+  /** What is wrong, one sentence each with its remedy, the worst first; empty when healthy. */
+  readonly problems: readonly string[];
+  /** What is not wrong, but good to know: "each list is read every 3 h". */
+  readonly notes: readonly string[];
+  /** `{base_url}` of the service; null for a command that does not know it. */
+  readonly service: string | null;
+  /** The mirror's database, in words and without password: `embedded Postgres, port 54329`. */
+  readonly database: string;
+  readonly schema: string;
+  /** Programs that run on this mirror. */
+  readonly processes: readonly ProcessStatus[];
+  readonly accounts: readonly AccountStatus[];
+  /** The last few errors over all accounts, the newest first. */
+  readonly errors: readonly ErrorStatus[];
+}
+
+export interface ProcessStatus {
+  readonly processId: string;
+  /** `start`, `sync`, … */
+  readonly command: string;
+  readonly version: string;
+  readonly machine: string;
+  readonly pid: number;
+  readonly startedAt: string;
+  /** Heartbeat fresh. */
+  readonly alive: boolean;
+}
+
+export interface AccountStatus {
+  /** Decimal digits of a bigint. */
+  readonly userId: string;
+  /** The account's e-mail address as the service says. */
+  readonly email: string | null;
+  /** `active`, or `stopped`: then `error` says why. */
+  readonly state: 'active' | 'stopped';
+  readonly error: string | null;
+  /** `processId` of the program that reads this account. */
+  readonly owner: string | null;
+  readonly collections: readonly CollectionStatus[];
+  /** Walks under way. */
+  readonly walks: readonly WalkStatus[];
+  /** Only known to the program that owns the account: empty in other programs' reports. */
+  readonly budgets: readonly KeyBudgetStatus[];
+}
+
+/** States of a collection: `failing` has a `lastError`. */
+export type CollectionState = 'new' | 'reading' | 'current' | 'waiting' | 'failing';
+
+export interface CollectionStatus {
+  readonly collection: CollectionName;
+  readonly state: CollectionState;
+  readonly liveRows: number;
+  readonly deletedRows: number;
+  /** New rows and changes of unsettled rows are mirrored as of this moment. */
+  readonly polledAt: string | null;
+  /** Everything, deletions included, is mirrored as of this moment. */
+  readonly completeAsOf: string | null;
+  readonly nextPollAt: string | null;
+  readonly nextFullAt: string | null;
+  readonly lastError: string | null;
+  readonly lastErrorAt: string | null;
+  readonly quarantinedItems: number;
+  /** Values that did not fit their column. */
+  readonly fieldConflicts: number;
+  /** Deletions that the brake holds back. */
+  readonly heldDeletions: number;
+}
+
+export interface WalkStatus {
+  readonly collection: CollectionName;
+  /** The list that is read; null for a whole collection. */
+  readonly listId: string | null;
+  readonly kind: string;
+  readonly startedAt: string;
+  readonly pages: number;
+  readonly items: number;
+  readonly inserted: number;
+  readonly updated: number;
+}
+
+/** The rate limits of one API key. */
+export interface KeyBudgetStatus {
+  /** First digits of the key's SHA-256. */
+  readonly key: string;
+  /** Endpoint groups of which something was sent. */
+  readonly groups: readonly GroupBudgetStatus[];
+}
+
+export interface GroupBudgetStatus {
+  readonly group: string;
+  /** The service's limit for 60 s. */
+  readonly limit: number;
+  /** What this program allows itself of it. */
+  readonly size: number;
+  readonly used: number;
+  /** Requests waiting for a slot. */
+  readonly waiting: number;
+  /** Requests of others with the same key in the last 60 s. */
+  readonly foreignUse: number;
+  /** For how long a 429 still stops the group; 0: it does not. */
+  readonly pausedForMs: number;
+  /** Answers with status 429 since the program began. */
+  readonly refused: number;
+}
+
+export interface ErrorStatus {
+  readonly at: string;
+  /** `42/lists`: account and collection. */
+  readonly where: string;
+  readonly message: string;
+}
