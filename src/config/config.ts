@@ -31,7 +31,7 @@ export interface Config {
   readonly webhook: WebhookConfig;
   readonly log: LogConfig;
   /** Values that no line of output may contain: keys, tokens, passwords in DSNs and proxies. */
-  readonly secrets: readonly string[];
+  readonly secrets: readonly Secret[];
 }
 
 /** A `Config` for commands that talk to the service. */

@@ -1,11 +1,12 @@
 import { readSettings, textOf, type Environment } from './environment.ts';
+import { Secret } from './secret.ts';
 import { splitList } from './values.ts';
 
 /**
  * Everything in the environment that no output may contain, in each spelling in which it stands there: keys,
  * tokens, passwords in DSNs and proxies. Needs no valid configuration: errors about a wrong one are scrubbed too.
  */
-export function secretsOf(env: Environment): readonly string[] {
+export function secretsOf(env: Environment): readonly Secret[] {
   const { values } = readSettings(env);
   const found = [
     ...splitList(values.get('MIRROR_API_KEY') ?? ''),
@@ -17,7 +18,8 @@ export function secretsOf(env: Environment): readonly string[] {
       .flatMap(passwordsInUrl),
     ...passwordsInUrl(values.get('MIRROR_API_URL')),
   ];
-  return [...new Set(found.filter((secret) => secret !== undefined && secret !== ''))] as string[];
+  const spellings = new Set(found.filter((text) => text !== undefined && text !== ''));
+  return [...spellings].map((text) => new Secret(text ?? ''));
 }
 
 /** Passwords in `scheme://user:password@host?password=…`, as written and decoded; the URL may be malformed. */

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger, type LoggerOptions } from './logger.ts';
+import { scrubber } from './scrub.ts';
+
+function written(
+  options: Partial<LoggerOptions>,
+  log: (logger: ReturnType<typeof createLogger>) => void,
+): string {
+  let text = '';
+  const sink = { write: (line: string) => (text += line) };
+  log(
+    createLogger(sink, { level: 'trace', format: 'json', colour: false, scrub: (line) => line, ...options }),
+  );
+  return text;
+}
+
+describe('createLogger', () => {
+  it('writes one JSON object a line, with level and time', () => {
+    const lines = written({}, (log) => {
+      log.info({ collection: 'lists' }, 'read');
+      log.warn('slow');
+    })
+      .trimEnd()
+      .split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { level: 30, time: expect.stringMatching(/^\d{4}-.*Z$/) as string, collection: 'lists', msg: 'read' },
+      { level: 40, time: expect.any(String) as string, msg: 'slow' },
+    ]);
+  });
+
+  it('writes lines for people, without colour when told so', () => {
+    const text = written({ format: 'pretty' }, (log) => log.info({ pages: 3 }, 'read lists'));
+    expect(text).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: read lists \{"pages":3\}\n$/);
+  });
+
+  it.each(['json', 'pretty'] as const)(
+    'hides secrets in messages, fields, errors and causes (%s)',
+    (format) => {
+      const scrub = scrubber(['hunter2-secret']);
+      const text = written({ format, scrub }, (log) => {
+        const error = new Error('password hunter2-secret refused', {
+          cause: new Error('hunter2-secret again'),
+        });
+        log.error({ err: error, headers: { authorization: 'Bearer hunter2-secret' } }, 'hunter2-secret');
+      });
+      expect(text).toContain('***');
+      expect(text).not.toContain('hunter2');
+    },
+  );
+
+  it('keeps quiet below its level', () => {
+    expect(written({ level: 'warn' }, (log) => log.info('nothing'))).toBe('');
+  });
+});

@@ -1,0 +1,38 @@
+import { pino, type Logger } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+
+export type { Logger } from 'pino';
+
+/** Where lines go; `process.stdout` and `process.stderr` are such. */
+export interface LineSink {
+  write(line: string): unknown;
+}
+
+export interface LoggerOptions {
+  /** A level of pino, or `silent`. */
+  readonly level: string;
+  readonly format: 'json' | 'pretty';
+  readonly colour: boolean;
+  /** Replaces secrets in a finished line (scrub.ts): redaction by path would miss those inside messages. */
+  readonly scrub: (line: string) => string;
+}
+
+/**
+ * A logger whose every line passes `scrub` as the last thing before `sink`. Lines are written directly, not by a
+ * worker or through a buffer of pino's: nothing is lost at exit, and nothing waits for a reader that is gone.
+ */
+export function createLogger(sink: LineSink, options: LoggerOptions): Logger {
+  const pretty =
+    options.format === 'pretty'
+      ? prettyFactory({
+          colorize: options.colour,
+          translateTime: 'SYS:HH:MM:ss',
+          ignore: 'pid,hostname',
+          singleLine: true,
+        })
+      : undefined;
+  const write = (line: string): void => {
+    sink.write(options.scrub(pretty === undefined ? line : pretty(line)));
+  };
+  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+}
