@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalText, fieldSource, sliceElements } from './json-text.ts';
+import { canonicalText, fieldSource, fieldSources, sliceElements } from './json-text.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 });
 const fieldName = fc.oneof(fc.constantFrom('a', 'b', 'é', 'a"b', '\\', '', '__proto__'), fc.string());
@@ -87,6 +87,9 @@ describe('fieldSource', () => {
             .join(`${gap},`)}${gap}}`;
           const parsed = JSON.parse(text) as Record<string, unknown>;
           const source = fieldSource(text, field);
+          const sources = fieldSources(text);
+          expect([...sources.keys()].toSorted()).toEqual(Object.keys(parsed).toSorted());
+          expect(sources.get(field)).toBe(source);
           expect(source === undefined).toBe(!Object.hasOwn(parsed, field));
           expect(source === undefined ? undefined : JSON.parse(source)).toEqual(
             Object.hasOwn(parsed, field) ? parsed[field] : undefined,

@@ -50,6 +50,18 @@ export function fieldSource(itemSource: string, field: string): string | undefin
   return found === undefined ? undefined : itemSource.slice(found.start, found.end);
 }
 
+/** Source texts of all top-level fields, in the order of the text; of duplicates the last one's value. */
+export function fieldSources(itemSource: string): Map<string, string> {
+  const sources = new Map<string, string>();
+  const at = valueStart(itemSource, 0);
+  if (itemSource.charCodeAt(at) !== OPEN_BRACE) return sources;
+  eachMember(itemSource, at, (name, start, end) => {
+    const field = name.includes('\\') ? (JSON.parse(name) as string) : name.slice(1, -1);
+    sources.set(field, itemSource.slice(start, end));
+  });
+  return sources;
+}
+
 /**
  * One text for all spellings of a value: white space, order of fields, superseded duplicates and the escapes in
  * strings make no difference. Numbers keep their source text, digit by digit: parsed, 2⁵³ and 2⁵³+1 are equal.
@@ -140,17 +152,27 @@ function canonicalString(literal: string): string {
 function findField(text: string, at: number, field: string): { start: number; end: number } | undefined {
   const literal = JSON.stringify(field);
   let found: { start: number; end: number } | undefined;
+  eachMember(text, at, (name, start, end) => {
+    if (canonicalString(name) === literal) found = { start, end };
+  });
+  return found;
+}
+
+/** Calls `visit` for each member of the object that opens at `at`: name as it is spelled, place of the value. */
+function eachMember(
+  text: string,
+  at: number,
+  visit: (name: string, start: number, end: number) => void,
+): void {
   let next = valueStart(text, at + 1);
   while (next < text.length && text.charCodeAt(next) === QUOTE) {
     const nameEnd = stringEnd(text, next);
-    const name = text.slice(next, nameEnd);
     const start = valueStart(text, afterColon(text, nameEnd));
     const end = valueEnd(text, start);
-    if (canonicalString(name) === literal) found = { start, end };
+    visit(text.slice(next, nameEnd), start, end);
     next = valueStart(text, end);
     if (text.charCodeAt(next) === COMMA) next = valueStart(text, next + 1);
   }
-  return found;
 }
 
 function afterColon(text: string, at: number): number {
