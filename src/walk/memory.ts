@@ -1,0 +1,48 @@
+import type { KeyType } from '../model/collections.ts';
+import { gradeOf, NO_EVIDENCE, type Direction, type OrderEvidence, type OrderGrade } from './order.ts';
+import type { Frontier, OpenPart } from './frontier.ts';
+import type { PageLimit } from './page-limit.ts';
+import type { Refreshed } from './warmth.ts';
+
+/**
+ * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It changes seldom, so that a page of
+ * a full walk rewrites the walk's checkpoint only.
+ */
+export interface ScopeMemory {
+  readonly keyType: KeyType;
+  readonly evidence: OrderEvidence;
+  /** Every row with a greater key is the next poll's work. Null until a walk of known order gave one. */
+  readonly frontier: Frontier | null;
+  /** What an interrupted poll has not read yet: read first next time. */
+  readonly open: OpenPart | null;
+  readonly limit: PageLimit;
+  /** Live rows of the scope, at least: as told at the beginning of the last full walk, and those written since. */
+  readonly rows: number;
+  readonly refreshed: Refreshed;
+}
+
+export function newMemory(keyType: KeyType): ScopeMemory {
+  return {
+    keyType,
+    evidence: NO_EVIDENCE,
+    frontier: null,
+    open: null,
+    limit: { value: 500, proven: false },
+    rows: 0,
+    refreshed: { day: 0, week: 0 },
+  };
+}
+
+/** Memory as stored (`{}` for a new scope); what an earlier version did not store yet gets its first value. */
+export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
+  return { ...newMemory(keyType), ...(stored as Partial<ScopeMemory>), keyType };
+}
+
+export function orderGrade(memory: ScopeMemory): OrderGrade {
+  return gradeOf(memory.evidence);
+}
+
+/** The scope's direction while its order is usable, else null. */
+export function usableDirection(memory: ScopeMemory): Direction | null {
+  return orderGrade(memory) === 'none' ? null : memory.evidence.direction;
+}
