@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 // processes and signals apart from its neighbours'.
 export default defineConfig({
   test: {
+    globalSetup: ['test/support/postgres-server.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,

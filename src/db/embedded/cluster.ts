@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Unusable } from '../../model/errors.ts';
+import { messageOf } from '../../runtime/message.ts';
+import { exists, MAJOR, run } from './binaries.ts';
+import type { Place } from './place.ts';
+import { isAlive } from './postmaster.ts';
+
+/** Superuser of the embedded server, and the database that holds the mirror. */
+export const SUPERUSER = 'postgres';
+export const DATABASE = 'postgres';
+
+/**
+ * Written into postgresql.conf when the database is made, where users may change it: a small server on a
+ * developer's machine or a small host. Durability stays as PostgreSQL has it (fsync on).
+ */
+const SETTINGS: Record<string, string> = {
+  max_connections: '60',
+  shared_buffers: '128MB',
+  // No replicas and no archive: less WAL for bulk loads.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '512MB',
+  min_wal_size: '64MB',
+  // Plans of short statements cost more to compile than they win.
+  jit: 'off',
+  log_checkpoints: 'off',
+};
+
+/**
+ * The server's password, made once, in a file that only its owner reads.
+ * Two programs that begin together get the same one: linking the finished file is atomic.
+ */
+export async function ensurePassword(file: string, cluster: string): Promise<string> {
+  if (!(await exists(file))) {
+    if (await exists(cluster)) {
+      throw new Unusable(
+        `the password file ${file} of the embedded database in ${cluster} is missing: put it back, or move the database away to begin anew.`,
+      );
+    }
+    const unfinished = `${file}.${process.pid}`;
+    await writeFile(unfinished, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 });
+    try {
+      await link(unfinished, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+  }
+  return (await readFile(file, 'utf8')).trim();
+}
+
+/**
+ * Makes the database where there is none: in a folder beside it, which then takes the name in one step, so that
+ * an interrupted initdb leaves nothing half-made and of two programs one wins.
+ * @throws Unusable for a database of another PostgreSQL, and with initdb's own words when it fails
+ */
+export async function ensureCluster(place: Place, password: string, durable: boolean): Promise<void> {
+  const folder = dirname(place.cluster);
+  await removeUnfinished(folder);
+  if (await exists(place.cluster)) return checkVersion(place.cluster);
+  const unfinished = join(folder, `${UNFINISHED}${process.pid}`);
+  const passwordFile = join(unfinished, 'password');
+  const data = join(unfinished, 'data');
+  await mkdir(unfinished, { mode: 0o700 });
+  try {
+    await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
+    if (place.user !== undefined) {
+      await chown(unfinished, place.user.uid, place.user.gid);
+      await chown(passwordFile, place.user.uid, place.user.gid);
+    }
+    const options = [
+      `--pgdata=${data}`,
+      `--username=${SUPERUSER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      // The built-in provider sorts alike everywhere and needs no locale of the machine.
+      '--encoding=UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      ...Object.entries(SETTINGS).map(([name, value]) => `--set=${name}=${value}`),
+      ...(durable ? [] : ['--no-sync']),
+    ];
+    await run(join(place.native, 'bin', 'initdb'), options, place.user);
+    await rename(data, place.cluster);
+  } catch (error) {
+    if (await exists(place.cluster)) return;
+    throw new Unusable(
+      `the embedded database could not be made in ${folder}: ${lastError(messageOf(error))}`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+const UNFINISHED = `pg${MAJOR}.new-`;
+
+/** What a killed program left behind; those of living ones stay. */
+async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(UNFINISHED)) continue;
+    const pid = Number(name.slice(UNFINISHED.length));
+    if (pid === process.pid || !isAlive(pid)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+async function checkVersion(cluster: string): Promise<void> {
+  const version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
+  if (version !== MAJOR) {
+    throw new Unusable(
+      version === ''
+        ? `${cluster} is not a PostgreSQL database: move it away to begin anew.`
+        : `the database in ${cluster} was made by PostgreSQL ${version}, but ${MAJOR} is embedded: move it away to begin anew.`,
+    );
+  }
+}
+
+/** initdb's `initdb: error: …`, and its detail where it gives one. */
+function lastError(output: string): string {
+  const lines = output.split('\n').filter((line) => /error|FATAL|detail|hint/i.test(line));
+  return (lines.length === 0 ? output.split('\n').slice(-1) : lines)
+    .map((line) => line.replace(/^initdb: (error: )?/, ''))
+    .join('; ');
+}
