@@ -1,5 +1,6 @@
 import type { Budget } from '../budget/budget.ts';
 import type { Priority } from '../budget/priorities.ts';
+import { readRateHeaders } from '../budget/rate-headers.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import type { KeyType } from '../model/collections.ts';
 import { MalformedAnswer, TransportError, type MirrorError } from '../model/errors.ts';
@@ -7,7 +8,6 @@ import type { Page } from '../model/page.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import { readObject, readPage, type ObjectAnswer } from './envelope.ts';
 import { refusal } from './refusal.ts';
-import { retryAfter } from './retry-after.ts';
 import { withRetries, type Failure, type RetryLimits } from './retry.ts';
 import { quote, serviceMessage } from './service-message.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
@@ -63,15 +63,17 @@ export interface ApiOptions {
   /** The API key itself. */
   readonly key: string;
   /** The key's budget. */
-  readonly budget: Budget;
+  readonly budget: Pick<Budget, 'run'>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Replaces secrets, this key among them: errors quote the service, end in tables and pages, not in logs alone. */
+  readonly scrub: (text: string) => string;
   readonly retries?: RetryLimits;
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
 export function createApi(options: ApiOptions): Api {
-  const { transport, key, budget, clock, random } = options;
+  const { transport, key, budget, clock, random, scrub } = options;
 
   /** Sends one request, once, and judges its answer; every failure of the service is a value. */
   const attempt = async <T>(
@@ -102,7 +104,7 @@ export function createApi(options: ApiOptions): Api {
       if (!(error instanceof TransportError)) throw error;
       const named = new TransportError(`GET ${asked.path}: ${error.message}`, { cause: error.cause });
       report(undefined, named);
-      return { error: named, retryAfter: undefined };
+      return { error: named, retryAfterMs: undefined };
     }
   };
 
@@ -111,18 +113,19 @@ export function createApi(options: ApiOptions): Api {
     { status, headers, body }: HttpAnswer,
     read: (text: string) => T,
   ): { readonly value: T } | Failure => {
-    const said = 'text' in body && status >= 300 ? quote(serviceMessage(body.text), key) : '';
+    const said = 'text' in body && status >= 300 ? quote(serviceMessage(body.text), scrub) : '';
     const refused = refusal(what, status, headers, said, clock.now());
-    if (refused !== undefined) return { error: refused, retryAfter: retryAfter(headers, clock.now()) };
+    if (refused !== undefined)
+      return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
     try {
       if ('error' in body) throw body.error;
       return { value: read(body.text) };
     } catch (error) {
       if (!(error instanceof TransportError || error instanceof MalformedAnswer)) throw error;
-      const message = `${what} was answered ${status}, but ${quote(error.message, key)}`;
+      const message = `${what} was answered ${status}, but ${quote(error.message, scrub)}`;
       const named =
         error instanceof TransportError ? new TransportError(message) : new MalformedAnswer(message);
-      return { error: named, retryAfter: undefined };
+      return { error: named, retryAfterMs: undefined };
     }
   };
 

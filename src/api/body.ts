@@ -49,8 +49,9 @@ async function decode(
 ): Promise<string | MalformedAnswer | TransportError> {
   let plain = raw;
   const name = encoding.trim().toLowerCase();
-  // An empty body is empty in every encoding (204, and servers that name an encoding all the same).
-  if (raw.length > 0 && (name === 'gzip' || name === 'x-gzip')) {
+  // An empty body is empty in every encoding: servers name one even with a 204.
+  if (raw.length === 0) return '';
+  if (name === 'gzip' || name === 'x-gzip') {
     try {
       plain = await decompress(raw, { maxOutputLength: maxBytes });
     } catch (error) {

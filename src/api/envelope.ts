@@ -48,7 +48,9 @@ export function readObject(text: string): ObjectAnswer {
   } catch (error) {
     // V8's own message quotes the text, which is somebody's data.
     if (text.trimStart().startsWith('<')) throw malformed('the body is HTML');
-    const early = /^(Unexpected end|Unterminated)/.test((error as SyntaxError).message);
+    const { message } = error as SyntaxError;
+    const position = /at position (\d+)/.exec(message)?.[1] ?? -1;
+    const early = message.startsWith('Unexpected end') || Number(position) >= text.length;
     throw malformed(
       early ? `the body is JSON that ends early (${text.length} characters)` : 'the body is not JSON',
     );

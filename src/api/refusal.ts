@@ -1,6 +1,6 @@
 import type { AnswerHeaders } from '../budget/budget.ts';
+import { pauseAfter, readRateHeaders } from '../budget/rate-headers.ts';
 import { KeyRefused, RateLimited, RequestRefused, ServiceError, type MirrorError } from '../model/errors.ts';
-import { RETRY_AFTER_UNKNOWN, retryAfter } from './retry-after.ts';
 
 /**
  * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
@@ -18,7 +18,7 @@ export function refusal(
   if (status >= 200 && status < 300) return undefined;
   const message = `${what} was answered ${status}${said === '' ? '' : `: ${said}`}`;
   if (status === 429) {
-    return new RateLimited(message, retryAfter(headers, now) ?? RETRY_AFTER_UNKNOWN);
+    return new RateLimited(message, pauseAfter(readRateHeaders(headers, now)) / 1000);
   }
   if (status >= 500 || status === 408 || status === 425) return new ServiceError(message, status);
   if (status === 401 || status === 403) return new KeyRefused(message, status);

@@ -21,10 +21,10 @@ export const RETRY_LIMITS: RetryLimits = {
   rateLimitedMs: 1_800_000,
 };
 
-/** A failed attempt; `retryAfter` in seconds where the service named one. */
+/** A failed attempt; `retryAfterMs` where the service named a wait. */
 export interface Failure {
   readonly error: MirrorError;
-  readonly retryAfter: number | undefined;
+  readonly retryAfterMs: number | undefined;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function withRetries<T>(
     signal.throwIfAborted();
     const outcome = await attempt();
     if (!('error' in outcome)) return outcome.value;
-    const { error, retryAfter } = outcome;
+    const { error, retryAfterMs } = outcome;
     if (error.remedy !== 'retry') throw error;
     if (error instanceof RateLimited) {
       limitedSince ??= time.clock.monotonic();
@@ -53,7 +53,7 @@ export async function withRetries<T>(
       continue;
     }
     failures += 1;
-    const asked = (retryAfter ?? 0) * 1000;
+    const asked = retryAfterMs ?? 0;
     if (failures >= limits.attempts || asked > limits.capMs) throw error;
     const bound = Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
     await time.clock.sleep(Math.max(asked, time.random() * bound), signal);

@@ -57,11 +57,10 @@ function said(value: unknown, depth: number): string {
 
 /**
  * Words of the service as a message of ours may quote them: one line of at most 200 characters, nothing that a
- * terminal would obey, and no secret, should the service repeat one.
+ * terminal would obey, and no secret, should the service repeat one (scrubbed before the cut: no part stays).
  */
-export function quote(words: string, secret: string): string {
-  const clean = words
-    .replaceAll(secret, '***')
+export function quote(words: string, scrub: (text: string) => string): string {
+  const clean = scrub(words)
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
   return clean.length <= MAX_LENGTH ? clean : `${clean.slice(0, MAX_LENGTH - 1).toWellFormed()}…`;

@@ -1,0 +1,176 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MalformedAnswer } from '../model/errors.ts';
+import { readObject, readPage } from './envelope.ts';
+
+const page = (text: string) => readPage(text, 'job_id', 'bigint');
+const keys = (text: string, type: 'bigint' | 'text' = 'bigint') =>
+  readPage(text, 'job_id', type).items.map((item) => item.key);
+
+describe('readPage', () => {
+  it('reads the envelope of the specification', () => {
+    const read = page(
+      '{"object":"list","data":[{"job_id":9,"status":"completed"},{"job_id":8}],"has_more":true}',
+    );
+    expect(read).toEqual({
+      items: [
+        {
+          source: '{"job_id":9,"status":"completed"}',
+          fields: { job_id: 9, status: 'completed' },
+          key: '9',
+          problem: undefined,
+        },
+        { source: '{"job_id":8}', fields: { job_id: 8 }, key: '8', problem: undefined },
+      ],
+      hasMore: true,
+      nextCursor: undefined,
+    });
+  });
+
+  it('finds the one list beside a has_more, where there is no data', () => {
+    const expected = ['3', '2'];
+    for (const text of [
+      '{"list_id":7,"accounts":{"data":[{"job_id":3},{"job_id":2}],"has_more":true}}',
+      '{"list_id":7,"accounts":{"items":[{"job_id":3},{"job_id":2}],"has_more":true}}',
+      '{"accounts":[{"job_id":3},{"job_id":2}],"tags":["a"],"has_more":true}',
+      '{"other":{"rows":[{}]},"accounts":{"data":[{"job_id":3},{"job_id":2}],"extra":[{}],"has_more":true}}',
+      '{"data":{"items":[{"job_id":3},{"job_id":2}],"has_more":true}}',
+    ]) {
+      expect(keys(text)).toEqual(expected);
+      expect(page(text).hasMore).toBe(true);
+    }
+    expect(page('{"accounts":{"data":[],"has_more":false}}').items).toEqual([]);
+  });
+
+  it.each([
+    ['', 'the body is empty'],
+    [' \n', 'the body is empty'],
+    ['<!doctype html><title>Sign in</title>', 'the body is HTML'],
+    ['{"data":[{"job_id":1}', 'the body is JSON that ends early (21 characters)'],
+    ['{"data":[{"job_id":"a', 'the body is JSON that ends early (21 characters)'],
+    ['oops', 'the body is not JSON'],
+    ['null', 'the body is null, not an object'],
+    ['[]', 'the body is an array, not an object'],
+    ['"x"', 'the body is a string, not an object'],
+    ['{}', 'it has neither a data array nor a list beside a has_more'],
+    ['{"data":null,"has_more":false}', 'it has neither a data array nor a list beside a has_more'],
+    ['{"accounts":[{"id":1}]}', 'it has neither a data array nor a list beside a has_more'],
+    ['{"data":[{"job_id":1},7],"has_more":false}', 'item 1 is a number, not an object'],
+    ['{"data":[null]}', 'item 0 is null, not an object'],
+    ['{"data":[[]]}', 'item 0 is an array, not an object'],
+    ['{"a":[{}],"b":[{}],"has_more":true}', 'it has several lists (a, b)'],
+    [
+      '{"a":{"data":[],"has_more":true},"b":{"data":[],"has_more":true}}',
+      'it has several lists (a.data, b.data)',
+    ],
+    ['{"error":{"code":"x","message":"Try later"}}', 'the body is an error: Try later (x)'],
+    ['{"object":"list","data":[],"has_more":false,"error":"down"}', 'the body is an error: down'],
+    ['{"object":"error","message":"down","data":[]}', 'the body is an error: down'],
+    ['{"success":false,"data":[]}', 'the body is an error: without a message'],
+  ])('takes %j for no page: %s', (text, reason) => {
+    expect(() => page(text)).toThrow(new MalformedAnswer(reason));
+  });
+
+  it('is not put off by an error field that says there is none', () => {
+    expect(keys('{"data":[{"job_id":1}],"error":null,"errors":[],"success":true}')).toEqual(['1']);
+  });
+
+  it('keeps every digit of an ID, and the item of an unusable one', () => {
+    expect(keys('{"data":[{"job_id":9007199254740993},{"job_id":"9223372036854775807"}]}')).toEqual([
+      '9007199254740993',
+      '9223372036854775807',
+    ]);
+    expect(keys('{"data":[{"job_id":123456789012345678901234567890},{"job_id":"é"}]}', 'text')).toEqual([
+      '123456789012345678901234567890',
+      'é',
+    ]);
+    const problems = page('{"data":[{},{"job_id":null},{"job_id":1.5},{"job_id":"x"},{"job_id":{}}]}').items;
+    expect(problems.map((item) => item.key)).toEqual(Array.from({ length: 5 }, () => undefined));
+    expect(problems.map((item) => item.problem)).toEqual([
+      'has no cursor ID',
+      'has a cursor ID that is null',
+      'has a cursor ID that is no 64-bit integer',
+      'has a cursor ID that is no 64-bit integer',
+      'has a cursor ID that is object',
+    ]);
+  });
+
+  it('reads has_more and next_cursor where they are what they should be', () => {
+    const meta = (rest: string) => {
+      const { hasMore, nextCursor } = page(`{"data":[]${rest}}`);
+      return [hasMore, nextCursor];
+    };
+    expect(meta('')).toEqual([undefined, undefined]);
+    expect(meta(',"has_more":null,"next_cursor":null')).toEqual([undefined, undefined]);
+    expect(meta(',"has_more":"true","next_cursor":""')).toEqual([undefined, undefined]);
+    expect(meta(',"has_more":false,"next_cursor":"abc="')).toEqual([false, 'abc=']);
+    expect(meta(',"next_cursor":12')).toEqual([undefined, '12']);
+    expect(meta(',"next_cursor":9007199254740993')).toEqual([undefined, '9007199254740993']);
+    const nested = '{"accounts":{"data":[],"has_more":true,"next_cursor":9007199254740993}}';
+    expect(page(nested).nextCursor).toBe('9007199254740993');
+  });
+
+  it('takes the last of duplicate fields, in values and in source texts alike', () => {
+    expect(keys('{"data":[{"job_id":1}],"data":[{"job_id":2,"job_id":3}]}')).toEqual(['3']);
+  });
+
+  it('gives each item the source text that parses to its fields', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.dictionary(fc.string(), fc.jsonValue())),
+        fc.option(fc.boolean(), { nil: undefined }),
+        fc.constantFrom(undefined, 1, '\t'),
+        (items, has_more, gap) => {
+          const read = page(JSON.stringify({ object: 'list', has_more, data: items }, null, gap));
+          expect(read.hasMore).toBe(has_more);
+          expect(read.items.map((item) => item.fields)).toEqual(JSON.parse(JSON.stringify(items)));
+          expect(read.items.map((item) => JSON.parse(item.source) as unknown)).toEqual(
+            read.items.map((item) => item.fields),
+          );
+        },
+      ),
+    );
+  });
+
+  it('never takes a part of an answer for a page, wherever it breaks off', () => {
+    const whole = '{"object":"list","has_more":false,"data":[{"job_id":2,"a":[{}]},{"job_id":1}]}';
+    fc.assert(
+      fc.property(fc.nat(whole.length - 1), (length) => {
+        expect(() => page(whole.slice(0, length))).toThrow(MalformedAnswer);
+      }),
+    );
+  });
+
+  it('answers anything at all with a page or a MalformedAnswer', () => {
+    const field = fc.constantFrom('data', 'has_more', 'error', 'accounts', 'next_cursor', 'job_id', 'x');
+    const { body } = fc.letrec<{ body: unknown }>((tie) => ({
+      body: fc.oneof(
+        { maxDepth: 4, depthSize: 'small' },
+        fc.constantFrom(null, true, false, 0, -0, 1e300, 'x', ''),
+        fc.array(tie('body'), { maxLength: 3 }),
+        fc.dictionary(field, tie('body'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(body, (value) => {
+        try {
+          expect(Array.isArray(page(JSON.stringify(value)).items)).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedAnswer);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('readObject', () => {
+  it('gives the object and its own text', () => {
+    const text = '{"object":"ping","status":"ok","user_id":9007199254740993}';
+    expect(readObject(text)).toEqual({ source: text, fields: JSON.parse(text) as unknown });
+  });
+
+  it('refuses an error in disguise', () => {
+    expect(() => readObject('{"error":{"message":"no"}}')).toThrow('the body is an error: no');
+  });
+});

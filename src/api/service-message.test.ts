@@ -1,0 +1,59 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { quote, serviceMessage } from './service-message.ts';
+
+describe('serviceMessage', () => {
+  it.each([
+    ['{"error":{"code":"bad_key","message":"Invalid API key"}}', 'Invalid API key (bad_key)'],
+    ['{"error":{"code":"bad_key"}}', 'bad_key'],
+    ['{"error":"Invalid API key"}', 'Invalid API key'],
+    ['{"detail":"Not found."}', 'Not found.'],
+    [
+      '{"detail":[{"loc":["query","limit"],"msg":"too large"},{"loc":["query","x"],"msg":"unknown"}]}',
+      'query.limit: too large; query.x: unknown',
+    ],
+    ['{"message":"no","status":404}', 'no'],
+    ['{"errors":[{"title":"A"},{"title":"B"}]}', 'A; B'],
+    ['["a","b"]', 'a; b'],
+    ['{"detail":{"error":{"message":"deep"}}}', 'deep'],
+    ['{"x":1}', ''],
+    ['null', ''],
+    ['', ''],
+    ['upstream timed out', 'upstream timed out'],
+    ['<html><head><title>502 Bad Gateway</title></head><body>secret</body></html>', '502 Bad Gateway'],
+    ['<html><body>secret</body></html>', ''],
+  ])('of %s is %j', (body, message) => {
+    expect(serviceMessage(body)).toBe(message);
+  });
+
+  it('never fails, whatever the body', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (body) => {
+        expect(serviceMessage(body)).toBeTypeOf('string');
+      }),
+    );
+  });
+});
+
+describe('quote', () => {
+  const key = 'sk_live_0123456789';
+  const scrub = (text: string) => text.replaceAll(key, '***');
+
+  it('makes one short line without anything that a terminal obeys', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (words) => {
+        const line = quote(words, scrub);
+        expect(line.length).toBeLessThanOrEqual(200);
+        expect(line).not.toMatch(/[\p{C}\n]/u);
+      }),
+      { numRuns: 30 },
+    );
+    expect(quote('\u001b[31mred\u001b[0m\r\n  text', scrub)).toBe('[31mred [0m text');
+  });
+
+  it('shows no part of a key, wherever the cut falls', () => {
+    for (let before = 170; before < 201; before += 1) {
+      expect(quote(`${'x'.repeat(before)}${key} is wrong`, scrub)).not.toContain('sk_');
+    }
+  });
+});
