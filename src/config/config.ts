@@ -114,7 +114,8 @@ export interface WebhookConfig {
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export interface LogConfig {
-  readonly level: (typeof LOG_LEVELS)[number];
+  /** Undefined: `info` for the daemon, `warn` for commands that show their progress themselves. */
+  readonly level: (typeof LOG_LEVELS)[number] | undefined;
   /** Undefined: `pretty` on a terminal, else `json`. */
   readonly format: 'json' | 'pretty' | undefined;
 }

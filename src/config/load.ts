@@ -89,7 +89,7 @@ export function loadConfig(env: Environment, need: Need): Config {
     },
     webhook: webhookOf(read, env),
     log: {
-      level: read.value('LOG_LEVEL', parseChoice(LOG_LEVELS), 'info'),
+      level: read.value('LOG_LEVEL', parseChoice(LOG_LEVELS), undefined),
       format: read.value('LOG_FORMAT', parseChoice(['json', 'pretty']), undefined),
     },
     secrets: secretsOf(env),

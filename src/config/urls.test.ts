@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
+
+describe('parseServiceUrl', () => {
+  it.each([
+    ['https://api.example.com', 'https://api.example.com'],
+    ['https://api.example.com/', 'https://api.example.com'],
+    ['https://api.example.com/v1', 'https://api.example.com'],
+    ['https://api.example.com/v1//', 'https://api.example.com'],
+    ['https://example.com/research/v1/', 'https://example.com/research'],
+    ['http://localhost:8090', 'http://localhost:8090'],
+    ['http://127.1.2.3:8090/v1', 'http://127.1.2.3:8090'],
+    ['http://[::1]:8090', 'http://[::1]:8090'],
+  ])('reads %s', (text, url) => expect(parseServiceUrl(text)).toBe(url));
+
+  it.each([
+    ['http://api.example.com', 'use https://'],
+    ['http://127.0.0.1.example.com', 'use https://'],
+    ['http://localhost.example.com', 'use https://'],
+    ['api.example.com', 'is no URL'],
+    ['ftp://api.example.com', 'is no URL'],
+    ['https://', 'is no URL'],
+    ['https://user:hunter2@api.example.com', 'must not contain a user or password'],
+    ['https://api.example.com?x=1', 'must not contain ?'],
+  ])('refuses %s', (text, message) => expect(() => parseServiceUrl(text)).toThrow(message));
+});
+
+describe('parsePublicUrl', () => {
+  it('keeps the path and drops the trailing slash', () => {
+    expect(parsePublicUrl('https://example.com/hooks/')).toBe('https://example.com/hooks');
+  });
+});
+
+describe('parseDatabaseUrl', () => {
+  it.each([
+    'postgres://',
+    'postgres:///mirror?host=/var/run/postgresql',
+    'postgresql://user:p%40ss@db.example.com:6432/mirror?sslmode=verify-full',
+    'postgres://user@/mirror?host=/tmp',
+    'postgres://[::1]:5432/mirror',
+  ])('takes %s', (text) => expect(parseDatabaseUrl(text)).toBe(text));
+
+  it.each([
+    ['mysql://db.example.com/mirror', 'no connection URL of Postgres'],
+    ['host=db user=u', 'no connection URL of Postgres'],
+    ['postgres://user:hun#ter2@db/mirror', 'percent-encoded'],
+    ['postgres://db:99999/mirror', 'percent-encoded'],
+    ['postgres://db/mirror?sslmode=strict', 'sslmode "strict" is none of disable, allow'],
+  ])('refuses %s without quoting a password', (text, message) => {
+    expect(() => parseDatabaseUrl(text)).toThrow(message);
+    expect(() => parseDatabaseUrl(text)).not.toThrow('hun');
+  });
+});
