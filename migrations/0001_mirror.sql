@@ -293,6 +293,17 @@ create table "{schema}_sync".unsettled (
   primary key (_user_id, collection, parent, key)
 );
 
+-- Columns that were added after their field had been stored, to be filled from _raw. Rows up to done_through are filled,
+-- those after until came with the column.
+create table "{schema}_sync".backfill (
+  _user_id bigint not null,
+  collection text not null,
+  field text not null,
+  done_through bigint not null,
+  until bigint not null,
+  primary key (_user_id, collection, field)
+);
+
 -- Slots of the rate limit that are, or may be, in use. One row a reserved block of requests (design 5).
 create table "{schema}_sync".slot_block (
   _user_id bigint not null,
