@@ -43,7 +43,7 @@ export interface NewBlock {
 }
 
 /**
- * What changed since the last time: rides in the transaction of the owner's next page. Writing it twice, or in
+ * What changed since the last time (moments on the store's clock): rides in the transaction of the owner's next page. Writing it twice, or in
  * another order, does no harm: each entry replaces what the row holds.
  */
 export interface FreedSlots {
@@ -74,8 +74,10 @@ export interface LearntRate {
   readonly limits?: Readonly<Record<string, { readonly limit: number; readonly seenAt: number }>>;
   /** After a 429 that the model excluded: paced as for this limit, until that moment. */
   readonly paced?: { readonly limit: number; readonly guardMs: number; readonly until: number };
-  /** No `X-RateLimit-Limit` above this is believed, until that moment. */
+  /** Group `all` only: the limit over all endpoints, believed until that moment. */
   readonly ceiling?: { readonly limit: number; readonly until: number };
+  /** No `X-RateLimit-Limit` above the specification's is believed, until that moment. */
+  readonly grantedOnlyUntil?: number;
   /** `X-RateLimit-Remaining` of this group is broken, until that moment. */
   readonly remainingIgnoredUntil?: number;
 }

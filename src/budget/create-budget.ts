@@ -1,0 +1,217 @@
+import type { Clock } from '../runtime/clock.ts';
+import type {
+  Answer,
+  Budget,
+  BudgetEvent,
+  BudgetOptions,
+  BudgetRequest,
+  BudgetSnapshot,
+  Send,
+} from './budget.ts';
+import { inheritBlocks } from './inherit.ts';
+import { KeyModel } from './key-model.ts';
+import { Lane } from './lane.ts';
+import { inheritLearnt, learntRow } from './learnt.ts';
+import { HIGH_PRIORITY } from './priorities.ts';
+import { readRateHeaders } from './rate-headers.ts';
+import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
+import type { Block } from './reservations.ts';
+import { snapshotOf } from './snapshot.ts';
+import { StoreTime } from './store-time.ts';
+import type { BudgetStore, FreedSlots, StoredGroup } from './store.ts';
+import { BLOCK_VALID_MS, UNANSWERED_MS, WINDOW_MS } from './timing.ts';
+
+/** A budget that goes on where the store's rows leave off. */
+export function createBudget(options: BudgetOptions): Budget {
+  return new KeyBudget(options);
+}
+
+/** What a FreedSlots was made of, for `putBack`. */
+interface Taken {
+  readonly blocks: readonly { readonly lane: Lane; readonly block: Block }[];
+  readonly learnt: readonly StoredGroup[];
+}
+
+/** The rim around the pure KeyModel: queues, reservations in the store, timers. */
+class KeyBudget implements Budget {
+  readonly #keyHash: string;
+  readonly #clock: Clock;
+  readonly #onEvent: (event: BudgetEvent) => void;
+  readonly #model: KeyModel;
+  readonly #time: StoreTime;
+  readonly #lanes: ReadonlyMap<RateGroup, Lane>;
+  readonly #taken = new WeakMap<FreedSlots, Taken>();
+  #store: BudgetStore;
+  #nextBlockId: number;
+  #closed: Error | undefined;
+
+  constructor({ keyHash, clock, share, store, loaded, onEvent }: BudgetOptions) {
+    this.#keyHash = keyHash;
+    this.#clock = clock;
+    this.#onEvent = onEvent;
+    this.#store = store;
+    const now = clock.monotonic();
+    this.#time = new StoreTime(loaded.now, now);
+    this.#model = new KeyModel(share);
+    this.#lanes = new Map(RATE_GROUPS.map((name) => [name, new Lane(this.#model.group(name), clock)]));
+    inheritLearnt(this.#model, loaded.learnt, this.#time);
+    inheritBlocks(this.#model, loaded.blocks, now, this.#time);
+    this.#model.answered = loaded.known;
+    if (loaded.known && loaded.blocks.length === 0 && loaded.learnt.length === 0) this.#model.beQuiet(now);
+    // Greater than any ID of an earlier process, whose expired rows may still be there.
+    this.#nextBlockId = Math.max(Math.floor(loaded.now), ...loaded.blocks.map((block) => block.blockId + 1));
+  }
+
+  async run<T>(request: BudgetRequest, send: Send<T>): Promise<Answer<T>> {
+    request.signal.throwIfAborted();
+    if (this.#closed !== undefined) throw this.#closed;
+    const lane = this.#lane(request.group);
+    const turn = lane.queue.add(() => this.#serve(lane, request, send), request.priority, request.signal);
+    this.#pump(lane);
+    return await turn;
+  }
+
+  takeFreed(): FreedSlots | undefined {
+    const blocks = [...this.#lanes.values()].flatMap((lane) =>
+      lane.reservations.takeUnsaved().map((block) => ({ lane, block })),
+    );
+    const learnt = [...this.#model.changed];
+    this.#model.changed.clear();
+    if (blocks.length === 0 && learnt.length === 0) return undefined;
+    const now = this.#clock.monotonic();
+    const freed: FreedSlots = {
+      keyHash: this.#keyHash,
+      blocks: blocks.map(({ lane, block }) => ({
+        group: lane.model.name,
+        blockId: block.id,
+        freed: block.freed.map((moment) => this.#time.toStore(moment)),
+      })),
+      learnt: learnt.map((name) => learntRow(this.#model, name, now, this.#time)),
+    };
+    this.#taken.set(freed, { blocks, learnt });
+    return freed;
+  }
+
+  putBack(freed: FreedSlots): void {
+    const taken = this.#taken.get(freed);
+    for (const { lane, block } of taken?.blocks ?? []) lane.reservations.putBack(block);
+    for (const name of taken?.learnt ?? []) this.#model.changed.add(name);
+  }
+
+  async flush(): Promise<void> {
+    const freed = this.takeFreed();
+    if (freed === undefined) return;
+    try {
+      await this.#store.record(freed);
+    } catch (error) {
+      this.putBack(freed);
+      throw error;
+    }
+  }
+
+  adopt(store: BudgetStore): void {
+    this.#store = store;
+    // The store of first pings keeps nothing that was learnt.
+    for (const [name, lane] of this.#lanes) if (lane.model.log.sent > 0) this.#model.changed.add(name);
+  }
+
+  snapshot(): BudgetSnapshot {
+    return snapshotOf(this.#model, [...this.#lanes.values()], this.#clock.monotonic());
+  }
+
+  close(reason: Error): void {
+    this.#closed ??= reason;
+    for (const lane of this.#lanes.values()) {
+      lane.fail(reason);
+      lane.stopWaking();
+      lane.reservations.release(this.#clock.monotonic());
+    }
+  }
+
+  /** Starts as many tasks as may go now, and sees to it that somebody asks again for the rest. */
+  #pump(lane: Lane): void {
+    while (lane.queue.waiting > 0 && !lane.reserving && this.#closed === undefined) {
+      const now = this.#clock.monotonic();
+      const { highWaits } = lane.queue;
+      const admission = this.#model.admission({ group: lane.model.name, high: highWaits, highWaits }, now);
+      if (admission !== 'go') {
+        if (admission.at !== undefined) lane.wakeAt(admission.at, () => this.#pump(lane));
+        return;
+      }
+      if (lane.reservations.hasSlot(now)) lane.queue.startOne();
+      else void this.#reserve(lane);
+    }
+  }
+
+  /** Commits a block of slots; on failure, every task that waits for it gets the store's error. */
+  async #reserve(lane: Lane): Promise<void> {
+    lane.reserving = true;
+    const calledAt = this.#clock.monotonic();
+    const size = lane.reservations.nextSize(lane.model.size(calledAt), this.#store.largestBlock);
+    const block = { group: lane.model.name, blockId: this.#nextBlockId++, size, validForMs: BLOCK_VALID_MS };
+    const freed = this.takeFreed() ?? { keyHash: this.#keyHash, blocks: [], learnt: [] };
+    try {
+      const { now } = await this.#store.reserve(this.#keyHash, block, freed);
+      this.#time.learn(now, calledAt);
+      lane.reservations.open(block.blockId, size, calledAt);
+      if (this.#closed !== undefined) lane.reservations.release(this.#clock.monotonic());
+    } catch (error) {
+      this.putBack(freed);
+      lane.fail(error);
+    } finally {
+      lane.reserving = false;
+    }
+    this.#pump(lane);
+  }
+
+  /** Runs within `startOne` up to its first `await`: slot and reservation are taken with the choice of the task. */
+  async #serve<T>(lane: Lane, request: BudgetRequest, send: Send<T>): Promise<Answer<T>> {
+    lane.throwIfFailed();
+    const sentAt = this.#clock.monotonic();
+    const block = lane.reservations.take(sentAt);
+    lane.model.sent(sentAt, request.priority >= HIGH_PRIORITY);
+    try {
+      const answer = await this.#answerOf(request, send, lane, block);
+      this.#judge(lane, request, answer, sentAt, block);
+      return answer;
+    } finally {
+      this.#pumpAll();
+    }
+  }
+
+  async #answerOf<T>(request: BudgetRequest, send: Send<T>, lane: Lane, block: Block): Promise<Answer<T>> {
+    try {
+      return await send(request.signal);
+    } catch (error) {
+      const at = this.#clock.monotonic();
+      this.#model.unanswered(request.group, at);
+      lane.reservations.free(block, at + UNANSWERED_MS + WINDOW_MS + lane.model.pace.guardMs(at));
+      throw error;
+    }
+  }
+
+  #judge(lane: Lane, request: BudgetRequest, answer: Answer<unknown>, sentAt: number, block: Block): void {
+    const now = this.#clock.monotonic();
+    // A moment that can't be is as good as none: the slot is then counted from now.
+    const receivedAt = answer.receivedAt >= sentAt && answer.receivedAt <= now ? answer.receivedAt : now;
+    const headers = readRateHeaders(answer.headers, this.#clock.now());
+    const events = this.#model.judge(request.group, answer.status, {
+      route: request.route,
+      sentAt,
+      receivedAt,
+      headers,
+    });
+    lane.reservations.free(block, receivedAt + WINDOW_MS + lane.model.pace.guardMs(now));
+    for (const event of events) this.#onEvent(event);
+  }
+
+  #pumpAll(): void {
+    for (const lane of this.#lanes.values()) this.#pump(lane);
+  }
+
+  #lane(name: RateGroup): Lane {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
+    return lane;
+  }
+}

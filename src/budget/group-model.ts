@@ -1,0 +1,185 @@
+import { FirstContact } from './first-contact.ts';
+import { ForeignUse, headroom } from './foreign-use.ts';
+import { Pace } from './pace.ts';
+import { pauseAfter, type RateHeaders } from './rate-headers.ts';
+import { defaultLimit, type RateGroup } from './rate-groups.ts';
+import { RemainingCheck } from './remaining-check.ts';
+import { RouteLimits } from './route-limits.ts';
+import { SlotLog } from './slot-log.ts';
+import { GUARD_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './timing.ts';
+
+/** May a request be sent now? If not: when to ask again, undefined = when an answer comes. */
+export type Admission = 'go' | { readonly at: number | undefined };
+
+/** A request's answer, as far as the rate limit goes. Moments are monotonic milliseconds. */
+export interface Answered {
+  readonly route: string;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  readonly headers: RateHeaders;
+}
+
+/** What an answer taught: worth a line in the store and, but for `noted`, a message. */
+export type Finding = 'noted' | 'limit' | 'remaining-broken' | 'lesson-withdrawn';
+
+/**
+ * One endpoint group of one key: slots, limit, other users, and what refusals taught. Pure: moments in,
+ * decisions out.
+ */
+export class GroupModel {
+  readonly name: RateGroup;
+  readonly log = new SlotLog();
+  readonly limits = new RouteLimits();
+  readonly foreign = new ForeignUse();
+  readonly #share: number;
+  readonly #remaining = new RemainingCheck();
+  pace = new Pace();
+  contact = new FirstContact(false);
+  /** A Retry-After stops the group until then. */
+  pausedUntil = -Infinity;
+  /** `Remaining` is not believed until then. */
+  remainingIgnoredUntil = -Infinity;
+  /** No limit above the specification's is believed until then. */
+  ceilingUntil = -Infinity;
+  refusals = 0;
+  #lastSentAt = -Infinity;
+  #lastHighAt = -Infinity;
+  #lastRefusedAt = -Infinity;
+  #foreignBlamedAt = -Infinity;
+  /** A first lesson may still turn out to have been somebody else's use. */
+  #lessonOpenUntil = -Infinity;
+
+  constructor(name: RateGroup, share: number) {
+    this.name = name;
+    this.#share = share;
+  }
+
+  /** The service's limit for this group, as far as known. */
+  limit(now: number): number {
+    const granted = defaultLimit(this.name);
+    const seen = this.limits.smallest(now) ?? granted;
+    return this.contact.proven && this.ceilingUntil <= now ? seen : Math.min(seen, granted);
+  }
+
+  /** How many slots this program allows itself. */
+  size(now: number): number {
+    const limit = this.limit(now);
+    // The tiny addition mends products such as 0.29 × 100 = 28.999999999999996.
+    const shared = Math.max(1, Math.floor(this.#share * limit + 1e-9));
+    const left = Math.max(1, limit - headroom(this.foreign.highest(now)));
+    return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
+  }
+
+  held(now: number): number {
+    return this.log.held(now, this.pace.guardMs(now));
+  }
+
+  /**
+   * @param high whether the request is of high priority
+   * @param highWaits whether such a request waits: a slot is kept for it
+   */
+  admission(now: number, high: boolean, highWaits: boolean): Admission {
+    if (this.pausedUntil > now) return { at: this.pausedUntil };
+    if (this.log.inFlight >= this.contact.mostInFlight) return { at: undefined };
+    const size = this.size(now);
+    const keepUntil = this.#lastHighAt + WINDOW_MS;
+    const kept = !high && size > 1 && (highWaits || keepUntil > now) ? 1 : 0;
+    if (this.held(now) >= size - kept) {
+      const guard = this.pace.guardMs(now);
+      const changes = [
+        this.log.nextFree(now, guard),
+        this.foreign.nextChange(now),
+        kept === 1 && !highWaits ? keepUntil : undefined,
+      ].filter((each) => each !== undefined);
+      return { at: changes.length === 0 ? undefined : Math.min(...changes) };
+    }
+    const turn = this.#lastSentAt + (this.pace.intervalMs(now) ?? 0);
+    return turn > now ? { at: turn } : 'go';
+  }
+
+  sent(now: number, high: boolean): void {
+    this.log.prune(now);
+    this.log.start();
+    this.#lastSentAt = now;
+    if (high) this.#lastHighAt = now;
+  }
+
+  /** An answer that is not a 429. */
+  accepted(answer: Answered): readonly Finding[] {
+    const { route, receivedAt: now, headers } = answer;
+    const findings: Finding[] = [];
+    const before = this.limit(now);
+    this.log.answered(now);
+    if (this.contact.accepted()) findings.push('noted');
+    if (headers.limit !== undefined && this.limits.observe(route, headers.limit, now)) findings.push('noted');
+    if (this.limit(now) !== before) findings.push('limit');
+    if (headers.limit !== undefined && headers.remaining !== undefined) this.#readRemaining(answer, findings);
+    return findings;
+  }
+
+  #readRemaining({ sentAt, receivedAt: now, headers }: Answered, findings: Finding[]): void {
+    const { limit = 0, remaining = 0 } = headers;
+    const ours = this.log.countedAt(sentAt, now);
+    if (remaining > limit || ours === undefined || this.remainingIgnoredUntil > now) return;
+    const use = limit - remaining - ours;
+    if (
+      this.#remaining.isBroken({ at: now, remaining, foreign: use }, (a, b) => this.log.leftWindow(a, b) > 0)
+    ) {
+      this.remainingIgnoredUntil = now + LESSON_MEMORY_MS;
+      this.foreign.clear();
+      this.#remaining.clear();
+      findings.push('remaining-broken');
+      return;
+    }
+    this.foreign.observe(now, use);
+    // Others' use, seen right after the first 429, explains that one: no need to go on pacing.
+    if (use > 0 && this.#lessonOpenUntil > now && !this.#blamedForeign(now)) {
+      this.pace.forget();
+      this.#lessonOpenUntil = -Infinity;
+      this.#foreignBlamedAt = now;
+      findings.push('lesson-withdrawn');
+    }
+  }
+
+  /**
+   * A 429: the group stops.
+   * @returns what is known for its explanation; undefined for one that belongs to an earlier 429, having been
+   *   sent before that one arrived
+   */
+  refused(
+    answer: Answered,
+  ): { readonly size: number; readonly foreign: number; readonly blamedForeign: boolean } | undefined {
+    const { sentAt, receivedAt: now, headers } = answer;
+    const facts = {
+      size: this.size(now),
+      foreign: this.foreign.highest(now),
+      blamedForeign: this.#blamedForeign(now),
+    };
+    this.log.answered(now);
+    this.refusals += 1;
+    this.pausedUntil = Math.max(this.pausedUntil, now + pauseAfter(headers) + GUARD_MS);
+    this.contact.refused();
+    if (sentAt <= this.#lastRefusedAt) return undefined;
+    this.#lastRefusedAt = now;
+    return facts;
+  }
+
+  /** The 429 is blamed on others: they used one slot more than was seen, at least. */
+  blameForeign(now: number): void {
+    this.#foreignBlamedAt = now;
+    this.foreign.observe(now, Math.max(2, this.foreign.highest(now) + 1));
+  }
+
+  /** The 429 is not explained: pace, and believe no limit above the specification's. */
+  learnPace(size: number, now: number): void {
+    const granted = defaultLimit(this.name);
+    if ((this.limits.smallest(now) ?? 0) > granted) this.ceilingUntil = now + LESSON_MEMORY_MS;
+    const first = this.pace.lesson(now) === undefined;
+    this.pace.learn(Math.min(size, Math.max(1, Math.floor(this.#share * granted + 1e-9))), now);
+    this.#lessonOpenUntil = first ? this.pausedUntil + WINDOW_MS : -Infinity;
+  }
+
+  #blamedForeign(now: number): boolean {
+    return this.#foreignBlamedAt + LIMIT_MEMORY_MS > now;
+  }
+}

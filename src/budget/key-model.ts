@@ -1,0 +1,141 @@
+import type { BudgetEvent } from './budget.ts';
+import { findingEvent, refusedEvent } from './events.ts';
+import { GroupModel, type Admission, type Answered } from './group-model.ts';
+import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
+import { explain, type Cause } from './refusal.ts';
+import type { StoredGroup } from './store.ts';
+import { GUARD_MS, LESSON_MEMORY_MS, WINDOW_MS } from './timing.ts';
+
+/** How far the limit over all endpoints is lowered when it was refused although kept. */
+const LOWER_BY = 0.9;
+
+/** A request as the model sees it. */
+export interface Asked {
+  readonly group: RateGroup;
+  readonly high: boolean;
+  /** A request of high priority waits in the group. */
+  readonly highWaits: boolean;
+}
+
+/**
+ * All endpoint groups of one key, and what holds for them together: the first answer, the window that a key with
+ * an unknown past waits out, a limit over all endpoints. Pure.
+ */
+export class KeyModel {
+  readonly groups: ReadonlyMap<RateGroup, GroupModel>;
+  readonly #share: number;
+  /** Groups about which something was learnt that the store does not have yet. */
+  readonly changed = new Set<StoredGroup>();
+  overall: { limit: number; until: number } | undefined;
+  /** Until then only one request may go, and only in `other`: the past of the key is unknown. */
+  quietUntil = -Infinity;
+  /** False until a key that nobody ever used has had an answer: one request at a time. */
+  answered = true;
+
+  constructor(share: number) {
+    this.#share = share;
+    this.groups = new Map(RATE_GROUPS.map((name) => [name, new GroupModel(name, share)]));
+  }
+
+  group(name: RateGroup): GroupModel {
+    const found = this.groups.get(name);
+    if (found === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
+    return found;
+  }
+
+  admission(asked: Asked, now: number): Admission {
+    const group = this.group(asked.group);
+    if (this.quietUntil > now && (group.name !== 'other' || group.log.sent > 0))
+      return { at: this.quietUntil };
+    if (!this.answered && this.#sum((each) => each.log.inFlight) > 0) return { at: undefined };
+    const limit = this.overallLimit(now);
+    if (
+      limit !== undefined &&
+      this.#sum((each) => each.held(now)) >= Math.max(1, Math.floor(this.#share * limit))
+    ) {
+      return { at: this.#nextFree(now) };
+    }
+    return group.admission(now, asked.high, asked.highWaits);
+  }
+
+  /** The learnt limit over all endpoints. */
+  overallLimit(now: number): number | undefined {
+    return this.overall !== undefined && this.overall.until > now ? this.overall.limit : undefined;
+  }
+
+  unanswered(group: RateGroup, at: number): void {
+    this.group(group).log.unanswered(at);
+  }
+
+  /** @returns what an operator should know */
+  judge(name: RateGroup, status: number, answer: Answered): readonly BudgetEvent[] {
+    const group = this.group(name);
+    this.answered = true;
+    if (status === 429) return this.#refused(group, answer);
+    const findings = group.accepted(answer);
+    if (findings.length === 0) return [];
+    this.changed.add(name);
+    return findings
+      .filter((finding) => finding !== 'noted')
+      .map((finding) => eventOf(finding, group, answer));
+  }
+
+  #refused(group: GroupModel, answer: Answered): readonly BudgetEvent[] {
+    const now = answer.receivedAt;
+    const lesson = group.pace.lesson(now);
+    const routeLimit = group.limits.of(answer.route, now);
+    const facts = group.refused(answer);
+    if (facts === undefined) return [];
+    const cause = explain({
+      ...facts,
+      limit: answer.headers.limit,
+      routeLimit,
+      held: group.held(now),
+      heldOverall: this.#sum((each) => each.held(now)),
+      paced: lesson !== undefined,
+    });
+    this.#learn(group, cause, facts.size, answer);
+    return [refusedEvent(group, cause, answer, this.overallLimit(now))];
+  }
+
+  #learn(group: GroupModel, cause: Cause, size: number, answer: Answered): void {
+    const now = answer.receivedAt;
+    switch (cause.kind) {
+      case 'overall-limit': {
+        const lowered = Math.max(1, Math.floor((this.overallLimit(now) ?? Infinity) * LOWER_BY));
+        this.overall = { limit: Math.min(cause.limit, lowered), until: now + LESSON_MEMORY_MS };
+        this.changed.add('all');
+        return;
+      }
+      case 'lower-limit':
+        group.limits.observe(answer.route, cause.limit, now);
+        break;
+      case 'foreign-use':
+        group.blameForeign(now);
+        break;
+      case 'unexplained':
+        group.learnPace(size, now);
+        break;
+    }
+    this.changed.add(group.name);
+  }
+
+  #sum(of: (group: GroupModel) => number): number {
+    let sum = 0;
+    for (const group of this.groups.values()) sum += of(group);
+    return sum;
+  }
+
+  #nextFree(now: number): number | undefined {
+    const moments = [...this.groups.values()].map(
+      (group) => group.log.nextFree(now, group.pace.guardMs(now)) ?? Infinity,
+    );
+    const next = Math.min(...moments);
+    return next === Infinity ? undefined : next;
+  }
+
+  /** Nothing is known of a key that was used before: as if its window had just been filled. */
+  beQuiet(now: number): void {
+    this.quietUntil = now + WINDOW_MS + GUARD_MS;
+  }
+}

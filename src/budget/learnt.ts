@@ -1,0 +1,59 @@
+import { FirstContact } from './first-contact.ts';
+import type { GroupModel } from './group-model.ts';
+import type { KeyModel } from './key-model.ts';
+import { Pace } from './pace.ts';
+import type { StoreTime } from './store-time.ts';
+import type { LearntRate, LearntRow, StoredGroup } from './store.ts';
+
+/** What the store is to keep of a group (or of the limit over all endpoints), in the store's time. */
+export function learntRow(model: KeyModel, name: StoredGroup, now: number, time: StoreTime): LearntRow {
+  if (name === 'all') {
+    const overall = model.overall;
+    const learnt =
+      overall === undefined ? {} : { ceiling: { limit: overall.limit, until: time.toStore(overall.until) } };
+    return { group: name, learnt };
+  }
+  return { group: name, learnt: learntOf(model.group(name), now, time) };
+}
+
+function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
+  const lesson = group.pace.lesson(now);
+  const limits = group.limits
+    .entries(now)
+    .map(({ route, limit, seenAt }) => [route, { limit, seenAt: time.toStore(seenAt) }] as const);
+  return {
+    contacted: group.contact.proven,
+    limits: Object.fromEntries(limits),
+    ...(lesson === undefined ? {} : { paced: { ...lesson, until: time.toStore(lesson.until) } }),
+    ...(group.ceilingUntil > now ? { grantedOnlyUntil: time.toStore(group.ceilingUntil) } : {}),
+    ...(group.remainingIgnoredUntil > now
+      ? { remainingIgnoredUntil: time.toStore(group.remainingIgnoredUntil) }
+      : {}),
+  };
+}
+
+/** Takes up what earlier processes learnt; what has expired or makes no sense is left out. */
+export function inheritLearnt(model: KeyModel, rows: readonly LearntRow[], time: StoreTime): void {
+  for (const { group: name, learnt } of rows) {
+    if (name === 'all') {
+      const { ceiling } = learnt;
+      if (ceiling !== undefined)
+        model.overall = { limit: ceiling.limit, until: time.fromStore(ceiling.until) };
+    } else {
+      const group = model.groups.get(name);
+      if (group !== undefined) inherit(group, learnt, time);
+    }
+  }
+}
+
+function inherit(group: GroupModel, learnt: LearntRate, time: StoreTime): void {
+  group.contact = new FirstContact(learnt.contacted === true);
+  for (const [route, { limit, seenAt }] of Object.entries(learnt.limits ?? {})) {
+    if (Number.isInteger(limit) && limit > 0) group.limits.inherit(route, limit, time.fromStore(seenAt));
+  }
+  if (learnt.paced !== undefined) {
+    group.pace = new Pace({ ...learnt.paced, until: time.fromStore(learnt.paced.until) });
+  }
+  group.ceilingUntil = time.fromStore(learnt.grantedOnlyUntil ?? -Infinity);
+  group.remainingIgnoredUntil = time.fromStore(learnt.remainingIgnoredUntil ?? -Infinity);
+}

@@ -1,0 +1,57 @@
+import { GUARD_MS, LESSON_MEMORY_MS, WIDEST_GUARD_MS, WINDOW_MS } from './timing.ts';
+
+/** Guard after the first lesson, and by how much each further one widens it and lowers the rate. */
+const STEP = { guardMs: 1_000, widen: 2, lower: 0.9 } as const;
+
+/** What a 429 that the model excluded taught: remembered for key and group. */
+export interface PaceLesson {
+  /** Requests per window that are tried. */
+  readonly limit: number;
+  readonly guardMs: number;
+  readonly until: number;
+}
+
+/**
+ * Even spacing, for limiters that refuse what a sliding log allows: token buckets with a small burst, sliding
+ * counters that weigh the last window. One request each 60/max(1, limit − 1) s stays below all of them; if even
+ * that is refused, the service's real limit is lower than what it says, and the rate goes down by a tenth.
+ */
+export class Pace {
+  #lesson: PaceLesson | undefined;
+
+  constructor(lesson?: PaceLesson) {
+    this.#lesson = lesson;
+  }
+
+  lesson(now: number): PaceLesson | undefined {
+    return this.#lesson !== undefined && this.#lesson.until > now ? this.#lesson : undefined;
+  }
+
+  /** Begins to pace, or paces slower. @param size requests per window until now */
+  learn(size: number, now: number): PaceLesson {
+    const before = this.lesson(now);
+    this.#lesson =
+      before === undefined
+        ? { limit: size, guardMs: STEP.guardMs, until: now + LESSON_MEMORY_MS }
+        : {
+            limit: Math.max(1, Math.min(before.limit - 1, Math.floor(before.limit * STEP.lower))),
+            guardMs: Math.min(WIDEST_GUARD_MS, before.guardMs * STEP.widen),
+            until: now + LESSON_MEMORY_MS,
+          };
+    return this.#lesson;
+  }
+
+  forget(): void {
+    this.#lesson = undefined;
+  }
+
+  guardMs(now: number): number {
+    return this.lesson(now)?.guardMs ?? GUARD_MS;
+  }
+
+  /** Least time between the sendings of two requests; undefined: not paced. */
+  intervalMs(now: number): number | undefined {
+    const lesson = this.lesson(now);
+    return lesson === undefined ? undefined : WINDOW_MS / Math.max(1, lesson.limit - 1);
+  }
+}

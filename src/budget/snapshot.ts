@@ -1,0 +1,26 @@
+import type { BudgetSnapshot, GroupSnapshot } from './budget.ts';
+import type { KeyModel } from './key-model.ts';
+import type { Lane } from './lane.ts';
+
+/** What status page and metrics show, at the monotonic moment `now`. */
+export function snapshotOf(model: KeyModel, lanes: readonly Lane[], now: number): BudgetSnapshot {
+  return { overallLimit: model.overallLimit(now), groups: lanes.map((lane) => groupSnapshot(lane, now)) };
+}
+
+function groupSnapshot({ model, queue }: Lane, now: number): GroupSnapshot {
+  const admission = model.admission(now, true, false);
+  return {
+    group: model.name,
+    limit: model.limit(now),
+    size: model.size(now),
+    used: model.held(now),
+    inFlight: model.log.inFlight,
+    waiting: queue.waiting,
+    freeInMs: admission === 'go' ? 0 : admission.at === undefined ? undefined : admission.at - now,
+    foreignUse: model.foreign.highest(now),
+    pacedMs: model.pace.intervalMs(now),
+    pausedForMs: Math.max(0, model.pausedUntil - now),
+    sent: model.log.sent,
+    refused: model.refusals,
+  };
+}
