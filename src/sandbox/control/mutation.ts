@@ -1,0 +1,125 @@
+import { exactNumber } from '../exact-json.ts';
+import type { SandboxState } from '../sandbox-state.ts';
+import type { SandboxCollection } from '../world/user-data.ts';
+import type { Population, Ref } from '../world/population.ts';
+
+/** Something that a test does to the data, as `POST /mutations` takes it. */
+export interface Mutation {
+  readonly op: 'insert' | 'update' | 'delete' | 'restore';
+  /** Left out: the first key's user. */
+  readonly user?: number;
+  readonly collection: SandboxCollection | 'list_items';
+  /** ID of the list whose item it is; for `list_items` only. */
+  readonly list?: string;
+  /** The item's ID. An insert without one takes the next of the sequence. */
+  readonly id?: string;
+  /** Fields of the inserted item, or those to change. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Verbatim JSON text of an inserted item, in place of `fields`. */
+  readonly source?: string;
+  /** Changes without moving `updated_at` and without a trace in the list's row. */
+  readonly silent?: boolean;
+}
+
+export interface Scope {
+  readonly population: Population;
+}
+
+export const CONTROLLED = [
+  'research_jobs',
+  'bulk_research_jobs',
+  'lists',
+  'list_items',
+  'watchlist',
+] as const;
+
+/** The items that a user, a collection and a list name; a problem where there are none. */
+export function scopeOf(
+  state: SandboxState,
+  asked: {
+    readonly user?: number | undefined;
+    readonly collection: string;
+    readonly list?: string | undefined;
+  },
+  toChange: boolean,
+): Scope | { readonly problem: string } {
+  const user = asked.user === undefined ? state.users.values().next().value : state.users.get(asked.user);
+  if (user === undefined) return { problem: `there is no user ${asked.user}` };
+  const collection = CONTROLLED.find((name) => name === asked.collection);
+  if (collection === undefined) return { problem: `collection must be one of ${CONTROLLED.join(', ')}` };
+  if (collection !== 'list_items') return { population: user.data.collection(collection) };
+  const list = user.data.list(asked.list ?? '', state.data.now());
+  if (list === undefined) return { problem: `there is no list ${asked.list ?? '(name one as list)'}` };
+  return { population: toChange ? user.data.itemsToChange(list) : user.data.items(list) };
+}
+
+/** Carries a mutation out at the present moment. @returns the item's ID, or a problem */
+export function mutate(
+  state: SandboxState,
+  mutation: Mutation,
+): { readonly id: string } | { readonly problem: string } {
+  const scope = scopeOf(state, mutation, true);
+  if ('problem' in scope) return scope;
+  const { population } = scope;
+  const at = state.data.now();
+  const silent = mutation.silent ?? false;
+  if (mutation.op === 'insert') return insert(population, mutation, at, silent);
+  const ref = mutation.id === undefined ? undefined : population.find(mutation.id, at);
+  if (ref === undefined || mutation.id === undefined)
+    return { problem: `there is no item ${mutation.id ?? '(name one as id)'}` };
+  const item = { id: mutation.id, ...placeOf(population, ref) };
+  switch (mutation.op) {
+    case 'update':
+      population.overlay.add(item, { kind: 'update', at, silent, fields: mutation.fields ?? {} });
+      return { id: item.id };
+    case 'delete':
+    case 'restore':
+      population.overlay.add(item, { kind: mutation.op, at, silent });
+      return { id: item.id };
+  }
+}
+
+function insert(
+  population: Population,
+  { id, fields, source }: Mutation,
+  at: number,
+  silent: boolean,
+): { readonly id: string } | { readonly problem: string } {
+  if (id === undefined) {
+    const slot = population.sequence.post(at);
+    const item = { id: population.idOf(slot), slot, rank: slot };
+    population.overlay.add(
+      item,
+      source === undefined
+        ? { kind: 'update', at, silent, fields: fields ?? {} }
+        : { kind: 'insert', at, silent, source },
+    );
+    return { id: item.id };
+  }
+  const ref = population.find(id, at);
+  if (ref !== undefined && population.visible(ref, at)) return { problem: `there is an item ${id} already` };
+  const place =
+    ref === undefined
+      ? { slot: undefined, rank: population.plan.ids.rankOf(id) ?? population.sequence.size(at) - 0.5 }
+      : placeOf(population, ref);
+  const keyed = { [population.plan.kind.keyField]: keyOf(population, id), ...fields };
+  population.overlay.add(
+    { id, ...place },
+    { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) },
+  );
+  return { id };
+}
+
+/** An ID as its field holds it: a number where the population's IDs are numbers. */
+function keyOf(population: Population, id: string): unknown {
+  const numeric = !population.plan.ids.json(0).startsWith('"') && /^-?(0|[1-9]\d*)$/.test(id);
+  if (!numeric) return id;
+  return Number.isSafeInteger(Number(id)) ? Number(id) : exactNumber(id);
+}
+
+function placeOf(
+  population: Population,
+  ref: Ref,
+): { readonly slot: number | undefined; readonly rank: number } {
+  return { slot: typeof ref === 'number' ? ref : undefined, rank: population.rankOf(ref) };
+}

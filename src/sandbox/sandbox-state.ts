@@ -1,0 +1,58 @@
+import { Unusable } from '../model/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { DataClock } from './data-clock.ts';
+import { seededRandom } from './hash.ts';
+import { parseKeys } from './keys.ts';
+import { Gate } from './limits/gate.ts';
+import { User } from './service/user.ts';
+import type { SandboxOptions } from './switches/sandbox-switches.ts';
+import { Traffic } from './traffic.ts';
+import { Rankings } from './world/ranking.ts';
+
+export interface KnownKey {
+  /** Place among the switch `keys`, from 0. */
+  readonly number: number;
+  readonly user: User;
+}
+
+/** All that the service and the control API share. */
+export class SandboxState {
+  readonly clock: Clock;
+  readonly data: DataClock;
+  readonly gate = new Gate();
+  readonly traffic = new Traffic();
+  readonly rankings = new Rankings();
+  readonly random: () => number;
+  readonly keys: ReadonlyMap<string, KnownKey>;
+  readonly users: ReadonlyMap<number, User>;
+  #options: SandboxOptions;
+
+  constructor(options: SandboxOptions, clock: Clock) {
+    this.#options = options;
+    this.clock = clock;
+    this.data = new DataClock(clock);
+    this.random = seededRandom(options.seed + 101);
+    const epoch = options.epoch === 'start' ? this.data.now() : Date.parse(options.epoch);
+    const owners = parseKeys(options.keys);
+    if ('problem' in owners) throw new Unusable(`keys: ${owners.problem}`);
+    const users = new Map<number, User>();
+    const keys = new Map<string, KnownKey>();
+    for (const [number, { key, userId }] of owners.entries()) {
+      const user = users.get(userId) ?? new User(userId, epoch, () => this.#options);
+      users.set(userId, user);
+      keys.set(key, { number, user });
+    }
+    this.users = users;
+    this.keys = keys;
+  }
+
+  get options(): SandboxOptions {
+    return this.#options;
+  }
+
+  /** Puts other options in force, for the requests that are answered from now on. */
+  change(options: SandboxOptions): void {
+    this.#options = options;
+    this.rankings.clear();
+  }
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyOf } from '../http-body.ts';
+import { rateHeaders } from '../limits/rate-headers.ts';
+import { UNLIMITED, type Group, type Verdict } from '../limits/gate.ts';
+import type { KnownKey, SandboxState } from '../sandbox-state.ts';
+import type { RequestRecord } from '../traffic.ts';
+import { failure, type Answer } from './answer.ts';
+import { faultAnswer, throwFault, type Fault } from './faults.ts';
+import { emptyPage, respond } from './respond.ts';
+import { routeOf, type Route } from './routes.ts';
+
+/** Part of a latency that passes on the request's way in, at most: the rest passes before the answer. */
+const WAY_IN = 0.5;
+
+/** Handles one request of the service: log, key, limits, faults, latency, answer. */
+export async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  state: SandboxState,
+  signal: AbortSignal,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://sandbox');
+  const method = request.method ?? 'GET';
+  const route = routeOf(method, url.pathname);
+  const key = knownKey(request, state);
+  const record = state.traffic.arrive({
+    at: state.clock.now(),
+    monotonic: state.clock.monotonic(),
+    key: key?.number ?? null,
+    userId: key?.user.data.userId ?? null,
+    method,
+    path: request.url ?? '/',
+    route: route?.name ?? 'unknown',
+  });
+  try {
+    const body = method === 'GET' || method === 'HEAD' ? '' : await bodyOf(request);
+    const latency =
+      state.options.latencyMin + state.random() * (state.options.latencyMax - state.options.latencyMin);
+    const wayIn = latency * WAY_IN * state.random();
+    if (wayIn > 0) await state.clock.sleep(wayIn, signal);
+    const { verdict, answer, fault } = decide(request, url, body, route, key, state);
+    record.fault = fault ?? null;
+    const wait = latency - wayIn + (fault === 'faultSlow' ? state.options.slowMs : 0);
+    if (wait > 0) await state.clock.sleep(wait, signal);
+    send(response, answer, rateHeaders(verdict, state.options, state.clock.now()), fault, record, state);
+  } catch {
+    // The client went away, or the sandbox stops: nobody waits for an answer.
+    response.destroy();
+    state.traffic.leave(record);
+  }
+}
+
+interface Decision {
+  readonly verdict: Verdict;
+  readonly answer: Answer;
+  readonly fault: Fault | undefined;
+}
+
+function decide(
+  request: IncomingMessage,
+  url: URL,
+  body: string | undefined,
+  route: Route | undefined,
+  key: KnownKey | undefined,
+  state: SandboxState,
+): Decision {
+  const { options } = state;
+  const group: Group = route?.group ?? 'other';
+  if (key === undefined) {
+    const missing = request.headers.authorization === undefined;
+    const answer = missing
+      ? failure(
+          Number(options.missingKey),
+          'missing_key',
+          'Authorization: Bearer <API_KEY> is required',
+          options.errorBody,
+        )
+      : failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
+    // No key, no window: the limit is shown unused.
+    const verdict = { allowed: true, limit: UNLIMITED, remaining: UNLIMITED, resetIn: 0, acceptsIn: 0 };
+    return { verdict, answer, fault: undefined };
+  }
+  const verdict = state.gate.admit(
+    String(key.number),
+    group,
+    route?.name ?? 'unknown',
+    options,
+    state.clock.monotonic(),
+  );
+  const plain = (answer: Answer): Decision => ({ verdict, answer, fault: undefined });
+  if (!verdict.allowed) {
+    return plain(failure(429, 'rate_limited', 'Too many requests', options.errorBody));
+  }
+  if (route === undefined) return plain(failure(404, 'not_found', 'No such endpoint', options.errorBody));
+  if (body === undefined) return plain(failure(413, 'too_large', 'The body is too large', options.errorBody));
+
+  const fault = throwFault(route, options, state.random);
+  const instead = faultAnswer(fault, options);
+  if (fault === 'faultEmpty') return { verdict, answer: emptyPage(route.action, state), fault };
+  if (instead !== undefined && (options.faultEffect === 'undone' || !route.name.startsWith('POST'))) {
+    return { verdict, answer: instead, fault };
+  }
+  const undone = fault === 'faultReset' && options.faultEffect === 'undone';
+  if (undone) return { verdict, answer: { status: 0, body: undefined, type: '' }, fault };
+  const idempotencyKey = request.headers['idempotency-key'];
+  const honest = respond(
+    {
+      user: key.user,
+      action: route.action,
+      query: url.searchParams,
+      body,
+      idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
+      time: state.data.now() - (fault === 'faultStale' ? options.staleSeconds * 1000 : 0),
+    },
+    state,
+  );
+  return { verdict, answer: instead ?? honest, fault };
+}
+
+function knownKey(request: IncomingMessage, state: SandboxState): KnownKey | undefined {
+  const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
+  return match?.[1] === undefined ? undefined : state.keys.get(match[1]);
+}
+
+function send(
+  response: ServerResponse,
+  answer: Answer,
+  rate: Record<string, string>,
+  fault: Fault | undefined,
+  record: RequestRecord,
+  state: SandboxState,
+): void {
+  if (fault === 'faultReset') {
+    response.socket?.resetAndDestroy();
+    state.traffic.leave(record);
+    return;
+  }
+  const headers: Record<string, string | number> = {
+    Date: new Date(state.clock.now()).toUTCString(),
+    ...rate,
+    ...answer.headers,
+  };
+  const body = answer.body === undefined ? undefined : Buffer.from(answer.body);
+  if (body !== undefined) {
+    headers['Content-Type'] = answer.type;
+    headers['Content-Length'] = body.length;
+  }
+  response.writeHead(answer.status, headers);
+  if (fault === 'faultTruncated') {
+    const socket = response.socket;
+    response.write(body?.subarray(0, Math.floor(body.length / 2)), () => socket?.destroy());
+    state.traffic.leave(record);
+    return;
+  }
+  record.status = answer.status;
+  record.items = answer.items ?? null;
+  state.traffic.leave(record);
+  response.end(body);
+}

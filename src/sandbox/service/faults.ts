@@ -1,0 +1,67 @@
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import { failure, htmlPage, json, type Answer } from './answer.ts';
+import type { Route } from './routes.ts';
+
+const NAMES = [
+  'fault500',
+  'fault503',
+  'faultReset',
+  'faultTruncated',
+  'faultHtml',
+  'faultGarbage',
+  'faultError200',
+  'faultEmpty',
+  'faultStale',
+  'faultSlow',
+  'fault402',
+  'fault409',
+  'faultRedirect',
+] as const satisfies readonly (keyof SandboxOptions)[];
+
+export type Fault = (typeof NAMES)[number];
+
+/** The fault that a request meets, by one throw of the dice; undefined for most. */
+export function throwFault(route: Route, options: SandboxOptions, random: () => number): Fault | undefined {
+  const { kind } = route.action;
+  const isList = kind === 'list' || kind === 'list-items';
+  const isPost = route.name.startsWith('POST');
+  if (options.faultRoutes === 'lists' && !isList) return undefined;
+  if (options.faultRoutes === 'posts' && !isPost) return undefined;
+  let dice = random();
+  for (const fault of NAMES) {
+    dice -= options[fault];
+    if (dice >= 0) continue;
+    const fits = fault === 'faultEmpty' ? isList : fault === 'faultStale' ? !isPost : true;
+    return fits ? fault : undefined;
+  }
+  return undefined;
+}
+
+/** The answer that a fault puts in place of the honest one; undefined where it only disturbs the honest one. */
+export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): Answer | undefined {
+  switch (fault) {
+    case 'fault500':
+      return failure(500, 'internal_error', 'Something went wrong', options.errorBody);
+    case 'fault503':
+      return failure(503, 'unavailable', 'Try again later', options.errorBody);
+    case 'fault402':
+      return failure(402, 'payment_required', 'Out of credits', options.errorBody);
+    case 'fault409':
+      return failure(409, 'conflict', 'Another operation is under way', options.errorBody);
+    case 'faultHtml':
+      return { status: 200, body: htmlPage('Welcome'), type: 'text/html; charset=utf-8' };
+    case 'faultGarbage':
+      return json(200, '{"object":"list","data":[{"job_id":1,"status":"compl');
+    case 'faultError200':
+      return json(200, '{"error":{"code":"upstream_timeout","message":"The upstream did not answer"}}');
+    case 'faultRedirect':
+      return { ...json(302, '{}'), headers: { Location: 'https://elsewhere.example/v1/research' } };
+    case undefined:
+    case 'faultReset':
+    case 'faultTruncated':
+    case 'faultEmpty':
+    case 'faultStale':
+    case 'faultSlow':
+      return undefined;
+  }
+}

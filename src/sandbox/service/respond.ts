@@ -1,0 +1,107 @@
+import { account, ping } from './account.ts';
+import { failure, json, type Answer } from './answer.ts';
+import { envelope } from './envelope.ts';
+import { operate } from './operations.ts';
+import { readPage } from './page.ts';
+import type { Action } from './routes.ts';
+import type { User } from './user.ts';
+import { deleteWebhook, readWebhook, registerWebhook } from './webhooks.ts';
+import type { SandboxState } from '../sandbox-state.ts';
+import type { Population } from '../world/population.ts';
+
+/** A request of a known user to a known endpoint. */
+export interface Asked {
+  readonly user: User;
+  readonly action: Action;
+  readonly query: URLSearchParams;
+  /** Raw text of the body, '' where there is none. */
+  readonly body: string;
+  readonly idempotencyKey: string | undefined;
+  /** Moment of the data: now, or earlier for a replica that lags. */
+  readonly time: number;
+}
+
+/** The service's honest answer. */
+export function respond(asked: Asked, state: SandboxState): Answer {
+  const { user, action, time } = asked;
+  const { options } = state;
+  switch (action.kind) {
+    case 'ping':
+      return ping(user);
+    case 'account':
+      return account(user, options);
+    case 'webhook-read':
+      return readWebhook(user, options);
+    case 'webhook-delete':
+      return deleteWebhook(user);
+    case 'webhook-register':
+      return withJson(asked, state, (body) => registerWebhook(user, body, options));
+    case 'list':
+      return page(asked, user.data.collection(action.collection), 'result', state);
+    case 'list-items': {
+      const lists = user.data.collection('lists');
+      const list = user.data.list(action.id, time);
+      const exists = list !== undefined && lists.visible(list, time);
+      if (exists) return page(asked, user.data.items(list), 'accounts', state);
+      if (list !== undefined && options.deletedList === 'empty') {
+        return json(200, envelope([], false, undefined, 'accounts', options), 0);
+      }
+      return failure(404, 'not_found', 'No such list', options.errorBody);
+    }
+    case 'post':
+      return once(asked, state, () =>
+        withJson(asked, state, (body) => operate(user, action.operation, action.id, body, options, time)),
+      );
+  }
+}
+
+/** A page with nothing on it, as a fault. */
+export function emptyPage(action: Action, state: SandboxState): Answer {
+  const nestedName = action.kind === 'list-items' ? 'accounts' : 'result';
+  return json(200, envelope([], false, undefined, nestedName, state.options), 0);
+}
+
+function page(asked: Asked, population: Population, nestedName: string, state: SandboxState): Answer {
+  const { options } = state;
+  const { time } = asked;
+  const reading = readPage(
+    {
+      population,
+      limit: asked.query.get('limit') ?? undefined,
+      startingAfter: asked.query.get('starting_after') ?? undefined,
+      time,
+    },
+    state.rankings,
+    options,
+  );
+  if ('status' in reading) return failure(reading.status, reading.code, reading.message, options.errorBody);
+  const { refs, hasMore } = reading;
+  const items = refs.map((ref) => population.text(ref, time));
+  const last = refs.at(-1);
+  const lastId = last === undefined ? undefined : population.idOf(last);
+  return json(200, envelope(items, hasMore, lastId, nestedName, options), items.length);
+}
+
+/** Operations on a target may come without a body; everything else that is not JSON is refused. */
+function withJson(asked: Asked, state: SandboxState, then: (body: unknown) => Answer): Answer {
+  if (asked.body === '' && 'id' in asked.action && asked.action.id !== '') return then(undefined);
+  let body: unknown;
+  try {
+    body = JSON.parse(asked.body);
+  } catch {
+    return failure(400, 'invalid_json', 'The body is not JSON', state.options.errorBody);
+  }
+  return then(body);
+}
+
+/** With `idempotency` honoured, a second POST with the same key gets the first one's answer and has no effect. */
+function once({ user, idempotencyKey }: Asked, state: SandboxState, act: () => Answer): Answer {
+  if (state.options.idempotency === 'ignored' || idempotencyKey === undefined) return act();
+  const before = user.answered.get(idempotencyKey);
+  if (before !== undefined) return json(before.status, before.body);
+  const answer = act();
+  if (answer.status < 300 && answer.body !== undefined) {
+    user.answered.set(idempotencyKey, { status: answer.status, body: answer.body });
+  }
+  return answer;
+}

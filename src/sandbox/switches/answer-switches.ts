@@ -1,0 +1,31 @@
+import { choice, integer } from './switch-kind.ts';
+
+/** Latency, errors, account, webhook and POST answers. */
+export const ANSWER_SWITCHES = {
+  latencyMin: integer(0, 'least milliseconds from request to answer', { max: 600_000, live: true }),
+  latencyMax: integer(0, 'most milliseconds from request to answer', { max: 600_000, live: true }),
+  errorBody: choice(
+    ['code', 'detail', 'details', 'message', 'text', 'html'],
+    'code',
+    'error bodies: {error:{code,message}}, {detail:…}, {detail:[…]}, {message}, text, HTML',
+  ),
+  badKey: choice(['401', '403'], '401', 'status for a wrong key'),
+  missingKey: choice(['401', '403', '422'], '401', 'status without an Authorization header'),
+  credits: choice(
+    ['number', 'string', 'object', 'cents', 'null'],
+    'number',
+    'shape of credits in the account',
+  ),
+  noWebhook: choice(
+    ['null', 'object', '404', '204', 'empty-list'],
+    'null',
+    'GET /v1/webhooks with none registered: null, {}, 404, 204, an empty list',
+  ),
+  webhookUrl: choice(
+    ['same', 'slash'],
+    'same',
+    'the registered URL as answered: unchanged, or with a slash at its end',
+  ),
+  postStatus: choice(['200', '201', '202'], '201', 'status of accepted POST operations'),
+  idempotency: choice(['ignored', 'honoured'], 'ignored', 'what an Idempotency-Key does'),
+};

@@ -1,0 +1,126 @@
+/** One request, as the control API tells it. */
+export interface RequestRecord {
+  readonly number: number;
+  /** Arrival: epoch milliseconds, and milliseconds of the monotonic clock that the windows go by. */
+  readonly at: number;
+  readonly monotonic: number;
+  /** Place of the key among the switch `keys`, from 0; null for none or a wrong one. The key itself is not told. */
+  readonly key: number | null;
+  readonly userId: number | null;
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly route: string;
+  /** null while under way and where the connection was cut. */
+  status: number | null;
+  items: number | null;
+  fault: string | null;
+  /** Requests under way when it arrived, itself included. */
+  readonly inFlight: number;
+}
+
+export interface Counters {
+  readonly requests: number;
+  /** By `GET /v1/research 200`; faults that cut the connection count under `… cut`. */
+  readonly byRouteAndStatus: Readonly<Record<string, number>>;
+  readonly rateLimited: number;
+  readonly byFault: Readonly<Record<string, number>>;
+  readonly inFlight: number;
+  readonly maxInFlight: number;
+  /** Most list requests of one user and path at a time. */
+  readonly maxInFlightPerScope: number;
+}
+
+/** The last requests are kept; older ones are only counted. */
+const LOG_SIZE = 200_000;
+
+/** What the sandbox was asked, and what it answered. */
+export class Traffic {
+  #log: RequestRecord[] = [];
+  #requests = 0;
+  #forgotten = 0;
+  #byRouteAndStatus = new Map<string, number>();
+  #byFault = new Map<string, number>();
+  #rateLimited = 0;
+  #inFlight = 0;
+  #maxInFlight = 0;
+  #maxInFlightPerScope = 0;
+  readonly #perScope = new Map<string, number>();
+
+  arrive(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
+    this.#requests += 1;
+    this.#inFlight += 1;
+    this.#maxInFlight = Math.max(this.#maxInFlight, this.#inFlight);
+    const scope = scopeOf(request);
+    if (scope !== undefined) {
+      const inFlight = (this.#perScope.get(scope) ?? 0) + 1;
+      this.#perScope.set(scope, inFlight);
+      this.#maxInFlightPerScope = Math.max(this.#maxInFlightPerScope, inFlight);
+    }
+    const record = {
+      ...request,
+      number: this.#requests,
+      status: null,
+      items: null,
+      fault: null,
+      inFlight: this.#inFlight,
+    };
+    this.#log.push(record);
+    if (this.#log.length >= 2 * LOG_SIZE) this.#log = this.#log.slice(-LOG_SIZE);
+    return record;
+  }
+
+  /** The last byte of the answer is about to be written, or the connection was cut. */
+  leave(record: RequestRecord): void {
+    this.#inFlight -= 1;
+    const scope = scopeOf(record);
+    if (scope !== undefined) {
+      const inFlight = (this.#perScope.get(scope) ?? 1) - 1;
+      if (inFlight === 0) this.#perScope.delete(scope);
+      else this.#perScope.set(scope, inFlight);
+    }
+    add(this.#byRouteAndStatus, `${record.route} ${record.status ?? 'cut'}`);
+    if (record.fault !== null) add(this.#byFault, record.fault);
+    if (record.status === 429) this.#rateLimited += 1;
+  }
+
+  counters(): Counters {
+    return {
+      requests: this.#requests - this.#forgotten,
+      byRouteAndStatus: Object.fromEntries(this.#byRouteAndStatus),
+      rateLimited: this.#rateLimited,
+      byFault: Object.fromEntries(this.#byFault),
+      inFlight: this.#inFlight,
+      maxInFlight: this.#maxInFlight,
+      maxInFlightPerScope: this.#maxInFlightPerScope,
+    };
+  }
+
+  /** The kept requests with numbers above `after`, oldest first. */
+  log(after: number): readonly RequestRecord[] {
+    const kept = this.#log.slice(-LOG_SIZE);
+    const first = kept.findIndex((record) => record.number > after);
+    return first === -1 ? [] : kept.slice(first);
+  }
+
+  /** Begins anew; requests under way stay under way, numbers go on. */
+  reset(): void {
+    this.#log = [];
+    this.#forgotten = this.#requests;
+    this.#byRouteAndStatus.clear();
+    this.#byFault.clear();
+    this.#rateLimited = 0;
+    this.#maxInFlight = this.#inFlight;
+    this.#maxInFlightPerScope = 0;
+  }
+}
+
+function scopeOf(request: Pick<RequestRecord, 'method' | 'userId' | 'path'>): string | undefined {
+  if (request.method !== 'GET') return undefined;
+  const end = request.path.indexOf('?');
+  return `${request.userId} ${end === -1 ? request.path : request.path.slice(0, end)}`;
+}
+
+function add(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}

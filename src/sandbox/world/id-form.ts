@@ -1,0 +1,134 @@
+import { fraction, mix } from '../hash.ts';
+
+/**
+ * How the IDs of a population look. A population numbers its items 0, 1, 2 … (slots, in the order of creation);
+ * the form turns a slot into an ID and back in O(1), so nothing is stored.
+ */
+export interface IdForm {
+  /** The ID as the item's field spells it in JSON. */
+  json(slot: number): string;
+  /** The slot whose ID is exactly `text`; undefined where no slot can have it. */
+  slotOf(text: string): number | undefined;
+  /**
+   * Where an ID that may belong to no slot stands among them: the slot itself, or a half between two of them.
+   * Undefined for a text that is no ID of this form (the service's "invalid cursor").
+   */
+  rankOf(text: string): number | undefined;
+}
+
+export const ID_FORMS = ['integer', 'beyond-2^53', 'string', 'uuid', 'uuid-by-time'] as const;
+export type IdFormName = (typeof ID_FORMS)[number];
+
+/** Least distance of two integer IDs' blocks; each slot takes one number of its block, so IDs have gaps. */
+const GAP = 4;
+const FIRST_INTEGER = 1000;
+/** 2^53: integers above can't be told apart by a program that reads them into doubles. */
+const BEYOND = 9_007_199_254_740_992n;
+
+/**
+ * @param salt what makes the gaps of this population differ from others'
+ * @param shift added to each slot: lists share the IDs of the accounts on them
+ */
+export function idForm(name: IdFormName, salt: number, shift = 0): IdForm {
+  const integers = integerForm(salt, shift);
+  switch (name) {
+    case 'integer':
+      return integers;
+    case 'beyond-2^53':
+      return beyondForm(integers);
+    case 'string':
+      return stringForm(integers);
+    case 'uuid':
+      return uuidForm(salt, shift, (number) => hex(Math.imul(number, UUID_ODD) >>> 0, 8), uuidNumber);
+    case 'uuid-by-time':
+      return uuidForm(salt, shift, (number) => hex(number, 8), byTimeNumber);
+  }
+}
+
+function integerForm(salt: number, shift: number): IdForm {
+  const numberOf = (slot: number): number =>
+    FIRST_INTEGER + (slot + shift) * GAP + (mix(salt, slot + shift) % (GAP - 1));
+  const rankOf = (text: string): number | undefined => {
+    if (!/^-?\d+$/.test(text)) return undefined;
+    const number = Number(text);
+    const slot = Math.floor((number - FIRST_INTEGER) / GAP) - shift;
+    const exact = numberOf(slot);
+    return number === exact ? slot : number < exact ? slot - 0.5 : slot + 0.5;
+  };
+  return {
+    json: (slot) => String(numberOf(slot)),
+    rankOf,
+    slotOf(text) {
+      const rank = rankOf(text);
+      return rank !== undefined && rank >= 0 && Number.isInteger(rank) && String(numberOf(rank)) === text
+        ? rank
+        : undefined;
+    },
+  };
+}
+
+function beyondForm(integers: IdForm): IdForm {
+  const inner = (text: string): string | undefined =>
+    /^\d+$/.test(text) ? String(BigInt(text) - BEYOND) : undefined;
+  return {
+    json: (slot) => String(BEYOND + BigInt(integers.json(slot))),
+    slotOf: (text) => through(integers.slotOf, inner(text)),
+    rankOf: (text) => through(integers.rankOf, inner(text)),
+  };
+}
+
+function stringForm(integers: IdForm): IdForm {
+  const inner = (text: string): string | undefined => (text.startsWith('acc_') ? text.slice(4) : undefined);
+  return {
+    json: (slot) => `"acc_${integers.json(slot)}"`,
+    slotOf: (text) => through(integers.slotOf, inner(text)),
+    rankOf: (text) => through(integers.rankOf, inner(text)),
+  };
+}
+
+function through(read: (text: string) => number | undefined, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : read(text);
+}
+
+/** An odd factor and its inverse modulo 2^32: a reversible scatter of slots over the first digits of a UUID. */
+const UUID_ODD = 0x9e3779b1;
+const UUID_INVERSE = inverseModulo32(UUID_ODD);
+
+function uuidNumber(head: string): number {
+  return Math.imul(Number.parseInt(head, 16), UUID_INVERSE) >>> 0;
+}
+
+function byTimeNumber(head: string): number {
+  return Number.parseInt(head, 16);
+}
+
+function uuidForm(
+  salt: number,
+  shift: number,
+  head: (number: number) => string,
+  numberOf: (head: string) => number,
+): IdForm {
+  const textOf = (slot: number): string => {
+    const number = slot + shift;
+    const a = hex(mix(salt, number), 8);
+    const b = hex(mix(salt + 1, number), 8);
+    return `${head(number)}-${a.slice(0, 4)}-4${a.slice(4, 7)}-8${b.slice(0, 3)}-${b.slice(3)}${hex(Math.floor(fraction(mix(salt + 2, number)) * 0x10000000), 7)}`;
+  };
+  const slotOf = (text: string): number | undefined => {
+    if (!/^[0-9a-f]{8}-/.test(text)) return undefined;
+    const slot = numberOf(text.slice(0, 8)) - shift;
+    return slot >= 0 && textOf(slot) === text ? slot : undefined;
+  };
+  return { json: (slot) => `"${textOf(slot)}"`, slotOf, rankOf: slotOf };
+}
+
+function hex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, '0');
+}
+
+/** Newton's iteration: each step doubles the number of correct low bits. */
+function inverseModulo32(odd: number): number {
+  let inverse = odd;
+  for (let step = 0; step < 5; step += 1) inverse = Math.imul(inverse, 2 - Math.imul(odd, inverse));
+  return inverse >>> 0;
+}

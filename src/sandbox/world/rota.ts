@@ -1,0 +1,45 @@
+/**
+ * A fixed scattered order of the numbers 0 … size−1, endlessly repeated, with its inverse in O(1): which of `size`
+ * items event number k touches, and which events touched an item. k → (k·step) mod size with step coprime to size
+ * and near the golden section, so that neighbours in time are far apart. Exact up to some 90 million items.
+ */
+export class Rota {
+  readonly size: number;
+  readonly #step: number;
+  readonly #inverse: number;
+
+  constructor(size: number) {
+    this.size = size;
+    let step = Math.max(1, Math.round(size * 0.618_033_988_75));
+    while (size > 1 && gcd(step, size) !== 1) step += 1;
+    this.#step = step;
+    this.#inverse = size > 1 ? inverseOf(step, size) : 0;
+  }
+
+  /** The item that event number `k` touches. */
+  member(k: number): number {
+    return ((k % this.size) * this.#step) % this.size;
+  }
+
+  /** The first event that touches `item`; it is touched again every `size` events. */
+  turnOf(item: number): number {
+    return ((item % this.size) * this.#inverse) % this.size;
+  }
+}
+
+function gcd(a: number, b: number): number {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}
+
+/** The x with (a·x) mod m = 1, by Euclid's extended algorithm. */
+function inverseOf(a: number, m: number): number {
+  let [previous, current] = [a % m, m];
+  let [x, nextX] = [1, 0];
+  while (current !== 0) {
+    const quotient = Math.floor(previous / current);
+    [previous, current] = [current, previous - quotient * current];
+    [x, nextX] = [nextX, x - quotient * nextX];
+  }
+  return ((x % m) + m) % m;
+}

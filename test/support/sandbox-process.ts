@@ -1,0 +1,10 @@
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
+
+// A sandbox in a process of its own: options as JSON in the first argument; one line of JSON tells where it listens.
+const options = JSON.parse(process.argv[2] ?? '{}') as Partial<SandboxOptions>;
+const { url, controlUrl, stop } = await startSandbox(options);
+process.stdout.write(`${JSON.stringify({ url, controlUrl })}\n`);
+process.once('SIGTERM', () => {
+  void stop();
+});

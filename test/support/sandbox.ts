@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { ClockMove } from '../../src/sandbox/control/control.ts';
+import type { Mutation } from '../../src/sandbox/control/mutation.ts';
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
+import type { Counters, RequestRecord } from '../../src/sandbox/traffic.ts';
+
+/** A running sandbox, as tests and benches use it. */
+export interface TestSandbox {
+  /** `{base_url}` of the service, and the first API key with its owner. */
+  readonly url: string;
+  readonly key: string;
+  readonly userId: number;
+  readonly controlUrl: string;
+  readonly control: SandboxControl;
+  stop(): Promise<void>;
+}
+
+export const TEST_KEY = 'sandbox-key';
+export const TEST_USER = 1001;
+
+/** Data that does not change by itself but for jobs under way: spread into the options. */
+export const STILL = {
+  newJobsPerMinute: 0,
+  newBulkJobsPerMinute: 0,
+  newListsPerMinute: 0,
+  newListItemsPerMinute: 0,
+  newWatchEntriesPerMinute: 0,
+  scoreChangesPerMinute: 0,
+  watchChangesPerMinute: 0,
+} as const satisfies Partial<SandboxOptions>;
+
+/** Starts a sandbox in this process, on free ports. */
+export async function startTestSandbox(
+  options: Partial<SandboxOptions> = {},
+  clock?: Clock,
+): Promise<TestSandbox> {
+  const sandbox = await startSandbox({ port: 0, controlPort: 0, ...options }, clock);
+  return { ...described(options), ...sandbox, control: new SandboxControl(sandbox.controlUrl) };
+}
+
+/** Starts a sandbox in a process of its own, so that a bench does not share its event loop. */
+export async function spawnTestSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
+  const script = new URL('./sandbox-process.ts', import.meta.url).pathname;
+  const given = JSON.stringify({ port: 0, controlPort: 0, ...options });
+  const child = spawn(process.execPath, [script, given], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+  if (first.done === true) throw new Error('the sandbox process ended before it listened');
+  const urls = JSON.parse(first.value) as { url: string; controlUrl: string };
+  return {
+    ...described(options),
+    ...urls,
+    control: new SandboxControl(urls.controlUrl),
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+function described(options: Partial<SandboxOptions>): { key: string; userId: number } {
+  const [key = TEST_KEY, userId = TEST_USER] = options.keys?.split(',')[0]?.split('=') ?? [];
+  return { key, userId: Number(userId) };
+}
+
+/** Which items: a collection of a user (the first one if left out); for `list_items` the list's ID too. */
+export interface Which {
+  readonly collection: Mutation['collection'];
+  readonly user?: number;
+  readonly list?: string;
+}
+
+/** Client of the sandbox's control API; every refusal throws with its problem. */
+export class SandboxControl {
+  readonly #url: string;
+
+  constructor(controlUrl: string) {
+    this.#url = controlUrl;
+  }
+
+  /** JSON texts of the items, exactly as their list would answer them now, in its order. */
+  async truth(which: Which): Promise<string[]> {
+    const text = await (await this.#fetch(`/truth?${queryOf(which)}`)).text();
+    return text === '' ? [] : text.trimEnd().split('\n');
+  }
+
+  async count(which: Which): Promise<number> {
+    return (await this.#json<{ count: number }>(`/count?${queryOf(which)}`)).count;
+  }
+
+  counters(): Promise<Counters> {
+    return this.#json('/counters');
+  }
+
+  /** Requests with numbers above `after` (the last 200,000 are kept). */
+  async log(after = 0): Promise<RequestRecord[]> {
+    const text = await (await this.#fetch(`/log?after=${after}`)).text();
+    return text === ''
+      ? []
+      : text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as RequestRecord);
+  }
+
+  async resetCounters(): Promise<void> {
+    await this.#json('/counters/reset', {});
+  }
+
+  /** Forgets what the rate limits counted. */
+  async resetWindows(): Promise<void> {
+    await this.#json('/windows/reset', {});
+  }
+
+  /** Changes data at the present moment. @returns the items' IDs */
+  async mutate(...mutations: Mutation[]): Promise<string[]> {
+    return (await this.#json<{ ids: string[] }>('/mutations', mutations)).ids;
+  }
+
+  /** Changes switches while the sandbox runs. */
+  change(options: Partial<SandboxOptions>): Promise<SandboxOptions> {
+    return this.#json('/options', options);
+  }
+
+  options(): Promise<SandboxOptions> {
+    return this.#json('/options');
+  }
+
+  /** The moment of the data; a move changes it first. */
+  clock(move?: ClockMove): Promise<{ now: string; frozen: boolean }> {
+    return this.#json('/clock', move);
+  }
+
+  /** The user's registration, with its secret. */
+  webhook(user?: number): Promise<{ url: string; secret: string; eventTypes: string[] | null } | null> {
+    return this.#json(user === undefined ? '/webhook' : `/webhook?user=${user}`);
+  }
+
+  async #json<T>(path: string, body?: unknown): Promise<T> {
+    return (await (await this.#fetch(path, body)).json()) as T;
+  }
+
+  async #fetch(path: string, body?: unknown): Promise<Response> {
+    const response = await fetch(
+      `${this.#url}${path}`,
+      body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) },
+    );
+    if (response.ok) return response;
+    throw new Error(`the sandbox refuses ${path}: ${await response.text()}`);
+  }
+}
+
+function queryOf(which: Which): string {
+  const query = new URLSearchParams({ collection: which.collection });
+  if (which.user !== undefined) query.set('user', String(which.user));
+  if (which.list !== undefined) query.set('list', which.list);
+  return query.toString();
+}
