@@ -16,7 +16,7 @@ export interface ScopeMemory {
   /** What an interrupted poll has not read yet: read first next time. */
   readonly open: OpenPart | null;
   readonly limit: PageLimit;
-  /** Live rows of the scope, at least: as told at the beginning of the last full walk, and those written since. */
+  /** Live rows of the scope, at least: as told when the last full walk began, and those written since. */
   readonly rows: number;
   readonly refreshed: Refreshed;
 }

@@ -37,6 +37,8 @@ export const NO_EVIDENCE: OrderEvidence = {
   contradicted: false,
 };
 
+const CONTRADICTED: OrderEvidence = { ...NO_EVIDENCE, doubt: true, contradicted: true };
+
 export function gradeOf(evidence: OrderEvidence): OrderGrade {
   if (evidence.direction === null || evidence.doubt || evidence.inOrder < ROWS_IN_ORDER) return 'none';
   return evidence.inPlace < ROWS_IN_PLACE ? 'usable' : 'trusted';
@@ -45,4 +47,94 @@ export function gradeOf(evidence: OrderEvidence): OrderGrade {
 /** Compares two keys by their place in the list: negative when `a` stands nearer to the top. */
 export function compareInList(keyType: KeyType, direction: Direction, a: string, b: string): number {
   return direction === 'rising' ? compareKeys(keyType, a, b) : compareKeys(keyType, b, a);
+}
+
+/** One page, as far as order is concerned. */
+export interface OrderSample {
+  /** Keys in the page's order, neighbours distinct; at least one. */
+  readonly keys: readonly string[];
+  /** Key that the page should lie beyond; null for a page from the top. */
+  readonly after: string | null;
+  /** Last key that the walk had read before; undefined for none. */
+  readonly last: string | undefined;
+  /** First key of the walk's first page; null where the walk did not begin at the top. */
+  readonly first: string | null;
+  /** Rows that the walk saw in order before, without a break. */
+  readonly run: number;
+}
+
+export interface Observation {
+  readonly evidence: OrderEvidence;
+  readonly run: number;
+  /**
+   * The page begins where the list does and not beyond its cursor: the service ignored the cursor, as some do with
+   * one that they don't know. That says nothing against the order, but it costs trust.
+   */
+  readonly fromStart: boolean;
+  readonly contradiction: boolean;
+}
+
+/** What a page says of the order: within itself, and against the cursor that it followed. */
+export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): Observation {
+  const fromStart = beginsAtStart(evidence.direction, keyType, sample);
+  const { keys, after, last } = sample;
+  const chain = after === null || after === keys[0] || fromStart ? keys : [after, ...keys];
+  let direction = evidence.direction;
+  for (const [i, key] of chain.entries()) {
+    const before = chain[i - 1];
+    if (before === undefined) continue;
+    const seen = compareKeys(keyType, before, key) < 0 ? 'rising' : 'falling';
+    if (direction !== null && direction !== seen) {
+      return { evidence: CONTRADICTED, run: 0, fromStart, contradiction: true };
+    }
+    direction = seen;
+  }
+  const rows = keys[0] === after ? keys.length - 1 : keys.length;
+  const unbroken = after !== null && after === last && !fromStart;
+  const run = Math.min(ROWS_IN_ORDER, unbroken ? sample.run + rows : rows);
+  const inOrder = Math.max(evidence.inOrder, run);
+  const inPlace = fromStart ? 0 : evidence.inPlace;
+  const same =
+    direction === evidence.direction && inOrder === evidence.inOrder && inPlace === evidence.inPlace;
+  const learnt = same ? evidence : { ...evidence, direction, inOrder, inPlace };
+  return { evidence: learnt, run, fromStart, contradiction: false };
+}
+
+function beginsAtStart(direction: Direction | null, keyType: KeyType, sample: OrderSample): boolean {
+  const [begin] = sample.keys;
+  if (begin === undefined || sample.after === null || begin === sample.after) return false;
+  if (begin === sample.first) return true;
+  if (direction === null || compareInList(keyType, direction, begin, sample.after) > 0) return false;
+  return sample.first === null || compareInList(keyType, direction, begin, sample.first) <= 0;
+}
+
+/** A row of a written page, in the page's order. */
+export interface WrittenRow {
+  readonly key: string;
+  /** The mirror had it, live. */
+  readonly known: boolean;
+  /** Its content differs from what the mirror had. */
+  readonly changed: boolean;
+}
+
+/** Adds the changed rows that stand in key order between unchanged neighbours. */
+export function observeChanges(
+  evidence: OrderEvidence,
+  keyType: KeyType,
+  rows: readonly WrittenRow[],
+): OrderEvidence {
+  const { direction } = evidence;
+  if (direction === null || evidence.inPlace >= ROWS_IN_PLACE) return evidence;
+  let { inPlace } = evidence;
+  for (const [i, row] of rows.entries()) {
+    const above = rows[i - 1];
+    const below = rows[i + 1];
+    if (above === undefined || below === undefined || !row.known || !row.changed) continue;
+    const steady = above.known && !above.changed && below.known && !below.changed;
+    const inPlaceHere =
+      compareInList(keyType, direction, above.key, row.key) < 0 &&
+      compareInList(keyType, direction, row.key, below.key) < 0;
+    if (steady && inPlaceHere) inPlace += 1;
+  }
+  return inPlace === evidence.inPlace ? evidence : { ...evidence, inPlace: Math.min(ROWS_IN_PLACE, inPlace) };
 }

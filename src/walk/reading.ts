@@ -6,22 +6,54 @@ export interface Reading {
   readonly token: boolean;
   /** n > 0: before the page, look up the nth stored live row before `cursor` and go on after that. */
   readonly seek: number;
-  /** Keys read last, the newest last: the previous five, by which the ladder goes back, and the last. */
+  /** Keys read last, the newest last: the last and the five before it, by which the ladder goes back. */
   readonly recent: readonly string[];
   /** Steps back on the cursor ladder since the last progress. */
   readonly rung: number;
   /** Times that it began again from the top. */
   readonly restarts: number;
-  /** First key of its first page. */
+  /** First key of its first page; null before that, and for a walk that did not begin at the top. */
   readonly first: string | null;
-  /** When it was begun (of its first page: asked), milliseconds since the epoch. */
+  /** When it was begun, milliseconds since the epoch. */
   readonly began: number;
-  /** When the first page was answered. */
+  /** When the page with `first` was answered. */
   readonly firstAt: number;
-  /** Distinct rows seen in key order without a break, up to 20. */
+  /** Distinct rows seen in key order without a break, as far as they are counted. */
   readonly run: number;
   /** `limit` being tried in place of the remembered one; undefined: none. */
   readonly trying: number | null | undefined;
   readonly pages: number;
   readonly items: number;
+}
+
+export function newReading(now: number): Reading {
+  return {
+    cursor: null,
+    token: false,
+    seek: 0,
+    recent: [],
+    rung: 0,
+    restarts: 0,
+    first: null,
+    began: now,
+    firstAt: now,
+    run: 0,
+    trying: undefined,
+    pages: 0,
+    items: 0,
+  };
+}
+
+/** Keys of `recent`: the last one, and the previous five (design 3, the ladder). */
+export const RECENT = 6;
+/** Where a reading stands. */
+export type Position = Pick<Reading, 'cursor' | 'token' | 'seek' | 'rung'>;
+
+export function position({ cursor, token, seek, rung }: Reading): Position {
+  return { cursor, token, seek, rung };
+}
+
+/** The key that a page asked for now should lie beyond; null for the top, or behind a token without keys. */
+export function askedAfter(reading: Reading): string | null {
+  return reading.token ? (reading.recent.at(-1) ?? null) : reading.cursor;
 }

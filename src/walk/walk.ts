@@ -8,13 +8,14 @@ import type { Reading } from './reading.ts';
  *     while (ask.type !== 'end') {
  *       const answer = …ask the service or Postgres…
  *       ({ walk, memory, ask } = step(walk, memory, answer, now));
- *       // write the page; memory = noteWritten(memory, walk, rows); commit memory and checkpoint(walk) with it
+ *       // write the page; memory = noteWritten(memory, rows); commit memory and checkpoint(walk) with it
  *     }
  *
  * Every `page` answer may be written, also one that the walk does not accept as progress: it is a true observation.
  * The next page may be fetched meanwhile, but `step` is called for it only when this one is noted and committed:
  * memory and checkpoint must not run ahead of the rows. When a commit fails, both go back to the last committed ones.
- * A poll and a full walk of one scope share its memory and may interleave answer by answer.
+ * A poll and a full walk of one scope share its memory and may interleave answer by answer. Only full walks have a
+ * checkpoint: what an interrupted poll leaves open is in the memory, and a refresh is simply due again.
  *
  * Deletions (design 4) attach here: what an accepted page proves absent is the interval between the cursor asked for
  * and its last key, and `Step` is where it will be told.
@@ -33,24 +34,26 @@ export interface PollWalk extends Reading {
    * - `tail`: from before the overlap to the end (rising)
    */
   readonly part: 'look' | 'open' | 'top' | 'tail';
-  /** Falling: greatest key at which the part may stop. Rising: the poll begins before it. Null: no such key, read all. */
+  /** Greatest key at which the part may stop (falling); the poll begins before it (rising). Null: read all. */
   readonly low: string | null;
   /** The 200th known live row from the newest, as told at the beginning; null where there are fewer. */
   readonly overlapKey: string | null;
 }
 
-/** The fewest pages that cover given keys. Not stored: an interrupted one is simply due again. */
+/** The fewest pages that cover given keys. */
 export interface RefreshWalk extends Reading {
   readonly kind: 'refresh';
   /** Keys still to be covered, in list order. */
   readonly todo: readonly string[];
 }
 
-/** All pages. */
+/** All pages. JSON, stored as a `Checkpoint`. */
 export interface FullWalk extends Reading {
   readonly kind: 'full';
   /** It was continued from a checkpoint: its rows are good, but it proves nothing about unordered lists (design 4, P2). */
   readonly resumed: boolean;
+  /** Live rows of the scope when it was begun. */
+  readonly liveRows: number;
 }
 
 export type Ask =

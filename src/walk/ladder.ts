@@ -1,0 +1,77 @@
+import { usableDirection, type ScopeMemory } from './memory.ts';
+import { lowerLimit } from './page-limit.ts';
+import type { Reading } from './reading.ts';
+import type { Ask, End } from './walk.ts';
+
+/** Stored rows to go back when the row before the cursor is no good either: more than a deletion takes at once. */
+const FAR = 1000;
+const MAX_RESTARTS = 2;
+
+/** What the walk has to ask next. */
+export function askFor(reading: Reading, memory: ScopeMemory): Ask {
+  const direction = usableDirection(memory);
+  if (reading.seek > 0 && reading.cursor !== null && direction !== null) {
+    return { type: 'predecessor', of: reading.cursor, nth: reading.seek, direction };
+  }
+  return { type: 'page', cursor: reading.cursor, limit: limitOf(reading, memory) };
+}
+
+export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
+  return reading.trying === undefined ? memory.limit.value : reading.trying;
+}
+
+/**
+ * One step back on the cursor ladder: the previous five keys, then a stored row before them. Null when it is used up:
+ * only the top is left.
+ * @param ordered whether keys follow the list's order, so that stored rows have a place in it
+ */
+export function stepBack<R extends Reading>(reading: R, ordered: boolean): R | null {
+  const { cursor, recent, token } = reading;
+  if (cursor === null) return null;
+  const last = recent.at(-1);
+  if (token && last !== undefined) return { ...reading, cursor: last, token: false };
+  const rung = reading.rung + 1;
+  const earlier = recent.at(-1 - rung);
+  if (earlier !== undefined) return { ...reading, rung, cursor: earlier };
+  if (!ordered || token) return null;
+  const oldest = recent[0];
+  if (oldest !== undefined) {
+    return rung === recent.length ? { ...reading, rung, cursor: oldest, seek: 1 } : null;
+  }
+  return rung <= 2 ? { ...reading, rung, seek: rung === 1 ? 1 : FAR } : null;
+}
+
+/** Begins again from the top; null after two restarts. */
+export function fromTop<R extends Reading>(reading: R): R | null {
+  if (reading.restarts >= MAX_RESTARTS) return null;
+  const { restarts } = reading;
+  return {
+    ...reading,
+    cursor: null,
+    token: false,
+    seek: 0,
+    recent: [],
+    rung: 0,
+    run: 0,
+    first: null,
+    restarts: restarts + 1,
+  };
+}
+
+/** Where `limit` may be what was refused: the reading with the next lower one; else null. */
+export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemory, status: number): R | null {
+  if (status !== 400 && status !== 422) return null;
+  if (reading.cursor !== null && memory.limit.proven) return null;
+  const lower = lowerLimit(limitOf(reading, memory));
+  return lower === undefined ? null : { ...reading, trying: lower };
+}
+
+/** The end of a walk that can't go on: says which page, and why. */
+export function failed(reading: Reading, why: string, status?: number): End {
+  const place = reading.cursor === null ? 'from the top' : `after ${JSON.stringify(reading.cursor)}`;
+  const restarts = reading.restarts === 0 ? '' : `, begun again ${reading.restarts} times`;
+  const reason = `page ${reading.pages + 1} (${place}${restarts}) ${why}`;
+  return status === undefined
+    ? { type: 'end', outcome: 'failed', reason }
+    : { type: 'end', outcome: 'failed', reason, status };
+}

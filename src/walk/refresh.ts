@@ -1,0 +1,73 @@
+import { usableDirection, type ScopeMemory } from './memory.ts';
+import { compareInList, type Direction } from './order.ts';
+import type { Taken } from './page.ts';
+import { askFor, failed, stepBack } from './ladder.ts';
+import { newReading, position } from './reading.ts';
+import type { RefreshWalk, Step } from './walk.ts';
+
+export interface RefreshStart {
+  /** Keys to read again, in any order. */
+  readonly unsettled: readonly string[];
+  readonly now: number;
+}
+
+/**
+ * Begins to read given rows again in the fewest pages: each begins right after the stored predecessor of the first
+ * key that is not covered yet. That is optimal: pages are intervals of up to `limit` rows, and the greedy choice
+ * reaches as far as any interval that covers that key.
+ */
+export function beginRefresh(memory: ScopeMemory, { unsettled, now }: RefreshStart): Step<RefreshWalk> {
+  const direction = usableDirection(memory);
+  const walk: RefreshWalk = { ...newReading(now), kind: 'refresh', todo: [] };
+  if (direction === null) return orderLost(walk, memory);
+  const todo = unsettled.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
+  return jump({ ...walk, todo }, memory);
+}
+
+/** Goes on after an answer. @param asked the walk as it was when it asked */
+export function stepRefresh(asked: RefreshWalk, taken: Taken<RefreshWalk>): Step<RefreshWalk> {
+  const { reading: walk, memory, verdict, why } = taken;
+  if (verdict === 'end') return jump({ ...walk, todo: [] }, memory);
+  const direction = usableDirection(memory);
+  if (direction === null) return orderLost(walk, memory);
+  if (verdict === 'stuck') {
+    const back = stepBack(asked, true);
+    if (back === null) return { walk: asked, memory, ask: failed(asked, why) };
+    const next = { ...walk, ...position(back) };
+    return { walk: next, memory, ask: askFor(next, memory) };
+  }
+  const last = walk.recent.at(-1);
+  const todo =
+    last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
+  return jump({ ...walk, todo }, memory);
+}
+
+/** The stored predecessor was looked up: goes on after it, or after the last key read where that lies further. */
+export function refreshAfter(walk: RefreshWalk, memory: ScopeMemory, key: string | null): Step<RefreshWalk> {
+  const direction = usableDirection(memory);
+  if (direction === null) return orderLost(walk, memory);
+  const last = walk.recent.at(-1);
+  const back =
+    walk.rung > 0 || last === undefined || (key !== null && isBeyond(memory, direction, key, last));
+  const next = back
+    ? { ...walk, seek: 0, cursor: key, recent: walk.rung > 0 ? walk.recent : [] }
+    : { ...walk, seek: 0, cursor: last };
+  return { walk: next, memory, ask: askFor(next, memory) };
+}
+
+/** To the first key that is not covered yet. */
+function jump(walk: RefreshWalk, memory: ScopeMemory): Step<RefreshWalk> {
+  const [next] = walk.todo;
+  if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
+  const there = { ...walk, cursor: next, token: false, seek: 1, rung: 0 };
+  return { walk: there, memory, ask: askFor(there, memory) };
+}
+
+function isBeyond(memory: ScopeMemory, direction: Direction, key: string, last: string): boolean {
+  return compareInList(memory.keyType, direction, key, last) > 0;
+}
+
+function orderLost(walk: RefreshWalk, memory: ScopeMemory): Step<RefreshWalk> {
+  const reason = 'the order of the list is not known';
+  return { walk, memory, ask: { type: 'end', outcome: 'full-needed', reason } };
+}

@@ -1,0 +1,55 @@
+import { fullFromTop, stepFull, withFullBegun } from './full.ts';
+import type { ScopeMemory } from './memory.ts';
+import { takePage, type Taken } from './page.ts';
+import { pollFromTop, stepPoll } from './poll.ts';
+import { askFor, failed, withLowerLimit } from './ladder.ts';
+import { refreshAfter, stepRefresh } from './refresh.ts';
+import type { Answer, Step, Walk } from './walk.ts';
+
+/**
+ * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers:
+ * a page either brings items that the walk has not read, or costs one of a few steps back or of two restarts.
+ */
+export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: Answer, now: number): Step<W>;
+export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: number): Step {
+  if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
+  if (answer.type === 'page') return dispatch(walk, memory, answer, now);
+  const lower = withLowerLimit(walk, memory, answer.status);
+  if (lower !== null) return { walk: lower, memory, ask: askFor(lower, memory) };
+  const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();
+  if (walk.cursor === null) return { walk, memory, ask: failed(walk, why, answer.status) };
+  return dispatch(walk, memory, why, now);
+}
+
+/** To the walk's own rules, with what the page amounted to; `answer` is a page, or why there is none. */
+function dispatch(
+  walk: Walk,
+  memory: ScopeMemory,
+  answer: string | Extract<Answer, { type: 'page' }>,
+  now: number,
+): Step {
+  const take = <R extends Walk>(reading: R): Taken<R> =>
+    typeof answer === 'string'
+      ? stuckWithoutPage(reading, memory, answer)
+      : takePage(reading, walk.kind === 'full' ? withFullBegun(walk, memory) : memory, answer, now);
+  if (walk.kind === 'poll') return stepPoll(walk, take(walk), now);
+  if (walk.kind === 'refresh') return stepRefresh(walk, take(walk));
+  return stepFull(walk, take(walk), now);
+}
+
+function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, why: string): Taken<R> {
+  const reading = { ...walk, trying: undefined };
+  return { reading, memory, verdict: 'stuck', why, snapshot: false, contradiction: false };
+}
+
+/** A stored row was looked up, to begin after it or as a step back; without one only the top is left. */
+function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
+  if (walk.seek === 0) throw new RangeError('no stored row was asked for');
+  if (walk.kind === 'refresh') return refreshAfter(walk, memory, key);
+  if (key === null && walk.rung > 0) {
+    const why = 'led no further, nor did any row before';
+    return walk.kind === 'poll' ? pollFromTop(walk, memory, why) : fullFromTop(walk, memory, why);
+  }
+  const next = { ...walk, seek: 0, cursor: key };
+  return { walk: next, memory, ask: askFor(next, memory) };
+}
