@@ -360,7 +360,7 @@ create table "{schema}_sync".command (
 
 -- The installation: one row.
 create table "{schema}_sync".installation (
-  only boolean primary key default true check (only),
+  singleton boolean primary key default true check (singleton),
   created_at timestamptz not null,
   settings jsonb not null default '{}'
 );

@@ -1,0 +1,89 @@
+import {
+  CompiledQuery,
+  Kysely,
+  PostgresAdapter,
+  PostgresDriver,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type DatabaseConnection,
+  type PostgresPool,
+  type TransactionSettings,
+} from 'kysely';
+import { createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
+
+export interface DatabaseOptions extends ConnectionOptions {
+  /** Connections at most. Default 10. */
+  readonly max?: number;
+  /** Bounds of a transaction that `kysely` begins; default `TRANSACTION_BOUNDS`. */
+  readonly bounds?: TransactionBounds;
+}
+
+/** Both in milliseconds, 0: none. `SET LOCAL` in every transaction, so that they work through a pooler. */
+export interface TransactionBounds {
+  readonly statement: number;
+  readonly idle: number;
+}
+
+/**
+ * A hung owner may block its account's row no longer than this (design 10): both are shorter than the 8 s that a
+ * stop may take.
+ */
+export const TRANSACTION_BOUNDS: TransactionBounds = { statement: 6_000, idle: 5_000 };
+
+/** Client-side margin over a statement's bound, for the network. */
+const NETWORK_MARGIN = 4_000;
+
+/** An open database. Queries by `mirrorTables(kysely, schema)`, `syncTables(kysely, schema)` or Kysely's `sql` tag. */
+export interface Database {
+  /** Errors of all its queries are classified (sql-state.ts). */
+  readonly kysely: Kysely<unknown>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a pool on `url`, tried out with one connection.
+ * @throws DatabaseUnavailable, Unusable: with the remedy, without the password
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const config = await resolveConnection(options);
+  const bounds = options.bounds ?? TRANSACTION_BOUNDS;
+  const pool = createPool(config, {
+    max: options.max ?? 10,
+    answerWithin: bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN,
+  });
+  const kysely = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new BoundedDriver(pool, bounds),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  let closed: Promise<void> | undefined;
+  return {
+    kysely,
+    // Kysely ends only a pool that it has used.
+    close: () => (closed ??= pool.end()),
+  };
+}
+
+/** Begins each transaction together with its bounds: one round trip. */
+class BoundedDriver extends PostgresDriver {
+  readonly #bounds: string;
+
+  constructor(pool: PostgresPool, bounds: TransactionBounds) {
+    super({ pool });
+    this.#bounds =
+      `set local statement_timeout = ${Math.trunc(bounds.statement)}; ` +
+      `set local idle_in_transaction_session_timeout = ${Math.trunc(bounds.idle)}`;
+  }
+
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    settings: TransactionSettings,
+  ): Promise<void> {
+    const level = settings.isolationLevel === undefined ? '' : ` isolation level ${settings.isolationLevel}`;
+    const access = settings.accessMode === undefined ? '' : ` ${settings.accessMode}`;
+    await connection.executeQuery(CompiledQuery.raw(`begin${level}${access}; ${this.#bounds}`));
+  }
+}

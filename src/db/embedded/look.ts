@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { exists, MAJOR } from './binaries.ts';
+import { runningPostmaster } from './postmaster.ts';
+
+/** What there is of an embedded database, seen without touching it. */
+export type EmbeddedState = 'absent' | 'stopped' | 'running';
+
+/** Whether `dataDir` has an embedded database, and whether its server runs. Makes and starts nothing. */
+export async function lookForEmbedded(dataDir: string): Promise<EmbeddedState> {
+  const folder = await readFile(join(dataDir, `pg${MAJOR}-location`), 'utf8').then(
+    (text) => text.trim(),
+    () => resolve(dataDir),
+  );
+  const cluster = join(folder, `pg${MAJOR}`);
+  if (!(await exists(cluster))) return 'absent';
+  return (await runningPostmaster(cluster)) === undefined ? 'stopped' : 'running';
+}

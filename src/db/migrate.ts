@@ -1,0 +1,144 @@
+import { CompiledQuery, sql, type Kysely } from 'kysely';
+import { DatabaseUnavailable, Unusable } from '../model/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { distributeNewTables } from './distribute.ts';
+import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
+import { ensureRoles } from './roles.ts';
+import { sqlState } from './sql-state.ts';
+
+export interface MigrateOptions {
+  /** Opened with `MIGRATION_BOUNDS`; unpooled where there is such a way. */
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  /** Folder of the numbered files. */
+  readonly folder: string;
+  readonly clock: Clock;
+}
+
+/** A migration may take long; one that stands idle in its transaction is hung. */
+export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
+
+/** The oldest PostgreSQL that is supported, as `server_version_num`. */
+const OLDEST = 150_000;
+
+/**
+ * How long a migration waits for a lock on a table before it lets everybody else through and tries again: whoever
+ * waits for a table blocks all that come after.
+ */
+const LOCK_TIMEOUT = '3s';
+const ATTEMPTS = 10;
+/** Milliseconds, longer after each attempt. */
+const BACK_OFF = 100;
+
+/**
+ * Brings the database to this version: each file in a transaction of its own, under a transaction-level lock, so
+ * that any number of programs may begin together, also through a transaction pooler. Then the group roles.
+ * @returns names of the migrations that this call applied
+ * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
+ */
+export async function migrate({ db, schema, folder, clock }: MigrateOptions): Promise<string[]> {
+  const all = await readMigrations(folder);
+  await checkServer(db);
+  const applied: string[] = [];
+  // What is pending is asked without the lock first: a database that needs nothing is not touched.
+  while (pendingAfter(await appliedMigrations(db, schema), all, schema).length > 0) {
+    const name = await retried(clock, () => applyNext(db, schema, all));
+    if (name !== undefined) applied.push(name);
+  }
+  await retried(clock, () => ensureRoles(db, schema));
+  return applied;
+}
+
+/**
+ * Names of the migrations that `migrate` would apply; changes nothing.
+ * @throws Unusable as `migrate` does
+ */
+export async function pendingMigrations(
+  options: Pick<MigrateOptions, 'db' | 'schema' | 'folder'>,
+): Promise<string[]> {
+  const all = await readMigrations(options.folder);
+  await checkServer(options.db);
+  return pendingAfter(await appliedMigrations(options.db, options.schema), all, options.schema).map(
+    ({ name }) => name,
+  );
+}
+
+/** Applies the first one that is pending under the lock; undefined: another program was faster. */
+async function applyNext(
+  db: Kysely<unknown>,
+  schema: string,
+  all: readonly Migration[],
+): Promise<string | undefined> {
+  return db.transaction().execute(async (trx) => {
+    const execute = (text: string): Promise<unknown> => trx.executeQuery(CompiledQuery.raw(text));
+    await execute(`set local citus.multi_shard_modify_mode to 'sequential'`);
+    // Waits without a bound: another program's migration may take longer than a lock on a table may.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${schema}`}, 0))`.execute(
+      trx,
+    );
+    await execute(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    const [next] = pendingAfter(await appliedMigrations(trx, schema), all, schema);
+    if (next === undefined) return undefined;
+    const table = sql.id(`${schema}_sync`, 'migration');
+    await sql`create schema if not exists ${sql.id(`${schema}_sync`)}`.execute(trx);
+    await sql`create table if not exists ${table} (
+      name text primary key, checksum text not null, applied_at timestamptz not null)`.execute(trx);
+    await execute(next.text.replaceAll('{schema}', schema));
+    await distributeNewTables(trx, schema);
+    await sql`insert into ${table} (name, checksum, applied_at)
+      values (${next.name}, ${next.checksum}, clock_timestamp())`.execute(trx);
+    return next.name;
+  });
+}
+
+async function appliedMigrations(db: Kysely<unknown>, schema: string): Promise<AppliedMigration[]> {
+  const table = `"${checkedName(schema)}_sync".migration`;
+  const { rows } = await sql<{ there: boolean }>`select to_regclass(${table}) is not null as there`.execute(
+    db,
+  );
+  if (rows[0]?.there !== true) return [];
+  const applied = await sql<AppliedMigration>`
+    select name, checksum from ${sql.id(`${schema}_sync`, 'migration')} order by name`.execute(db);
+  return applied.rows;
+}
+
+/** The schema's name goes into SQL text as it is: MIRROR_SCHEMA allows no other. */
+function checkedName(schema: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
+    throw new Unusable(`MIRROR_SCHEMA ${JSON.stringify(schema)} must be a plain lower-case name`);
+  }
+  return schema;
+}
+
+async function checkServer(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ number: number; version: string }>`
+    select current_setting('server_version_num')::int as number, current_setting('server_version') as version`.execute(
+    db,
+  );
+  const server = rows[0];
+  if (server !== undefined && server.number < OLDEST) {
+    throw new Unusable(
+      `the database is PostgreSQL ${server.version}: research-mirror needs 15 or newer. Nothing was touched.`,
+    );
+  }
+}
+
+/** Locks that could not be had, deadlocks and races with another program's DDL pass. */
+async function retried<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await task();
+    } catch (error) {
+      const state = sqlState(error) ?? '';
+      // 23505 and 42710: two programs made the same role or schema; XX000: "tuple concurrently updated".
+      if (!['55P03', '40P01', '40001', '23505', '42710', '42P06', 'XX000'].includes(state)) throw error;
+      if (attempt === ATTEMPTS) {
+        throw new DatabaseUnavailable(
+          'the database could not be brought to this version: somebody holds a lock on its tables',
+          { cause: error },
+        );
+      }
+      await clock.sleep(BACK_OFF * attempt);
+    }
+  }
+}

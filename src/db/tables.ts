@@ -1,0 +1,209 @@
+import type { ColumnType, Generated, Kysely } from 'kysely';
+
+/**
+ * The tables as Kysely sees them. The driver gives `bigint` and `numeric` as strings, no digit lost, and
+ * `timestamptz` as Date (milliseconds).
+ */
+
+/** bigint: decimal digits; numbers may be written. */
+type Bigint = ColumnType<string, string | number | bigint, string | number | bigint>;
+type BigintWithDefault = ColumnType<string, string | number | bigint | undefined, string | number | bigint>;
+/** jsonb: parsed when read (digits beyond double precision are lost: read `::text` where they matter), text when written. */
+type Json = ColumnType<unknown, string, string>;
+type JsonWithDefault = ColumnType<unknown, string | undefined, string>;
+type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;
+
+/** Columns of every mirrored table; further ones come with the items' fields. */
+export interface MirroredRow {
+  _user_id: Bigint;
+  _first_seen_at: Date;
+  _changed_at: Date;
+  _change_id: Bigint;
+  _deleted_at: OrNull<Date>;
+  _hash: Buffer;
+  _raw: Json;
+  _verbatim: OrNull<string>;
+}
+
+/** `<schema>`: what analysts query. */
+export interface MirrorTables {
+  account: MirroredRow & {
+    email: OrNull<string>;
+    credits: OrNull<string>;
+    subscription: OrNull<string>;
+    org: OrNull<string>;
+  };
+  research_jobs: MirroredRow & { job_id: Bigint; status: OrNull<string> };
+  bulk_research_jobs: MirroredRow & { bulk_job_id: Bigint };
+  lists: MirroredRow & { list_id: Bigint };
+  list_items: MirroredRow & { list_id: Bigint; id: string };
+  watchlist: MirroredRow & { id: string };
+  _collections: {
+    _user_id: Bigint;
+    collection: string;
+    live_rows: BigintWithDefault;
+    deleted_rows: BigintWithDefault;
+    held_deletions: BigintWithDefault;
+    polled_at: OrNull<Date>;
+    complete_as_of: OrNull<Date>;
+    next_poll_at: OrNull<Date>;
+    next_full_at: OrNull<Date>;
+    state: Generated<string>;
+    last_error: OrNull<string>;
+    last_error_at: OrNull<Date>;
+  };
+  freshness: {
+    _user_id: string;
+    collection: string;
+    live_rows: string;
+    deleted_rows: string;
+    polled_at: Date | null;
+    complete_as_of: Date | null;
+    next_poll_at: Date | null;
+    next_full_at: Date | null;
+    state: string;
+    last_error: string | null;
+    last_error_at: Date | null;
+  };
+  sync_log: {
+    _user_id: Bigint;
+    walk_id: Bigint;
+    collection: string;
+    list_id: OrNull<string>;
+    kind: string;
+    started_at: Date;
+    ended_at: Date;
+    outcome: string;
+    pages: Bigint;
+    items: Bigint;
+    inserted: Bigint;
+    updated: Bigint;
+    deleted: Bigint;
+    unchanged: Bigint;
+    quarantined: Bigint;
+    requests: Bigint;
+    rate_limited: Bigint;
+    error: OrNull<string>;
+  };
+  quarantine: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    item_hash: Buffer;
+    item: string;
+    key: OrNull<string>;
+    reason: string;
+    first_seen_at: Date;
+    last_seen_at: Date;
+  };
+  _columns: {
+    collection: string;
+    field: string;
+    column_name: OrNull<string>;
+    type: string;
+    documented: boolean;
+    first_seen_at: Date;
+  };
+  _conflicts: { _user_id: Bigint; collection: string; field: string; conflicts: Bigint; last_at: Date };
+  columns: {
+    collection: string;
+    field: string;
+    column_name: string | null;
+    type: string;
+    documented: boolean;
+    first_seen_at: Date;
+    conflicts: string;
+  };
+  data_quality: {
+    _user_id: string;
+    collection: string;
+    quarantined_items: string;
+    field_conflicts: string;
+    held_deletions: string;
+  };
+}
+
+/** `<schema>_sync`: the daemon's own state. */
+export interface SyncTables {
+  process: {
+    process_id: string;
+    command: string;
+    version: string;
+    machine: string;
+    pid: number;
+    started_ticks: string;
+    started_at: Date;
+    alive_until: Date;
+  };
+  account: {
+    _user_id: Bigint;
+    owner: OrNull<string>;
+    token: BigintWithDefault;
+    change_id: BigintWithDefault;
+    walk_id: BigintWithDefault;
+    state: Generated<string>;
+    error: OrNull<string>;
+    created_at: Date;
+  };
+  scope: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    memory: JsonWithDefault;
+    due_at: OrNull<Date>;
+    last_read_at: OrNull<Date>;
+    polled_at: OrNull<Date>;
+    full_at: OrNull<Date>;
+    live_rows: BigintWithDefault;
+    last_error: OrNull<string>;
+    last_error_at: OrNull<Date>;
+    failures: Generated<number>;
+    poll_walk: ColumnType<unknown, string | null | undefined, string | null>;
+    full_walk: ColumnType<unknown, string | null | undefined, string | null>;
+    last_obs: BigintWithDefault;
+  };
+  unsettled: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    key: string;
+    since: Date;
+    finished: boolean;
+  };
+  slot_block: {
+    _user_id: Bigint;
+    key_hash: string;
+    rate_group: string;
+    block_id: Bigint;
+    size: number;
+    valid_until: Date;
+    freed: Generated<Date[]>;
+  };
+  rate_group: { _user_id: Bigint; key_hash: string; rate_group: string; learnt: Json };
+  first_ping: { key_hash: string; sent_at: Date };
+  api_key: { key_hash: string; _user_id: OrNull<string>; pinged_at: Date; error: OrNull<string> };
+  command: {
+    command_id: string;
+    kind: string;
+    arguments: Json;
+    state: Generated<string>;
+    created_at: Date;
+    wanted_until: Date;
+    owner: OrNull<string>;
+    progress: ColumnType<unknown, string | null | undefined, string | null>;
+    result: ColumnType<unknown, string | null | undefined, string | null>;
+    error: OrNull<string>;
+    done_at: OrNull<Date>;
+  };
+  installation: { singleton: Generated<boolean>; created_at: Date; settings: JsonWithDefault };
+}
+
+/** Queries on the mirrored tables, by `db` or inside a transaction. */
+export function mirrorTables(db: Kysely<unknown>, schema: string): Kysely<MirrorTables> {
+  return db.withSchema(schema);
+}
+
+/** Queries on the daemon's own tables, by `db` or inside a transaction. */
+export function syncTables(db: Kysely<unknown>, schema: string): Kysely<SyncTables> {
+  return db.withSchema(`${schema}_sync`);
+}

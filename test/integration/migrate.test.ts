@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../src/db/database.ts';
+import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../src/db/migrate.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { MIGRATIONS, migrateTo } from '../support/migrated-database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+
+let database: TestDatabase;
+let open: Database;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  open = await openDatabase({
+    url: database.url,
+    program: 'research-mirror tests',
+    bounds: MIGRATION_BOUNDS,
+  });
+  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+});
+afterAll(async () => {
+  await open.close();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const count = async (text: string): Promise<number> => {
+  const { rows } = await sql<{ count: string }>`${sql.raw(text)}`.execute(open.kysely);
+  return Number(rows[0]?.count);
+};
+
+describe('migrate', () => {
+  it('applies each migration once when several programs begin together', async () => {
+    expect(await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS })).toContain(
+      '0001_mirror',
+    );
+    const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
+    expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
+    expect(await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS })).toEqual([]);
+    expect(await migrateTo(database.url, 'mirror')).toEqual([]);
+  });
+
+  it('keeps two mirrors in one database apart', async () => {
+    await migrateTo(database.url, 'other');
+    expect(await count(`select count(*) from other.freshness`)).toBe(0);
+    expect(await count(`select count(*) from other_sync.migration`)).toBe(
+      await count(`select count(*) from mirror_sync.migration`),
+    );
+  });
+
+  it('lets readers read the mirror and nothing of the daemon’s state', async () => {
+    const { rows } = await sql<{ mirror: boolean; sync: boolean; login: boolean }>`
+      select has_table_privilege('mirror_reader', 'mirror.research_jobs', 'select') as mirror,
+        has_schema_privilege('mirror_reader', 'mirror_sync', 'usage') as sync,
+        (select rolcanlogin from pg_roles where rolname = 'mirror_reader') as login`.execute(open.kysely);
+    expect(rows).toEqual([{ mirror: true, sync: false, login: false }]);
+  });
+
+  it('leaves grants alone that somebody took away or added', async () => {
+    await sql`revoke select on mirror.account from mirror_reader; grant select on mirror.lists to public`.execute(
+      open.kysely,
+    );
+    await migrateTo(database.url, 'mirror');
+    const { rows } = await sql<{ account: boolean; lists: boolean }>`
+      select has_table_privilege('mirror_reader', 'mirror.account', 'select') as account,
+        has_table_privilege('public', 'mirror.lists', 'select') as lists`.execute(open.kysely);
+    expect(rows).toEqual([{ account: false, lists: true }]);
+  });
+
+  it('refuses a database that is newer than the program, and touches nothing', async () => {
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create schema if not exists "{schema}"; create table "{schema}".a ();',
+    );
+    const options = { db: open.kysely, schema: 'newer', folder, clock: systemClock };
+    await migrate(options);
+    await sql`insert into newer_sync.migration values ('0002_later', 'x', now())`.execute(open.kysely);
+    const content = `select count(*) + (select count(*) from newer_sync.migration) as count from pg_class`;
+    const before = await count(content);
+    await expect(migrate(options)).rejects.toThrow(
+      /newer than this program: its schema "newer" has 0002_later/,
+    );
+    await expect(pendingMigrations(options)).rejects.toThrow(/newer than this program/);
+    expect(await count(content)).toBe(before);
+  });
+
+  it('refuses a migration whose text has changed since it was applied', async () => {
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create schema if not exists "{schema}"; create table "{schema}".b ();',
+    );
+    await sql`delete from newer_sync.migration where name = '0002_later'`.execute(open.kysely);
+    await expect(migrate({ db: open.kysely, schema: 'newer', folder, clock: systemClock })).rejects.toThrow(
+      /0001_first of schema "newer" was applied with another text/,
+    );
+  });
+
+  it('leaves nothing of a migration that fails', async () => {
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create schema "{schema}"; create table "{schema}".a (); select 1 / 0;',
+    );
+    const options = { db: open.kysely, schema: 'broken', folder, clock: systemClock };
+    await expect(migrate(options)).rejects.toThrow(/division by zero/);
+    expect(await count(`select count(*) from pg_namespace where nspname like 'broken%'`)).toBe(0);
+  });
+
+  it('distributes new tables of accounts where mirror.account is distributed', async () => {
+    // Stand-ins for Citus: its catalogue and the one function that is called.
+    await sql`create schema if not exists spread; create table spread.account (_user_id bigint primary key);
+      create table public.pg_dist_partition (logicalrelid regclass);
+      insert into pg_dist_partition values ('spread.account');
+      create function create_distributed_table(name text, key text, colocate_with text) returns void
+        language sql as 'insert into public.pg_dist_partition values (name::regclass)'`.execute(open.kysely);
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create table "{schema}".rows (_user_id bigint, id bigint, primary key (_user_id, id)); create table "{schema}".settings (name text primary key);',
+    );
+    await migrate({ db: open.kysely, schema: 'spread', folder, clock: systemClock });
+    const { rows } = await sql<{
+      name: string;
+    }>`select logicalrelid::text as name from pg_dist_partition order by 1`.execute(open.kysely);
+    expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
+  });
+});

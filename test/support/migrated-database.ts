@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { openDatabase, type Database } from '../../src/db/database.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrate.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { createTestDatabase } from './postgres.ts';
+import { ROOT } from './source-files.ts';
+
+export const MIGRATIONS = join(ROOT, 'migrations');
+
+export interface MigratedDatabase extends Database {
+  readonly url: string;
+  readonly schema: string;
+  /** Closes it and removes the database. */
+  drop(): Promise<void>;
+}
+
+/** A database of its own with all migrations applied, as `migrate` leaves it. */
+export async function createMigratedDatabase(schema = 'mirror'): Promise<MigratedDatabase> {
+  const { url, drop } = await createTestDatabase();
+  await migrateTo(url, schema);
+  const database = await openDatabase({ url, program: 'research-mirror tests' });
+  return {
+    ...database,
+    url,
+    schema,
+    drop: async () => {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** Brings the database at `url` to this version. @returns names of the migrations applied */
+export async function migrateTo(url: string, schema: string): Promise<string[]> {
+  const database = await openDatabase({ url, program: 'research-mirror tests', bounds: MIGRATION_BOUNDS });
+  try {
+    return await migrate({ db: database.kysely, schema, folder: MIGRATIONS, clock: systemClock });
+  } finally {
+    await database.close();
+  }
+}
