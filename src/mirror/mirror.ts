@@ -1,7 +1,7 @@
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
-import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
+import type { Decision, PageResult, PageWrite } from './page-write.ts';
 
 /** One path by which rows change (design 1 and 7): everything that the service answers becomes true here. */
 export interface Mirror {
@@ -31,11 +31,14 @@ export interface SingleWrite {
   readonly obs: number;
   readonly item: Item;
   readonly decide: PageWrite['decide'];
-  readonly alsoInTransaction?: PageWrite['alsoInTransaction'];
+  readonly alsoInTransaction?: NonNullable<PageWrite['alsoInTransaction']>;
 }
 
-/** Whether a row may still change, by what its state says; src/walk knows the words. */
-export type StateClass = (collection: CollectionName, item: Item) => 'open' | 'failed' | 'settled';
+/**
+ * Whether a row may still change, by what its state says (src/walk knows the words): `failed` is finished by a word
+ * that services take back.
+ */
+export type StateClass = 'finished' | 'failed' | 'open';
 
 export interface MirrorOptions {
   readonly schema: string;
@@ -45,7 +48,5 @@ export interface MirrorOptions {
   readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
   readonly excludeFields: Readonly<Record<CollectionName, readonly string[]>>;
-  readonly stateClass: StateClass;
+  readonly stateOf: (collection: CollectionName, item: Item) => StateClass;
 }
-
-export type { ChangedTable, Decision, PageResult, PageWrite };

@@ -1,10 +1,13 @@
+import { type Kysely, sql } from 'kysely';
 import type { CollectionName, Scope } from '../model/collections.ts';
+import { beside, own } from './table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */
 export interface StoredScope {
   readonly scope: Scope;
   /** JSON as stored; {} for a new scope. */
   readonly memory: unknown;
+  /** Since when it is to be read as soon as possible: changed, new or hinted. */
   readonly dueAt: Date | undefined;
   /** When its last walk ended. */
   readonly lastReadAt: Date | undefined;
@@ -21,27 +24,139 @@ export interface StoredScope {
   readonly lastObs: number;
 }
 
-/**
- * Scopes of the account, and of one list each, as the database knows them.
- * `due` lists scopes of a collection with lists of its own, in the order in which they are to be read: changed, new
- * or hinted ones (oldest first), then those with unsettled rows, then those read longest ago.
- */
-export interface ScopeStore {
-  /** The scope's row, made where there is none. */
-  open(scope: Scope): Promise<StoredScope>;
-  due(userId: string, collection: CollectionName, limit: number): Promise<StoredScope[]>;
-  /** Hints: the scope is due at `at` or as soon as it was due before. Needs no fence. */
-  markDue(scope: Scope, at: Date): Promise<void>;
+interface ScopeRow {
+  readonly _user_id: string;
+  readonly collection: CollectionName;
+  readonly parent: string;
+  readonly memory: unknown;
+  readonly due_at: Date | null;
+  readonly last_read_at: Date | null;
+  readonly polled_at: Date | null;
+  readonly full_at: Date | null;
+  readonly live_rows: string;
+  readonly last_error: string | null;
+  readonly last_error_at: Date | null;
+  readonly failures: number;
+  readonly poll_walk: unknown;
+  readonly full_walk: unknown;
+  readonly last_obs: string;
 }
 
-/** Reading order of a walk: `falling` goes from the greatest key down, `rising` from the least up. */
-export type Direction = 'falling' | 'rising';
+const COLUMNS = sql`t._user_id, t.collection, t.parent, t.memory, t.due_at, t.last_read_at, t.polled_at, t.full_at,
+  t.live_rows, t.last_error, t.last_error_at, t.failures, t.poll_walk, t.full_walk, t.last_obs`;
 
-/** A row that may still change. */
-export interface UnsettledRow {
-  readonly key: string;
-  /** When it last changed: it cools from then on. */
-  readonly since: Date;
-  /** Its state is a finished one that services take back (`failed`): warm for an hour. */
-  readonly failed: boolean;
+/** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
+export async function openScope(db: Kysely<unknown>, schema: string, scope: Scope): Promise<StoredScope> {
+  const found = await readScope(db, schema, scope);
+  if (found !== undefined) return found;
+  await sql`
+    insert into ${own(schema, 'scope')} (_user_id, collection, parent)
+    select a._user_id, ${scope.collection}, ${scope.parent} from ${own(schema, 'account')} as a
+    where a._user_id = ${scope.userId}::bigint
+    on conflict (_user_id, collection, parent) do nothing`.execute(db);
+  const made = await readScope(db, schema, scope);
+  if (made === undefined) throw new Error(`account ${scope.userId} has no row`);
+  return made;
+}
+
+export async function readScope(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+): Promise<StoredScope | undefined> {
+  const { rows } = await sql<ScopeRow>`
+    select ${COLUMNS} from ${own(schema, 'scope')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
+    db,
+  );
+  return rows.map(storedScope)[0];
+}
+
+/** What of a collection's scopes is to be read. */
+export interface DueScopes {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Parents read, or found deleted, since then are left out, unless they have come due again. */
+  readonly notReadSince: Date;
+  /** Parents under way, left out. */
+  readonly except: readonly string[];
+  readonly limit: number;
+}
+
+/**
+ * Scopes of a collection that has one for each row of its parent's, in the order in which they are to be read: changed,
+ * new or hinted ones first (the oldest of them first), then those with rows that may still change, then those read
+ * longest ago. Deleted parents have none.
+ */
+export async function dueScopes(
+  db: Kysely<unknown>,
+  schema: string,
+  parents: { readonly table: string; readonly column: string },
+  due: DueScopes,
+): Promise<StoredScope[]> {
+  const { rows } = await sql<ScopeRow>`
+    select ${COLUMNS} from ${own(schema, 'scope')} as t
+    where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
+      and t.parent <> all(${[...due.except]}::text[])
+      and (t.due_at is not null or t.last_read_at is null or t.last_read_at < ${due.notReadSince})
+      and not exists (
+        select from ${beside(schema, parents.table)} as p
+        where p._user_id = ${due.userId}::bigint and p.${sql.id(parents.column)} = t.parent::bigint
+          and p._deleted_at is not null)
+    order by t.due_at nulls last,
+      exists (
+        select from ${own(schema, 'unsettled')} as u
+        where u._user_id = ${due.userId}::bigint and u.collection = t.collection and u.parent = t.parent) desc,
+      t.last_read_at nulls first, t.parent
+    limit ${due.limit}`.execute(db);
+  return rows.map(storedScope);
+}
+
+/** A hint: the scope is due at `at`, or since it was due before. Anybody may give it, without a fence. */
+export async function markDue(db: Kysely<unknown>, schema: string, scope: Scope, at: Date): Promise<void> {
+  await sql`
+    insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at)
+    select a._user_id, ${scope.collection}, ${scope.parent}, ${at}::timestamptz
+    from ${own(schema, 'account')} as a where a._user_id = ${scope.userId}::bigint
+    on conflict (_user_id, collection, parent) do update set due_at = least(t.due_at, excluded.due_at)`.execute(
+    db,
+  );
+}
+
+/** As of when all scopes of a collection are polled: the least over those of parents that are not deleted. */
+export async function leastPolledAt(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  collection: CollectionName,
+  parents: { readonly table: string; readonly column: string },
+): Promise<Date | undefined> {
+  const { rows } = await sql<{ polled_at: Date | null; unread: boolean }>`
+    select min(t.polled_at) as polled_at, coalesce(bool_or(t.polled_at is null), false) as unread
+    from ${own(schema, 'scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
+      and not exists (
+        select from ${beside(schema, parents.table)} as p
+        where p._user_id = ${userId}::bigint and p.${sql.id(parents.column)} = t.parent::bigint
+          and p._deleted_at is not null)`.execute(db);
+  const [row] = rows;
+  return row === undefined || row.unread ? undefined : (row.polled_at ?? undefined);
+}
+
+function storedScope(row: ScopeRow): StoredScope {
+  return {
+    scope: { userId: row._user_id, collection: row.collection, parent: row.parent },
+    memory: row.memory,
+    dueAt: row.due_at ?? undefined,
+    lastReadAt: row.last_read_at ?? undefined,
+    polledAt: row.polled_at ?? undefined,
+    fullAt: row.full_at ?? undefined,
+    liveRows: Number(row.live_rows),
+    lastError: row.last_error ?? undefined,
+    lastErrorAt: row.last_error_at ?? undefined,
+    failures: row.failures,
+    pollWalk: row.poll_walk ?? undefined,
+    fullWalk: row.full_walk ?? undefined,
+    lastObs: Number(row.last_obs),
+  };
 }

@@ -1,0 +1,87 @@
+import type { Kysely } from 'kysely';
+import { fenced } from '../db/fenced.ts';
+import { sqlState } from '../db/sql-state.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import type { Fence } from '../model/fence.ts';
+import type { Item } from '../model/page.ts';
+import { fillBatch } from './backfill.ts';
+import { sortPage } from './classify.ts';
+import { logWalk } from './log-walk.ts';
+import type { Mirror, MirrorOptions } from './mirror.ts';
+import type { PageResult, PageWrite } from './page-write.ts';
+import { RefusedItems } from './refused-items.ts';
+import { saveScope } from './scope-row.ts';
+import { TableColumns } from './table-columns.ts';
+import { tableOf } from './table.ts';
+import { isDataError } from './write-carefully.ts';
+import { NewFields, StaleColumns, writePage } from './write-page.ts';
+
+/** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
+const MAX_ATTEMPTS = 8;
+
+/** A registered column is gone or has another type: somebody changed the table by hand. */
+const TABLE_CHANGED = /^(42703|42804|42846)$/;
+
+export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirror {
+  const { schema } = options;
+  const tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
+  const stateOfTable = (name: CollectionName): TableState => {
+    const found = tables.get(name);
+    if (found === undefined) throw new RangeError(`no collection named ${name}`);
+    return found;
+  };
+
+  const applyPage = async (fence: Fence, write: PageWrite): Promise<PageResult> => {
+    const { table, columns, leaveOut, exclude, refused } = stateOfTable(write.scope.collection);
+    const page = sortPage(write.items, leaveOut, (item) => refused.reason(item));
+    const stateOf = (item: Item) => options.stateOf(write.scope.collection, item);
+    let careful = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const registry = await columns.forPage();
+      try {
+        const written = await fenced(db, schema, fence, (trx, now) =>
+          writePage(trx, now, { table, registry, exclude, careful, stateOf }, page, write),
+        );
+        refused.remember(written.refused);
+        return written.result;
+      } catch (error) {
+        if (attempt >= MAX_ATTEMPTS) throw error;
+        if (error instanceof NewFields) await columns.add(error.fields);
+        else if (error instanceof StaleColumns || TABLE_CHANGED.test(sqlState(error) ?? '')) columns.forget();
+        else if (isDataError(error) && !careful) careful = true;
+        else throw error;
+      }
+    }
+  };
+
+  return {
+    applyPage,
+    applySingle: (fence, { collection, item, ...write }) =>
+      applyPage(fence, {
+        ...write,
+        scope: { userId: fence.userId, collection, parent: '' },
+        // One object, one row: its key is the account's.
+        items: [{ ...item, key: '', problem: undefined }],
+      }),
+    endWalk: (fence, scope, decision) =>
+      fenced(db, schema, fence, async (trx, now) => {
+        if (decision.walkEnd !== undefined) await logWalk(trx, schema, decision.walkEnd, now);
+        await saveScope(trx, schema, scope, decision.scope, undefined, 0);
+      }),
+    backfill: (fence) => fillBatch(db, fence, schema, (name) => stateOfTable(name).columns.forPage()),
+  };
+}
+
+type TableState = ReturnType<typeof tableState>;
+
+function tableState(db: Kysely<unknown>, options: MirrorOptions, name: CollectionName) {
+  const table = tableOf(options.schema, name);
+  const exclude = new Set(options.excludeFields[name]);
+  return {
+    table,
+    columns: new TableColumns(db, table, options.schemaDrift),
+    exclude,
+    leaveOut: new Set([...exclude, ...options.ignoreFields[name]]),
+    refused: new RefusedItems(),
+  };
+}

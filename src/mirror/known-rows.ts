@@ -1,0 +1,123 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Scope } from '../model/collections.ts';
+import { inScope, named, own, type Table, tableOf } from './table.ts';
+
+/** How keys run from the top of a list to its end. */
+export type Direction = 'falling' | 'rising';
+
+/**
+ * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
+ * undefined where there is none. Before means greater where the list is falling.
+ */
+export async function predecessor(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  direction: Direction,
+  of: string,
+  nth: number,
+): Promise<string | undefined> {
+  const table = tableOf(schema, scope.collection);
+  const before = sql`${place(table)} ${direction === 'falling' ? sql`>` : sql`<`} ${placeOf(table, of)}`;
+  const keys = await liveKeys(db, table, scope, before, direction === 'falling' ? 'up' : 'down', nth);
+  return keys.at(-1);
+}
+
+/** The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer. */
+export async function nthNewest(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  nth: number,
+): Promise<string | undefined> {
+  const table = tableOf(schema, scope.collection);
+  const keys = await liveKeys(db, table, scope, sql`true`, 'down', nth);
+  return keys[nth - 1];
+}
+
+/** How many live rows the scope has, by its own counter. */
+export async function liveCount(db: Kysely<unknown>, schema: string, scope: Scope): Promise<number> {
+  const { rows } = await sql<{ live_rows: string }>`
+    select t.live_rows from ${own(schema, 'scope')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
+    db,
+  );
+  return Number(rows[0]?.live_rows ?? 0);
+}
+
+/** A row that may still change. */
+export interface UnsettledRow {
+  readonly key: string;
+  /** When it last changed: it cools from then on. */
+  readonly since: Date;
+  /** Its state is a finished one that services take back (`failed`): warm for an hour. */
+  readonly failed: boolean;
+}
+
+/**
+ * The scope's rows that may still change and last did so at `changedSince` or later, in key order.
+ * Rows that failed earlier than `failedSince` have cooled.
+ */
+export async function unsettledRows(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  changedSince: Date,
+  failedSince: Date,
+): Promise<UnsettledRow[]> {
+  const { key } = tableOf(schema, scope.collection);
+  const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
+  const { rows } = await sql<UnsettledRow>`
+    select t.key, t.since, t.finished as failed from ${own(schema, 'unsettled')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
+      and t.since >= ${changedSince} and (not t.finished or t.since >= ${failedSince})
+    order by ${order}`.execute(db);
+  return rows;
+}
+
+/** Forgets rows that failed before `failedSince`: they are finished for good. In a fenced transaction. */
+export async function forgetFailed(
+  trx: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  failedSince: Date,
+): Promise<void> {
+  await sql`
+    delete from ${own(schema, 'unsettled')}
+    where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
+      and finished and since < ${failedSince}`.execute(trx);
+}
+
+async function liveKeys(
+  db: Kysely<unknown>,
+  table: Table,
+  scope: Scope,
+  condition: RawBuilder<unknown>,
+  order: 'up' | 'down',
+  limit: number,
+): Promise<string[]> {
+  if (table.key === undefined) return [];
+  const { rows } = await sql<{ key: string }>`
+    select t.${sql.id(table.key.column)}::text as key from ${named(table)} as t
+    where ${inScope(table, scope)} and ${condition} and t._deleted_at is null
+    order by ${placeOrder(table, order)} limit ${limit}`.execute(db);
+  return rows.map(({ key }) => key);
+}
+
+/** Keys compare as `compareKeys` says: bigint as such, text by length, then bytes (an index serves it). */
+function place(table: Table): RawBuilder<unknown> {
+  const column = sql`t.${sql.id(table.key?.column ?? '')}`;
+  return table.key?.type === 'bigint' ? column : sql`(octet_length(${column}), ${column})`;
+}
+
+function placeOf(table: Table, key: string): RawBuilder<unknown> {
+  return table.key?.type === 'bigint' ? sql`${key}::bigint` : sql`(octet_length(${key}::text), ${key}::text)`;
+}
+
+function placeOrder(table: Table, order: 'up' | 'down'): RawBuilder<unknown> {
+  const column = sql`t.${sql.id(table.key?.column ?? '')}`;
+  const way = order === 'up' ? sql`asc` : sql`desc`;
+  return table.key?.type === 'bigint'
+    ? sql`${column} ${way}`
+    : sql`octet_length(${column}) ${way}, ${column} ${way}`;
+}

@@ -1,0 +1,92 @@
+import { type RawBuilder, sql } from 'kysely';
+import { childrenOf, type Scope } from '../model/collections.ts';
+import { MirrorError } from '../model/errors.ts';
+import { scopeName } from '../model/collections.ts';
+import type { Executor } from './executor.ts';
+import type { ScopeChange } from './page-write.ts';
+import { own } from './table.ts';
+
+/** A later observation of the scope is committed already: this one must not be applied (invariant 4). */
+export class Superseded extends MirrorError {
+  readonly remedy = 'skip';
+}
+
+/**
+ * Stores a scope's changes as the last step of a page: of everything that an unchanged page writes, the only row.
+ * @param obs the page's observation number; undefined where no page was observed
+ * @param liveRows how many rows the scope has gained
+ * @throws Superseded
+ */
+export async function saveScope(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  change: ScopeChange,
+  obs: number | undefined,
+  liveRows: number,
+): Promise<void> {
+  const set = assignments(change, obs, liveRows);
+  if (set.length === 0) return;
+  const { rows } = await sql`
+    update ${own(schema, 'scope')} as t set ${sql.join(set)}
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
+      ${obs === undefined ? sql`` : sql`and t.last_obs < ${obs}::bigint`}
+    returning t.last_obs`.execute(trx);
+  if (rows.length === 0) {
+    throw new Superseded(
+      `${scopeName(scope)}: observation ${obs} is not newer than what is committed, or the scope is unknown`,
+    );
+  }
+}
+
+function assignments(change: ScopeChange, obs: number | undefined, liveRows: number): RawBuilder<unknown>[] {
+  const set: RawBuilder<unknown>[] = [];
+  const assign = (column: string, value: RawBuilder<unknown>): void => {
+    set.push(sql`${sql.id(column)} = ${value}`);
+  };
+  if (change.memory !== undefined) assign('memory', json(change.memory));
+  if (change.clearDueUntil !== undefined) {
+    assign('due_at', sql`case when t.due_at <= ${change.clearDueUntil} then null else t.due_at end`);
+  }
+  if (change.lastReadAt !== undefined) assign('last_read_at', sql`${change.lastReadAt}::timestamptz`);
+  if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
+  if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
+  if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
+  if (change.failure === null) {
+    assign('last_error', sql`null`);
+    assign('failures', sql`0`);
+  } else if (change.failure !== undefined) {
+    assign('last_error', sql`${change.failure.message}`);
+    assign('last_error_at', sql`${change.failure.at}::timestamptz`);
+    assign('failures', sql`t.failures + 1`);
+  }
+  if (change.pollWalk !== undefined) assign('poll_walk', json(change.pollWalk));
+  if (change.fullWalk !== undefined) assign('full_walk', json(change.fullWalk));
+  if (obs !== undefined) assign('last_obs', sql`${obs}::bigint`);
+  return set;
+}
+
+/** JSON as text first: a driver that encodes strings as JSON would write a JSON string. */
+function json(value: unknown): RawBuilder<unknown> {
+  return value === null ? sql`null` : sql`${JSON.stringify(value)}::text::jsonb`;
+}
+
+/** The scopes that hang on new and changed rows (a list's items) are due as soon as the rows are here. */
+export async function markChildrenDue(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
+  at: Date,
+): Promise<void> {
+  for (const child of childrenOf(scope.collection)) {
+    await sql`
+      insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at)
+      select a._user_id, ${child.name}, x.key, ${at}::timestamptz
+      from ${own(schema, 'account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
+      where a._user_id = ${scope.userId}::bigint
+      on conflict (_user_id, collection, parent) do update set due_at = least(t.due_at, excluded.due_at)`.execute(
+      trx,
+    );
+  }
+}

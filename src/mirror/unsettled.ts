@@ -1,0 +1,45 @@
+import { sql } from 'kysely';
+import type { Scope } from '../model/collections.ts';
+import type { ChangedRow } from './classify.ts';
+import type { Executor } from './executor.ts';
+import type { StateClass } from './mirror.ts';
+import { own } from './table.ts';
+
+/** A changed row with what its state says. */
+export interface StatedRow {
+  readonly row: ChangedRow;
+  readonly state: StateClass;
+}
+
+/**
+ * Keeps account of the rows that may still change, apart from the rows themselves. Only changed rows are looked at:
+ * a state can't change without its row.
+ * @param at the moment of the change, from which on an unsettled row cools
+ */
+export async function recordUnsettled(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  rows: readonly StatedRow[],
+  at: Date,
+): Promise<void> {
+  const finished = rows.filter(({ row, state }) => state === 'finished' && row.change !== 'inserted');
+  const warm = rows.filter(({ state }) => state !== 'finished');
+  if (finished.length > 0) {
+    await sql`
+      delete from ${own(schema, 'unsettled')}
+      where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
+        and key = any(${finished.map(({ row }) => row.key)}::text[])`.execute(trx);
+  }
+  if (warm.length > 0) {
+    await sql`
+      insert into ${own(schema, 'unsettled')} (_user_id, collection, parent, key, since, finished)
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, ${at}::timestamptz, x.failed
+      from ${own(schema, 'account')} as a
+      cross join unnest(${warm.map(({ row }) => row.key)}::text[], ${warm.map(({ state }) => state === 'failed')}::boolean[])
+        as x (key, failed)
+      where a._user_id = ${scope.userId}::bigint
+      on conflict (_user_id, collection, parent, key) do update
+      set since = excluded.since, finished = excluded.finished`.execute(trx);
+  }
+}

@@ -1,0 +1,165 @@
+import type { Transaction } from 'kysely';
+import type { Scope } from '../model/collections.ts';
+import type { Item } from '../model/page.ts';
+import {
+  type BadItem,
+  changedRows,
+  type ChangedRow,
+  countOutcomes,
+  outcomesOf,
+  type SortedPage,
+} from './classify.ts';
+import { type ColumnRegistry, tableVersion } from './column-registry.ts';
+import { countConflicts, countRows, takeChangeIds } from './counters.ts';
+import type { Executor } from './executor.ts';
+import { logWalk } from './log-walk.ts';
+import type { StateClass } from './mirror.ts';
+import type { SeenFields } from './add-columns.ts';
+import { newFields } from './new-fields.ts';
+import type { ChangedTable, PageResult, PageWrite } from './page-write.ts';
+import { quarantine, releaseKeys } from './quarantine.ts';
+import { cutRow, rowPayload, type RowPayload } from './row-payload.ts';
+import { markChildrenDue, saveScope } from './scope-row.ts';
+import { readStoredRows } from './stored-rows.ts';
+import type { Table } from './table.ts';
+import { recordUnsettled } from './unsettled.ts';
+import { type RefusedRow, writeCarefully } from './write-carefully.ts';
+import { type RowWrite, writeRows } from './write-rows.ts';
+
+/** The page holds fields that want a column: add them between pages, and write the page again. */
+export class NewFields extends Error {
+  readonly fields: SeenFields;
+  constructor(fields: SeenFields) {
+    super(`new fields: ${[...fields.keys()].join(', ')}`);
+    this.fields = fields;
+  }
+}
+
+/** The table has other columns than we knew: read them again, and write the page again. */
+export class StaleColumns extends Error {}
+
+/** What a page is written with. */
+export interface PageContext {
+  readonly table: Table;
+  readonly registry: ColumnRegistry;
+  /** Fields that are never stored. */
+  readonly exclude: ReadonlySet<string>;
+  /** Some rows of this page were refused: find them, one by one. */
+  readonly careful: boolean;
+  readonly stateOf: (item: Item) => StateClass;
+}
+
+/** A written page, and the items that Postgres refused on the way. */
+export interface WrittenPage {
+  readonly result: PageResult;
+  readonly refused: readonly RefusedRow[];
+}
+
+/**
+ * Everything that a page makes true, inside the fenced transaction `trx` (design 7).
+ * @param at the database's clock when the transaction got its fence
+ * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded
+ */
+export async function writePage(
+  trx: Transaction<unknown>,
+  at: Date,
+  context: PageContext,
+  page: SortedPage,
+  write: PageWrite,
+): Promise<WrittenPage> {
+  const { table } = context;
+  const { scope } = write;
+  const stored = await readStoredRows(
+    trx,
+    table,
+    scope,
+    page.keyed.map(({ key }) => key),
+  );
+  if (stored.parentDeleted) return { result: { state: 'parent_deleted' }, refused: [] };
+
+  const changed = changedRows(page.keyed, stored.rows);
+  const { written, refused, conflicts, changeId } =
+    changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
+  await quarantine(trx, table.schema, scope, [...page.bad, ...refused], at);
+
+  const outcomes = outcomesOf(write.items.length, page, written, refused);
+  const counts = countOutcomes(outcomes, conflicts);
+  const decision = write.decide({ outcomes, counts, at });
+  await write.alsoInTransaction?.(trx);
+  if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
+  await saveScope(trx, table.schema, scope, decision.scope, write.obs, counts.inserted + counts.undeleted);
+  return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
+}
+
+interface WrittenRows {
+  readonly written: readonly ChangedRow[];
+  readonly refused: readonly RefusedRow[];
+  readonly conflicts: number;
+  readonly changeId: ChangedTable | undefined;
+}
+
+const NOTHING: WrittenRows = { written: [], refused: [], conflicts: 0, changeId: undefined };
+
+async function writeChanged(
+  trx: Executor,
+  at: Date,
+  context: PageContext,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+): Promise<WrittenRows> {
+  const { table, registry, careful } = context;
+  const cut = changed.map((row) => cutRow(row, context.exclude));
+  const unknown = newFields(cut, registry);
+  if (unknown.size > 0) throw new NewFields(unknown);
+  if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
+
+  const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
+  const before = await takeChangeIds(trx, table.schema, scope.userId, payloads.length);
+  const rowWrite: RowWrite = { table, scope, columns: registry.columns, at };
+  let refused: RefusedRow[] = [];
+  if (careful) refused = await writeCarefully(trx, rowWrite, payloads, before);
+  else await writeRows(trx, rowWrite, payloads, before);
+
+  const refusedAt = new Set(refused.map(({ index }: BadItem) => index));
+  const written = payloads.filter(({ row }) => !refusedAt.has(row.index));
+  await followUp(trx, at, context, scope, written);
+  const last = payloads.findLastIndex(({ row }) => !refusedAt.has(row.index));
+  return {
+    written: written.map(({ row }) => row),
+    refused,
+    conflicts: written.reduce((sum, row) => sum + row.conflicts.length, 0),
+    changeId:
+      last === -1
+        ? undefined
+        : { table: table.name, userId: scope.userId, changeId: String(before + BigInt(last) + 1n) },
+  };
+}
+
+/** What follows from the rows that were written: counters, unsettled rows, scopes of lists, quarantine. */
+async function followUp(
+  trx: Executor,
+  at: Date,
+  context: PageContext,
+  scope: Scope,
+  written: readonly RowPayload[],
+): Promise<void> {
+  const { schema } = context.table;
+  const rows = written.map(({ row }) => row);
+  const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
+  const inserted = rows.filter(({ change }) => change === 'inserted').length;
+  if (inserted + undeleted > 0) await countRows(trx, schema, scope, inserted + undeleted, -undeleted);
+  await countConflicts(trx, schema, scope, countFields(written), at);
+  const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
+  await recordUnsettled(trx, schema, scope, stated, at);
+  const keys = rows.map(({ key }) => key);
+  await markChildrenDue(trx, schema, scope, keys, at);
+  await releaseKeys(trx, schema, scope, keys);
+}
+
+function countFields(rows: readonly RowPayload[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const field of rows.flatMap(({ conflicts }) => conflicts)) {
+    counts.set(field, (counts.get(field) ?? 0) + 1);
+  }
+  return counts;
+}
