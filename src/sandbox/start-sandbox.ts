@@ -13,7 +13,7 @@ export interface Sandbox {
   /** `{base_url}` of the service. */
   readonly url: string;
   readonly controlUrl: string;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**
@@ -37,6 +37,8 @@ export async function startSandbox(
   const controls = createServer((request, response) => {
     control(request, response, state).catch(() => response.destroy());
   });
+  // Longer than any client keeps an idle connection: none is cut under a request.
+  service.keepAliveTimeout = 65_000;
   const stop = async (): Promise<void> => {
     stopping.abort(new Stopped('the sandbox'));
     await Promise.all([closed(service), closed(controls)]);

@@ -42,37 +42,37 @@ export class Traffic {
   #byRouteAndStatus = new Map<string, number>();
   #byFault = new Map<string, number>();
   #rateLimited = 0;
-  #inFlight = 0;
+  readonly #underWay = new Set<RequestRecord>();
   #maxInFlight = 0;
   #maxInFlightPerScope = 0;
   readonly #perScope = new Map<string, number>();
 
   arrive(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
     this.#requests += 1;
-    this.#inFlight += 1;
-    this.#maxInFlight = Math.max(this.#maxInFlight, this.#inFlight);
     const scope = scopeOf(request);
     if (scope !== undefined) {
       const inFlight = (this.#perScope.get(scope) ?? 0) + 1;
       this.#perScope.set(scope, inFlight);
       this.#maxInFlightPerScope = Math.max(this.#maxInFlightPerScope, inFlight);
     }
-    const record = {
+    const record: RequestRecord = {
       ...request,
       number: this.#requests,
       status: null,
       items: null,
       fault: null,
-      inFlight: this.#inFlight,
+      inFlight: this.#underWay.size + 1,
     };
+    this.#underWay.add(record);
+    this.#maxInFlight = Math.max(this.#maxInFlight, record.inFlight);
     this.#log.push(record);
     if (this.#log.length >= 2 * LOG_SIZE) this.#log = this.#log.slice(-LOG_SIZE);
     return record;
   }
 
-  /** The last byte of the answer is about to be written, or the connection was cut. */
+  /** The answer is about to be written, or the connection was cut. Only the first call counts. */
   leave(record: RequestRecord): void {
-    this.#inFlight -= 1;
+    if (!this.#underWay.delete(record)) return;
     const scope = scopeOf(record);
     if (scope !== undefined) {
       const inFlight = (this.#perScope.get(scope) ?? 1) - 1;
@@ -90,7 +90,7 @@ export class Traffic {
       byRouteAndStatus: Object.fromEntries(this.#byRouteAndStatus),
       rateLimited: this.#rateLimited,
       byFault: Object.fromEntries(this.#byFault),
-      inFlight: this.#inFlight,
+      inFlight: this.#underWay.size,
       maxInFlight: this.#maxInFlight,
       maxInFlightPerScope: this.#maxInFlightPerScope,
     };
@@ -110,7 +110,7 @@ export class Traffic {
     this.#byRouteAndStatus.clear();
     this.#byFault.clear();
     this.#rateLimited = 0;
-    this.#maxInFlight = this.#inFlight;
+    this.#maxInFlight = this.#underWay.size;
     this.#maxInFlightPerScope = 0;
   }
 }

@@ -15,7 +15,7 @@ export interface TestSandbox {
   readonly userId: number;
   readonly controlUrl: string;
   readonly control: SandboxControl;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export const TEST_KEY = 'sandbox-key';

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { parseExact } from '../exact-json.ts';
 import { bodyOf } from '../http-body.ts';
 import type { SandboxState } from '../sandbox-state.ts';
+import { countOf } from '../world/census.ts';
 import { readAll } from '../service/page.ts';
 import { readSandboxOptions } from '../switches/read-options.ts';
 import type { Population } from '../world/population.ts';
@@ -36,7 +37,12 @@ export async function control(
       return;
     case 'GET /count': {
       const scope = scopeOf(state, scopeIn(query), false);
-      answer(response, 'problem' in scope ? scope : { count: scope.population.count(state.data.now()) });
+      answer(
+        response,
+        'problem' in scope
+          ? scope
+          : { count: scope.readable ? countOf(scope.population, state.data.now()) : 0 },
+      );
       return;
     }
     case 'GET /counters':
@@ -148,7 +154,7 @@ async function truth(response: ServerResponse, state: SandboxState, query: URLSe
     return;
   }
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-  await pipeline(Readable.from(linesOf(scope.population, state)), response);
+  await pipeline(Readable.from(scope.readable ? linesOf(scope.population, state) : []), response);
 }
 
 /** NDJSON in chunks of many lines, all as of one moment. */

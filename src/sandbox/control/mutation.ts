@@ -23,6 +23,8 @@ export interface Mutation {
 
 export interface Scope {
   readonly population: Population;
+  /** False for the items of a list that is deleted: nobody can read them. */
+  readonly readable: boolean;
 }
 
 export const CONTROLLED = [
@@ -47,10 +49,15 @@ export function scopeOf(
   if (user === undefined) return { problem: `there is no user ${asked.user}` };
   const collection = CONTROLLED.find((name) => name === asked.collection);
   if (collection === undefined) return { problem: `collection must be one of ${CONTROLLED.join(', ')}` };
-  if (collection !== 'list_items') return { population: user.data.collection(collection) };
+  if (collection !== 'list_items') {
+    return { population: user.data.collection(collection), readable: true };
+  }
   const list = user.data.list(asked.list ?? '', state.data.now());
   if (list === undefined) return { problem: `there is no list ${asked.list ?? '(name one as list)'}` };
-  return { population: toChange ? user.data.itemsToChange(list) : user.data.items(list) };
+  return {
+    population: toChange ? user.data.itemsToChange(list) : user.data.items(list),
+    readable: user.data.collection('lists').visible(list, state.data.now()),
+  };
 }
 
 /** Carries a mutation out at the present moment. @returns the item's ID, or a problem */

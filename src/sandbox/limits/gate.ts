@@ -15,7 +15,7 @@ export interface Verdict {
 }
 
 /** Shown as the limit where there is none. */
-export const UNLIMITED = 1_000_000;
+const UNLIMITED = 1_000_000;
 
 const LIMIT_OF = {
   clay: 'limitClay',
@@ -24,6 +24,13 @@ const LIMIT_OF = {
   sequence: 'limitSequence',
   other: 'limitOther',
 } as const satisfies Record<Group, keyof SandboxOptions>;
+
+/** What the headers say where no key is known, so that nothing is counted. */
+export function unusedVerdict(group: Group, options: SandboxOptions): Verdict {
+  const own = options[LIMIT_OF[group]];
+  const limit = options.limits === 'off' || own === 'off' ? UNLIMITED : own;
+  return { allowed: true, limit, remaining: limit, resetIn: 0, acceptsIn: 0 };
+}
 
 /** Admits or refuses the requests of all keys. */
 export class Gate {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyOf } from '../http-body.ts';
 import { rateHeaders } from '../limits/rate-headers.ts';
-import { UNLIMITED, type Group, type Verdict } from '../limits/gate.ts';
+import { unusedVerdict, type Group, type Verdict } from '../limits/gate.ts';
 import type { KnownKey, SandboxState } from '../sandbox-state.ts';
 import type { RequestRecord } from '../traffic.ts';
 import { failure, type Answer } from './answer.ts';
@@ -76,9 +76,7 @@ function decide(
           options.errorBody,
         )
       : failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
-    // No key, no window: the limit is shown unused.
-    const verdict = { allowed: true, limit: UNLIMITED, remaining: UNLIMITED, resetIn: 0, acceptsIn: 0 };
-    return { verdict, answer, fault: undefined };
+    return { verdict: unusedVerdict(group, options), answer, fault: undefined };
   }
   const verdict = state.gate.admit(
     String(key.number),

@@ -64,7 +64,7 @@ export function operate(
       }
       user.operations += 1;
       return accepted(
-        `{"object":"sequence","id":"seq_${user.operations}","job_id":${JSON.stringify(id)},"status":"queued","steps":[]}`,
+        `{"object":"sequence","id":"seq_${user.operations}","job_id":${typeof job === 'number' ? jobs.plan.ids.json(job) : JSON.stringify(id)},"status":"queued","steps":[]}`,
       );
     }
   }

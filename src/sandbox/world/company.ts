@@ -202,7 +202,7 @@ export function companyMembers(company: number): string {
     `"name":"${pick(FIRST, company, 0)}${pick(SECOND, company, 5)}${pick(FORM, company, 14)}",` +
     `"url":"https://www.${domain}/","domain":"${domain}",` +
     `"industry":"${pick(INDUSTRIES, more, 3)}","employee_count":${employees},` +
-    `${pick(PLACES_JSON, more, 9)}`
+    pick(PLACES_JSON, more, 9)
   );
 }
 

@@ -6,14 +6,14 @@ import { fraction, mix } from '../hash.ts';
  */
 export interface IdForm {
   /** The ID as the item's field spells it in JSON. */
-  json(slot: number): string;
+  readonly json: (slot: number) => string;
   /** The slot whose ID is exactly `text`; undefined where no slot can have it. */
-  slotOf(text: string): number | undefined;
+  readonly slotOf: (text: string) => number | undefined;
   /**
    * Where an ID that may belong to no slot stands among them: the slot itself, or a half between two of them.
    * Undefined for a text that is no ID of this form (the service's "invalid cursor").
    */
-  rankOf(text: string): number | undefined;
+  readonly rankOf: (text: string) => number | undefined;
 }
 
 export const ID_FORMS = ['integer', 'beyond-2^53', 'string', 'uuid', 'uuid-by-time'] as const;

@@ -1,3 +1,4 @@
+import { countOf, lastChange, nextChange } from './census.ts';
 import { mix } from '../hash.ts';
 import type { ItemKind, Subject } from './item-kind.ts';
 import type { Population } from './population.ts';
@@ -30,20 +31,20 @@ export function listKind(itemsOf: (subject: Subject) => Population): ItemKind {
     keyField: 'list_id',
     updatedAt: (subject, options) =>
       options.listRowsFollow === 'on'
-        ? Math.max(ownChange(subject), itemsOf(subject).lastChange(subject.time))
+        ? Math.max(ownChange(subject), lastChange(itemsOf(subject), subject.time))
         : ownChange(subject),
     score: (subject) => (mix(subject.hash, 41) % 1000) / 10,
     nextChange(subject, options) {
       const analyzedAt = subject.createdAt + ANALYSIS_MS;
       return Math.min(
         analyzedAt > subject.time ? analyzedAt : Infinity,
-        options.listRowsFollow === 'on' ? itemsOf(subject).nextChange(subject.time) : Infinity,
+        options.listRowsFollow === 'on' ? nextChange(itemsOf(subject), subject.time) : Infinity,
       );
     },
     members(subject, options) {
       const analyzed = subject.createdAt + ANALYSIS_MS <= subject.time;
       const items = itemsOf(subject);
-      const count = options.listRowsFollow === 'on' ? items.count(subject.time) : items.sequence.initial;
+      const count = options.listRowsFollow === 'on' ? countOf(items, subject.time) : items.sequence.initial;
       return (
         `"object":"company_list","name":"${NAMES[subject.hash % NAMES.length] ?? 'List'} ${1 + subject.slot}",` +
         `"description":${subject.hash % 4 === 0 ? 'null' : '"Imported from the CRM, checked quarterly"'},` +

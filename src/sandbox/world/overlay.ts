@@ -1,3 +1,5 @@
+import { firstAbove } from './sorted.ts';
+
 /** Something done to one item from outside, at a moment. */
 export type Change = { readonly at: number; readonly silent: boolean } & (
   | { readonly kind: 'delete' | 'restore' }
@@ -38,8 +40,9 @@ export class Overlay {
   readonly #byId = new Map<string, Entry>();
   /** Inserted items without a slot, by rank. */
   readonly #strangers: Entry[] = [];
-  /** Moments of all changes that show, sorted. */
+  /** Moments of all changes, and of those that move `updated_at`, sorted. */
   readonly #moments: number[] = [];
+  readonly #loud: number[] = [];
   #revision = 0;
 
   /** Rises with every change: what was computed from the overlay is stale when it differs. */
@@ -88,11 +91,8 @@ export class Overlay {
       0,
       change,
     );
-    this.#moments.splice(
-      firstAbove(this.#moments, (moment) => moment, change.at),
-      0,
-      change.at,
-    );
+    insert(this.#moments, change.at);
+    if (!change.silent) insert(this.#loud, change.at);
     this.#revision += 1;
   }
 
@@ -110,9 +110,9 @@ export class Overlay {
     return { present, fields, source, changedAt };
   }
 
-  /** Moment of the last change at or before `time`; -Infinity where there is none. */
+  /** Moment of the last change at or before `time`, silent ones aside; -Infinity where there is none. */
   lastMoment(time: number): number {
-    return this.#moments[firstAbove(this.#moments, (moment) => moment, time) - 1] ?? -Infinity;
+    return this.#loud[firstAbove(this.#loud, (moment) => moment, time) - 1] ?? -Infinity;
   }
 
   /** Moment of the first change after `time`; Infinity where there is none. */
@@ -121,14 +121,10 @@ export class Overlay {
   }
 }
 
-/** Index of the first element whose number is above `limit`, in an array sorted by it. */
-export function firstAbove<T>(sorted: readonly T[], number: (element: T) => number, limit: number): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    // `middle` lies within the array.
-    if (number(sorted[middle] as T) <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function insert(sorted: number[], moment: number): void {
+  sorted.splice(
+    firstAbove(sorted, (other) => other, moment),
+    0,
+    moment,
+  );
 }

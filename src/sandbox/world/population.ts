@@ -68,7 +68,7 @@ export class Population {
     if (lateShare === 0 || this.sequence.origin(slot).kind !== 'birth') return createdAt;
     const hash = mix(this.plan.salt + 61, slot);
     if (fraction(hash) >= lateShare) return createdAt;
-    return createdAt + Math.ceil(fraction(mix(hash, 62)) * this.#lateMs);
+    return createdAt + Math.ceil(fraction(mix(hash, 62)) * this.lateMs);
   }
 
   vanishesAt(slot: number): number {
@@ -82,7 +82,7 @@ export class Population {
     const present = this.overlay.isEmpty
       ? undefined
       : this.overlay.at(this.overlay.ofSlot(ref), time).present;
-    return present ?? this.#lives(ref, time);
+    return present ?? this.lives(ref, time);
   }
 
   /** The item as JSON text, as lists answer it at `time`. */
@@ -101,10 +101,10 @@ export class Population {
 
   /** The item with this ID, whether it is visible or not; undefined where there never was one. */
   find(id: string, time: number): Ref | undefined {
-    const slot = this.plan.ids.slotOf(id);
-    if (slot !== undefined && slot < this.sequence.size(time)) return slot;
     const entry = this.overlay.ofId(id);
-    return entry === undefined ? undefined : (entry.slot ?? entry);
+    if (entry !== undefined) return entry.slot ?? entry;
+    const slot = this.plan.ids.slotOf(id);
+    return slot !== undefined && slot < this.sequence.size(time) ? slot : undefined;
   }
 
   rankOf(ref: Ref): number {
@@ -153,16 +153,25 @@ export class Population {
     };
   }
 
-  get #lateMs(): number {
+  /** Most milliseconds by which an item may be committed late. */
+  get lateMs(): number {
     const options = this.plan.options();
     return options.lateShare === 0 ? 0 : options.lateSeconds * 1000;
   }
 
-  #lives(slot: number, time: number): boolean {
+  /** Whether the item would be visible if nothing had been done to it. */
+  lives(slot: number, time: number): boolean {
     if (slot < this.plan.initial) {
       return (time >= this.plan.since || this.createdAt(slot) <= time) && this.vanishesAt(slot) > time;
     }
-    return slot < this.sequence.size(time) && this.appearsAt(slot) <= time;
+    return slot < this.sequence.size(time) && this.appearsAt(slot) <= time && !this.#isTaken(slot);
+  }
+
+  /** True where an inserted item took the ID before the slot was born: no ID is there twice. */
+  #isTaken(slot: number): boolean {
+    if (this.overlay.strangers.length === 0) return false;
+    const holder = this.overlay.ofId(this.idOf(slot));
+    return holder !== undefined && holder.slot === undefined;
   }
 
   #ownText(slot: number, time: number, changedAt: number): string {
@@ -177,65 +186,6 @@ export class Population {
       hostileKind(subject.hash, settings),
       subject.hash,
     );
-  }
-
-  /** How many items are visible: O(1) beside the overlay's entries and the births that may still be late. */
-  count(time: number): number {
-    const { initial, vanishings, since } = this.plan;
-    let count = 0;
-    if (time < since) {
-      for (let slot = 0; slot < this.sequence.size(time); slot += 1) count += this.#lives(slot, time) ? 1 : 0;
-    } else {
-      const posts = this.sequence.postTimes();
-      count = this.sequence.size(time) - Math.min(initial, vanishings.count(time));
-      count -= posts.filter((at) => at > time).length;
-      for (const slot of this.#recent(time))
-        count -= this.appearsAt(slot) > time && this.createdAt(slot) <= time ? 1 : 0;
-    }
-    for (const entry of this.overlay.entries()) {
-      const before = entry.slot !== undefined && this.#lives(entry.slot, time);
-      count += Number(this.visible(entry.slot ?? entry, time)) - Number(before);
-    }
-    return count;
-  }
-
-  /** When the population last changed: a birth, a vanishing, a score, the overlay. -Infinity: never since the epoch. */
-  lastChange(time: number): number {
-    const { initial, vanishings, scorings, rota } = this.plan;
-    const vanished = Math.min(initial, vanishings.count(time));
-    let last = this.overlay.lastMoment(time);
-    if (vanished > 0) last = Math.max(last, vanishings.at(vanished - 1));
-    const scored = rota.size === 0 ? 0 : scorings.count(time);
-    if (scored > 0) last = Math.max(last, scorings.at(scored - 1));
-    for (const slot of this.#recent(time, last)) {
-      const at = this.appearsAt(slot);
-      if (at <= time) last = Math.max(last, at);
-    }
-    return last;
-  }
-
-  /** Moment of the next such change. */
-  nextChange(time: number): number {
-    const { births, vanishings, scorings } = this.plan;
-    let next = Math.min(
-      births.next(time),
-      vanishings.next(time),
-      scorings.next(time),
-      this.overlay.nextMoment(time),
-    );
-    for (const slot of this.#recent(time)) {
-      const at = this.appearsAt(slot);
-      if (at > time) next = Math.min(next, at);
-    }
-    return next;
-  }
-
-  /** Slots, newest first, whose appearance may be later than `time` or than `known`. */
-  *#recent(time: number, known = time): Generator<number> {
-    for (let slot = this.sequence.size(time) - 1; slot >= this.plan.initial; slot -= 1) {
-      yield slot;
-      if (this.createdAt(slot) + this.#lateMs <= known || (known === -Infinity && this.#lateMs === 0)) return;
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { mix } from '../hash.ts';
+import { nextChange } from './census.ts';
 import type { Population, Ref } from './population.ts';
 
 export type RankedOrder = 'last-updated' | 'score' | 'unordered';
@@ -26,7 +27,7 @@ export class Rankings {
     const name = `${order} ${population.plan.name}`;
     const kept = this.#kept.get(name);
     const { revision } = population.overlay;
-    const posts = population.sequence.postTimes().length;
+    const { posts } = population.sequence;
     if (
       kept !== undefined &&
       kept.from <= time &&
@@ -73,7 +74,7 @@ function rank(population: Population, order: RankedOrder, time: number): { refs:
   const keyed: { ref: Ref; place: readonly [number, number] }[] = [];
   const { plan } = population;
   const options = plan.options();
-  let until = population.nextChange(time);
+  let until = nextChange(population, time);
   const add = (ref: Ref): void => {
     if (!population.visible(ref, time)) return;
     keyed.push({ ref, place: [orderKey(population, order, ref, time), population.rankOf(ref)] });

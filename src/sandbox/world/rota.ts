@@ -10,10 +10,8 @@ export class Rota {
 
   constructor(size: number) {
     this.size = size;
-    let step = Math.max(1, Math.round(size * 0.618_033_988_75));
-    while (size > 1 && gcd(step, size) !== 1) step += 1;
-    this.#step = step;
-    this.#inverse = size > 1 ? inverseOf(step, size) : 0;
+    this.#step = coprimeNear(size * 0.618_033_988_75, size);
+    this.#inverse = size > 1 ? inverseOf(this.#step, size) : 0;
   }
 
   /** The item that event number `k` touches. */
@@ -25,6 +23,12 @@ export class Rota {
   turnOf(item: number): number {
     return ((item % this.size) * this.#inverse) % this.size;
   }
+}
+
+function coprimeNear(about: number, size: number): number {
+  let step = Math.max(1, Math.round(about));
+  while (gcd(step, size) > 1) step += 1;
+  return step;
 }
 
 function gcd(a: number, b: number): number {

@@ -1,4 +1,4 @@
-import { firstAbove } from './overlay.ts';
+import { firstAbove } from './sorted.ts';
 import { TIE_SIZE, type Population, type Ref } from './population.ts';
 
 /**

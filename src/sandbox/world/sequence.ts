@@ -1,3 +1,4 @@
+import { firstAbove } from './sorted.ts';
 import type { Pulse } from './pulse.ts';
 
 /** What a slot of a sequence is. */
@@ -40,24 +41,19 @@ export class Sequence {
 
   origin(slot: number): Origin {
     if (slot < this.initial) return { kind: 'initial' };
-    const before = this.#postsBefore(slot);
+    const before = firstAbove(this.#posts, (post) => post.slot, slot - 1);
     const post = this.#posts[before];
     if (post?.slot === slot) return { kind: 'post', at: post.at };
     return { kind: 'birth', number: slot - this.initial - before };
   }
 
-  /** Moments of the posts, in order. */
-  postTimes(): readonly number[] {
-    return this.#posts.map((post) => post.at);
+  /** Number of posts, all told. */
+  get posts(): number {
+    return this.#posts.length;
   }
 
-  #postsBefore(slot: number): number {
-    let [low, high] = [0, this.#posts.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#posts[middle]?.slot ?? 0) < slot) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  /** Number of posts later than `time`. */
+  postsAfter(time: number): number {
+    return this.#posts.length - firstAbove(this.#posts, (post) => post.at, time);
   }
 }
