@@ -6,9 +6,17 @@
 /** How a key is stored and compared: `bigint` as a signed 64-bit integer, `text` by `compareKeys`. */
 export type KeyType = 'bigint' | 'text';
 
+export type CollectionName =
+  | 'account'
+  | 'research_jobs'
+  | 'bulk_research_jobs'
+  | 'lists'
+  | 'list_items'
+  | 'watchlist';
+
 interface CollectionBase {
   /** Name of the collection, of its table in Postgres, and in `MIRROR_COLLECTIONS`. */
-  readonly name: string;
+  readonly name: CollectionName;
 }
 
 /** A paginated list endpoint. */
@@ -18,7 +26,11 @@ export interface ListCollection extends CollectionBase {
   readonly keyField: string;
   readonly keyType: KeyType;
   /** Collection whose rows each have a list of this collection, and the column that names the row. */
-  readonly parent?: { readonly collection: string; readonly column: string; readonly keyType: KeyType };
+  readonly parent?: {
+    readonly collection: CollectionName;
+    readonly column: string;
+    readonly keyType: KeyType;
+  };
   /** Path for one scope; `parent` is the parent row's key, '' where there is none. */
   readonly path: (parent: string) => string;
   /** Route as the service's limits and our metrics name it: the path with `{id}` for IDs. */
@@ -34,7 +46,7 @@ export interface SingleCollection extends CollectionBase {
 
 export type Collection = ListCollection | SingleCollection;
 
-export const COLLECTIONS = [
+export const COLLECTIONS: readonly Collection[] = [
   {
     kind: 'single',
     name: 'account',
@@ -82,25 +94,32 @@ export const COLLECTIONS = [
     path: () => '/v1/watchlist',
     route: '/v1/watchlist',
   },
-] as const satisfies readonly Collection[];
-
-export type CollectionName = (typeof COLLECTIONS)[number]['name'];
+];
 
 export const COLLECTION_NAMES: readonly CollectionName[] = COLLECTIONS.map((collection) => collection.name);
 
 /** The entry named `name`. @throws RangeError for a name that is not in the catalogue (a defect of ours) */
 export function collection(name: string): Collection {
-  const found = (COLLECTIONS as readonly Collection[]).find((candidate) => candidate.name === name);
+  const found = COLLECTIONS.find((candidate) => candidate.name === name);
   if (found === undefined) throw new RangeError(`no collection named ${JSON.stringify(name)}`);
   return found;
 }
 
 /** Collections whose scopes hang on the rows of `name` (`list_items` for `lists`). */
 export function childrenOf(name: string): readonly ListCollection[] {
-  return (COLLECTIONS as readonly Collection[]).filter(
+  return COLLECTIONS.filter(
     (candidate): candidate is ListCollection =>
       candidate.kind === 'list' && candidate.parent?.collection === name,
   );
+}
+
+/** Table and key column of the rows that the scopes of `lists` hang on. @throws RangeError where it has no parent */
+export function parentsOf(lists: ListCollection): {
+  readonly table: CollectionName;
+  readonly column: string;
+} {
+  if (lists.parent === undefined) throw new RangeError(`${lists.name} has no parent`);
+  return { table: lists.parent.collection, column: lists.parent.column };
 }
 
 /**

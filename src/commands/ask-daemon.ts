@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../runtime/clock.ts';
+import { syncTables } from '../db/tables.ts';
+import type { Remedy } from '../model/errors.ts';
+import {
+  ASKER_BEAT_MS,
+  ASKER_VALID_MS,
+  CommandFailed,
+  type CommandQueue,
+  type CommandRequest,
+  databaseNow,
+} from './command.ts';
+
+/** How often (ms) the asker looks for progress. */
+const LOOK_MS = 250;
+
+/**
+ * Leaves the request for the daemon and waits for what becomes of it.
+ * @param onProgress gets each new progress that the daemon wrote
+ * @returns the result that the daemon gave
+ * @throws CommandFailed with the daemon's message; the signal's reason, when the request is withdrawn
+ */
+export async function askDaemon(
+  { db, schema }: CommandQueue,
+  request: CommandRequest,
+  clock: Clock,
+  signal: AbortSignal,
+  onProgress: (progress: unknown) => void,
+): Promise<unknown> {
+  const tables = syncTables(db, schema);
+  const id = randomUUID();
+  const validUntil = async (): Promise<Date> => new Date((await databaseNow(db)).getTime() + ASKER_VALID_MS);
+  await tables
+    .insertInto('command')
+    .values({
+      command_id: id,
+      kind: request.kind,
+      arguments: JSON.stringify(request.arguments),
+      created_at: await databaseNow(db),
+      wanted_until: await validUntil(),
+    })
+    .execute();
+  let shown = 'null';
+  let beatAt = clock.monotonic();
+  try {
+    for (;;) {
+      await clock.sleep(LOOK_MS, signal);
+      if (clock.monotonic() - beatAt >= ASKER_BEAT_MS) {
+        beatAt = clock.monotonic();
+        await tables
+          .updateTable('command')
+          .set({ wanted_until: await validUntil() })
+          .where('command_id', '=', id)
+          .execute();
+      }
+      const row = await tables
+        .selectFrom('command')
+        .select(['state', 'progress', 'result', 'error'])
+        .where('command_id', '=', id)
+        .executeTakeFirst();
+      if (row === undefined) throw new CommandFailed('the request vanished from the database', 'stop');
+      const progress = JSON.stringify(row.progress);
+      if (progress !== shown) {
+        shown = progress;
+        onProgress(row.progress);
+      }
+      if (row.state === 'done') return row.result;
+      if (row.state === 'failed') {
+        const remedy = (row.result as { remedy?: Remedy } | null)?.remedy ?? 'stop';
+        throw new CommandFailed(row.error ?? 'the daemon failed at it', remedy);
+      }
+    }
+  } finally {
+    if (signal.aborted) await cancel({ db, schema }, id);
+  }
+}
+
+async function cancel({ db, schema }: CommandQueue, id: string): Promise<void> {
+  await syncTables(db, schema)
+    .updateTable('command')
+    .set({ state: 'cancelled' })
+    .where('command_id', '=', id)
+    .where('state', 'in', ['queued', 'running'])
+    .execute();
+}

@@ -1,0 +1,147 @@
+import { syncTables } from '../db/tables.ts';
+import { LeaseLost, MirrorError } from '../model/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/message.ts';
+import { isStopped, type Service, service, Stopped } from '../runtime/service.ts';
+import { type CommandQueue, databaseNow } from './command.ts';
+
+/**
+ * Carries out one kind of command.
+ * @param report tells the asker how far it is; written at most each half second
+ * @returns the result, JSON
+ */
+export type CommandHandler = (
+  given: unknown,
+  context: { readonly signal: AbortSignal; readonly report: (progress: unknown) => void },
+) => Promise<unknown>;
+
+export interface CommandServiceOptions extends CommandQueue {
+  readonly processId: string;
+  readonly handlers: Readonly<Record<string, CommandHandler>>;
+  readonly clock: Clock;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** How often (ms) the daemon looks for commands, and for what became of those under way. */
+const LOOK_MS = 500;
+/** Rows of finished commands are kept for an hour, for whoever looks into what happened. */
+const KEEP_MS = 3_600_000;
+
+/** Looks for commands that askers left, and carries them out side by side. */
+export function commandService(options: CommandServiceOptions): Service {
+  const { db, schema, handlers, clock } = options;
+  const tables = syncTables(db, schema);
+
+  const carryOut = async (id: string, kind: string, given: unknown, stop: AbortSignal): Promise<void> => {
+    const withdrawn = new AbortController();
+    const signal = AbortSignal.any([stop, withdrawn.signal]);
+    let progress: unknown;
+    let ended = false;
+    const watch = async (): Promise<void> => {
+      let written: unknown;
+      while (!ended) {
+        await clock.sleep(LOOK_MS, signal);
+        const row = await tables
+          .updateTable('command')
+          .set(progress === written ? { owner: options.processId } : { progress: JSON.stringify(progress) })
+          .where('command_id', '=', id)
+          .where('state', '=', 'running')
+          .where('wanted_until', '>', await databaseNow(db))
+          .returning('command_id')
+          .executeTakeFirst();
+        written = progress;
+        if (row === undefined && !ended) withdrawn.abort(new Stopped('the command, by its asker,'));
+      }
+    };
+    const watching = watch().catch((error: unknown) => {
+      if (!isStopped(error)) options.onFailure(error);
+    });
+    const finish = async (state: string, result: unknown, error: string | null): Promise<void> => {
+      ended = true;
+      await tables
+        .updateTable('command')
+        .set({
+          state,
+          result: JSON.stringify(result ?? null),
+          error,
+          done_at: await databaseNow(db),
+          ...(progress === undefined ? {} : { progress: JSON.stringify(progress) }),
+        })
+        .where('command_id', '=', id)
+        .where('state', '=', 'running')
+        .execute();
+    };
+    try {
+      const handler = handlers[kind];
+      if (handler === undefined) throw new Error(`the running daemon does not know the command ${kind}`);
+      const result = await handler(given, { signal, report: (told) => (progress = told) });
+      await finish('done', result, null);
+    } catch (error) {
+      const remedy = error instanceof MirrorError ? error.remedy : 'stop';
+      await finish('failed', { remedy }, isStopped(error) ? 'the daemon was stopped' : messageOf(error));
+      if (error instanceof LeaseLost) throw error;
+    } finally {
+      ended = true;
+      withdrawn.abort(new Stopped('the command'));
+      await watching;
+    }
+  };
+
+  return service('commands', async ({ signal, ready }) => {
+    const running = new Set<Promise<void>>();
+    ready();
+    try {
+      for (;;) {
+        try {
+          for (const row of await claim(options)) {
+            const task: Promise<void> = carryOut(row.command_id, row.kind, row.arguments, signal)
+              .catch(options.onFailure)
+              .finally(() => running.delete(task));
+            running.add(task);
+          }
+        } catch (error) {
+          // The database is away for a while: the daemon's other parts say so, commands wait.
+          options.onFailure(error);
+        }
+        await clock.sleep(LOOK_MS, signal);
+      }
+    } finally {
+      await Promise.all(running);
+    }
+  });
+}
+
+/** Takes the queued commands whose askers still wait: candidates by a plain read, then compare-and-set each. */
+async function claim({
+  db,
+  schema,
+  processId,
+}: CommandServiceOptions): Promise<{ command_id: string; kind: string; arguments: unknown }[]> {
+  const tables = syncTables(db, schema);
+  const queued = await tables
+    .selectFrom('command')
+    .select(['command_id', 'wanted_until'])
+    .where('state', '=', 'queued')
+    .orderBy('created_at')
+    .limit(10)
+    .execute();
+  if (queued.length === 0) return [];
+  const now = await databaseNow(db);
+  const claimed = [];
+  for (const { command_id: id, wanted_until: until } of queued) {
+    const row = await tables
+      .updateTable('command')
+      .set(until > now ? { state: 'running', owner: processId } : { state: 'cancelled' })
+      .where('command_id', '=', id)
+      .where('state', '=', 'queued')
+      .returning(['command_id', 'kind', 'arguments', 'state'])
+      .executeTakeFirst();
+    if (row?.state === 'running') claimed.push(row);
+  }
+  await tables
+    .deleteFrom('command')
+    .where('created_at', '<', new Date(now.getTime() - KEEP_MS))
+    .where('state', 'in', ['done', 'failed', 'cancelled'])
+    .execute();
+  return claimed;
+}

@@ -1,0 +1,41 @@
+import { sql, type Kysely } from 'kysely';
+import { MirrorError, type Remedy } from '../model/errors.ts';
+
+/**
+ * A request that a command leaves in Postgres for the running daemon, which carries it out under its lease and its
+ * budget: a row of `<schema>_sync.command`.
+ *
+ *     queued → running → done | failed;  queued or running → cancelled (by the asker)
+ */
+export interface CommandRequest {
+  readonly kind: string;
+  /** JSON. */
+  readonly arguments: unknown;
+}
+
+/** Where the queue is, and who speaks. */
+export interface CommandQueue {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+}
+
+/** The asker says this often (ms) that it still waits, and counts as gone this long after it last did. */
+export const ASKER_BEAT_MS = 1_000;
+export const ASKER_VALID_MS = 10_000;
+
+/** How the daemon failed at a command, as the asker hears of it. */
+export class CommandFailed extends MirrorError {
+  readonly remedy: Remedy;
+  constructor(message: string, remedy: Remedy) {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+/** The database's clock: askers and daemons may run on machines that disagree about the time. */
+export async function databaseNow(db: Kysely<unknown>): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  const now = rows[0]?.now;
+  if (now === undefined) throw new Error('the database did not tell its time');
+  return now;
+}

@@ -1,0 +1,157 @@
+import { PRIORITY } from '../budget/priorities.ts';
+import type { CollectionChange } from '../mirror/walk-end.ts';
+import { collection, type CollectionName, type ListCollection, type Scope } from '../model/collections.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { Mutex } from '../runtime/mutex.ts';
+import { messageOf } from '../runtime/message.ts';
+import { passOverScopes } from './list-pass.ts';
+import { pollScope, readAll } from './read-scope.ts';
+import { readSingle } from './read-single.ts';
+import type { Reader } from './reader.ts';
+import { SessionPool } from './session-pool.ts';
+import type { WalkResult } from './walk-run.ts';
+
+/** How a collection was read. `error` is given when the mirror does not hold all that it should afterwards. */
+export interface ReadOutcome {
+  readonly error: Error | undefined;
+}
+
+export interface ReadRequest {
+  /** `poll`: new rows and changes of unsettled rows; `full`: every row. */
+  readonly what: 'poll' | 'full';
+  readonly signal: AbortSignal;
+}
+
+/** Lists that are read side by side. The budget decides the pace; this only hides latency. */
+const LIST_WORKERS = 4;
+
+/** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
+export class AccountReader {
+  readonly #reader: Reader;
+  readonly #sessions: SessionPool;
+  /** One poll and one full walk of a collection at a time; a second request begins a new one after it. */
+  readonly #turns = new Map<string, Mutex>();
+  readonly #nextFirings: (name: CollectionName) => Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>;
+
+  /** @param nextFirings when the collection's cron lines fire next, null for never: shown in `freshness` */
+  constructor(
+    reader: Reader,
+    nextFirings: (name: CollectionName) => Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>,
+  ) {
+    this.#reader = reader;
+    this.#sessions = new SessionPool(reader.store);
+    this.#nextFirings = nextFirings;
+  }
+
+  get userId(): string {
+    return this.#reader.fence.userId;
+  }
+
+  /**
+   * Reads the collection once, beginning after the call.
+   * @throws LeaseLost, KeyRefused: the account can't go on; the signal's reason
+   */
+  async read(name: CollectionName, { what, signal }: ReadRequest): Promise<ReadOutcome> {
+    const found = collection(name);
+    if (found.kind === 'single') {
+      return this.#turn(name, async () =>
+        this.#outcome(await readSingle(this.#reader, found, this.#onRead(name), signal)),
+      );
+    }
+    if (found.parent !== undefined) {
+      return this.#turn(`${name}/${what}`, () => this.#readLists(found, what, signal, false));
+    }
+    const scope = { userId: this.userId, collection: name, parent: '' };
+    return this.#sessions.use(scope, found, async (session) => {
+      const reading = {
+        reader: this.#reader,
+        collection: found,
+        session,
+        signal,
+        onRead: this.#onRead(name),
+      };
+      const poll = (): Promise<WalkResult> => pollScope({ ...reading, priority: PRIORITY.POLL });
+      const full = (): Promise<WalkResult> => readAll({ ...reading, priority: PRIORITY.FULL });
+      if (what === 'full') return this.#outcome(await this.#turn(`${name}/full`, full));
+      const polled = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
+      if (polled !== undefined && polled.outcome !== 'full-needed') return this.#outcome(polled);
+      // A full walk may be under way: when it has ended, a poll may do.
+      return this.#turn(`${name}/full`, async () => {
+        const again = session.everComplete ? await poll() : undefined;
+        return this.#outcome(again === undefined || again.outcome === 'full-needed' ? await full() : again);
+      });
+    });
+  }
+
+  /** Reads those lists of the collection that a change or a hint made due. */
+  async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
+    const found = collection(name);
+    if (found.kind !== 'list' || found.parent === undefined) return { error: undefined };
+    return this.#turn(`${name}/poll`, () => this.#readLists(found, 'poll', signal, true));
+  }
+
+  async #readLists(
+    lists: ListCollection,
+    what: 'poll' | 'full',
+    signal: AbortSignal,
+    dueOnly: boolean,
+  ): Promise<ReadOutcome> {
+    const { name } = lists;
+    const since = new Date(this.#reader.clock.now());
+    let first: Error | undefined;
+    const { failed } = await passOverScopes(
+      this.#reader.store,
+      { lists, since, dueOnly, workers: LIST_WORKERS, signal },
+      async ({ scope }) => {
+        const result = await this.#readList(lists, scope, what, signal);
+        // A list that is gone is no failure: its row goes when a walk of the lists has proved it.
+        const gone = result.outcome === 'parent-deleted' || result.status === 404;
+        const { error } = this.#outcome(result);
+        if (error !== undefined && !gone) first ??= error;
+        return error === undefined;
+      },
+    );
+    if (!dueOnly) {
+      const read: CollectionChange = { polledAt: since, state: 'current', failure: null };
+      const broken: CollectionChange = {
+        state: 'failing',
+        failure: { message: `${failed} lists could not be read: ${messageOf(first)}`, at: since },
+      };
+      await this.#reader.store.saveCollection(name, {
+        ...(first === undefined ? read : broken),
+        ...this.#nextFirings(name),
+      });
+    }
+    return { error: first };
+  }
+
+  #readList(
+    lists: ListCollection,
+    scope: Scope,
+    what: 'poll' | 'full',
+    signal: AbortSignal,
+  ): Promise<WalkResult> {
+    return this.#sessions.use(scope, lists, async (session) => {
+      const reading = { reader: this.#reader, collection: lists, session, signal, priority: PRIORITY.LISTS };
+      if (what === 'full' || !session.everComplete) return readAll(reading);
+      const polled = await pollScope(reading);
+      return polled.outcome === 'full-needed' ? readAll(reading) : polled;
+    });
+  }
+
+  /** What `freshness` is to say when the collection was read well. */
+  #onRead(name: CollectionName): (began: Date) => CollectionChange {
+    return (began) => ({ polledAt: began, state: 'current', failure: null, ...this.#nextFirings(name) });
+  }
+
+  #outcome(result: Pick<WalkResult, 'outcome' | 'error'>): ReadOutcome {
+    if (result.error instanceof KeyRefused) throw result.error;
+    return { error: result.error };
+  }
+
+  #turn<T>(name: string, task: () => Promise<T>): Promise<T> {
+    const mutex = this.#turns.get(name) ?? new Mutex();
+    this.#turns.set(name, mutex);
+    return mutex.run(task);
+  }
+}

@@ -1,0 +1,52 @@
+import type { Kysely } from 'kysely';
+import { type RecordFreed, recordFreed } from '../db/budget-store.ts';
+import { fenced } from '../db/fenced.ts';
+import {
+  type Direction,
+  liveCount,
+  nthNewest,
+  predecessor,
+  type UnsettledRow,
+  unsettledRows,
+} from '../mirror/known-rows.ts';
+import { saveCollection } from '../mirror/log-walk.ts';
+import { dueScopes, openScope, type StoredScope } from '../mirror/scope-store.ts';
+import type { CollectionChange } from '../mirror/walk-end.ts';
+import { type CollectionName, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
+import type { Fence } from '../model/fence.ts';
+
+/** What walks ask of an account's rows in Postgres, and what is stored beside pages. */
+export interface AccountStore {
+  openScope(scope: Scope): Promise<StoredScope>;
+  dueScopes(lists: ListCollection, due: DueScopes): Promise<StoredScope[]>;
+  predecessor(scope: Scope, direction: Direction, of: string, nth: number): Promise<string | null>;
+  nthNewest(scope: Scope, nth: number): Promise<string | null>;
+  liveRows(scope: Scope): Promise<number>;
+  unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
+  saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
+  readonly recordFreed: RecordFreed;
+}
+
+export interface DueScopes {
+  /** Scopes read since then are left out, unless they have come due again. */
+  readonly notReadSince: Date;
+  readonly except: readonly string[];
+  readonly limit: number;
+}
+
+export function createAccountStore(db: Kysely<unknown>, schema: string, fence: Fence): AccountStore {
+  const { userId } = fence;
+  return {
+    openScope: (scope) => openScope(db, schema, scope),
+    dueScopes: (lists, due) =>
+      dueScopes(db, schema, parentsOf(lists), { userId, collection: lists.name, ...due }),
+    predecessor: async (scope, direction, of, nth) =>
+      (await predecessor(db, schema, scope, direction, of, nth)) ?? null,
+    nthNewest: async (scope, nth) => (await nthNewest(db, schema, scope, nth)) ?? null,
+    liveRows: (scope) => liveCount(db, schema, scope),
+    unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
+    saveCollection: (name, change) =>
+      fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
+    recordFreed: recordFreed(schema, userId),
+  };
+}

@@ -1,0 +1,74 @@
+import type { StoredScope } from '../mirror/scope-store.ts';
+import type { ListCollection } from '../model/collections.ts';
+import type { AccountStore } from './account-store.ts';
+
+export interface PassOptions {
+  readonly lists: ListCollection;
+  /** Scopes read since then are not read again, unless they became due anew. */
+  readonly since: Date;
+  /** Only scopes that are due by a change or a hint, not all. */
+  readonly dueOnly: boolean;
+  /** How many are read side by side; which is next is chosen when one of them is done. */
+  readonly workers: number;
+  readonly signal: AbortSignal;
+}
+
+/** How many scopes are asked for at once: few, so that a list that changes meanwhile comes soon. */
+const BATCH = 20;
+
+/**
+ * Reads scopes one after another in the order in which they are due (design 6): changed, new and hinted ones, then
+ * those with rows that may still change, then those read longest ago.
+ * @param read reads one scope; false: it failed and is not tried again in this pass
+ * @throws what `read` throws, when all reads under way have ended
+ */
+export async function passOverScopes(
+  store: Pick<AccountStore, 'dueScopes'>,
+  options: PassOptions,
+  read: (scope: StoredScope) => Promise<boolean>,
+): Promise<{ readonly read: number; readonly failed: number }> {
+  // Before 1970 nothing was read: then only what is due, or was never read, is left.
+  const notReadSince = options.dueOnly ? new Date(0) : options.since;
+  const active = new Set<string>();
+  const failed = new Set<string>();
+  let count = 0;
+  let broken = false;
+  let queue: StoredScope[] = [];
+  let fetching: Promise<void> | undefined;
+
+  const fetch = async (): Promise<void> => {
+    const except = [...active, ...failed];
+    queue = await store.dueScopes(options.lists, { notReadSince, except, limit: BATCH });
+  };
+  const next = async (): Promise<StoredScope | undefined> => {
+    if (queue.length === 0) {
+      fetching ??= fetch().finally(() => {
+        fetching = undefined;
+      });
+      await fetching;
+    }
+    return queue.shift();
+  };
+  const worker = async (): Promise<void> => {
+    while (!broken && !options.signal.aborted) {
+      const stored = await next();
+      if (stored === undefined) return;
+      const { parent } = stored.scope;
+      active.add(parent);
+      try {
+        count += 1;
+        if (!(await read(stored))) failed.add(parent);
+      } catch (error) {
+        broken = true;
+        throw error;
+      } finally {
+        active.delete(parent);
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: options.workers }, worker));
+  const rejected = ended.find((each) => each.status === 'rejected');
+  if (rejected !== undefined) throw rejected.reason;
+  options.signal.throwIfAborted();
+  return { read: count, failed: failed.size };
+}

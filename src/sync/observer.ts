@@ -1,0 +1,55 @@
+import type { Scope } from '../model/collections.ts';
+import type { WalkKind } from '../mirror/walk-end.ts';
+
+/** Who may know what happens: logs, metrics and progress are made of these, and of nothing else. */
+export interface SyncObserver {
+  walkStarted?(event: WalkStarted): void;
+  pageWritten?(event: PageWritten): void;
+  walkEnded?(event: WalkEnded): void;
+  /** An account stopped, or went on again. */
+  accountChanged?(event: AccountChanged): void;
+}
+
+export interface WalkStarted {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly resumed: boolean;
+}
+
+/** What one page's transaction did. */
+export interface PageWritten {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly items: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+}
+
+export interface WalkEnded {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly outcome: 'complete' | 'failed' | 'interrupted';
+  /** Why it failed; undefined otherwise. */
+  readonly error: string | undefined;
+  readonly pages: number;
+  readonly items: number;
+  readonly milliseconds: number;
+}
+
+export interface AccountChanged {
+  readonly userId: string;
+  readonly state: 'active' | 'stopped';
+  readonly reason: string | undefined;
+}
+
+/** Passes every event on to each of `observers`. */
+export function observeAll(observers: readonly SyncObserver[]): Required<SyncObserver> {
+  return {
+    walkStarted: (event) => observers.forEach((each) => each.walkStarted?.(event)),
+    pageWritten: (event) => observers.forEach((each) => each.pageWritten?.(event)),
+    walkEnded: (event) => observers.forEach((each) => each.walkEnded?.(event)),
+    accountChanged: (event) => observers.forEach((each) => each.accountChanged?.(event)),
+  };
+}

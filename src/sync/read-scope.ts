@@ -1,0 +1,106 @@
+import type { Priority } from '../budget/priorities.ts';
+import type { CollectionChange } from '../mirror/walk-end.ts';
+import type { ListCollection } from '../model/collections.ts';
+import { resumeFull } from '../walk/checkpoint.ts';
+import { beginFull } from '../walk/full.ts';
+import { type ScopeMemory, usableDirection } from '../walk/memory.ts';
+import { beginPoll } from '../walk/poll.ts';
+import { beginRefresh } from '../walk/refresh.ts';
+import { afterRefresh, dueForRefresh, refreshHorizon } from '../walk/warmth.ts';
+import type { Step } from '../walk/walk.ts';
+import type { Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
+import { runWalk, type WalkResult } from './walk-run.ts';
+
+/** Live rows from the newest that every poll reads again (design 3, "Overlap"). */
+const OVERLAP_ROWS = 200;
+/** An unfinished full walk older than this is begun anew: its first pages tell little of today (7 days). */
+const STALE_WALK_MS = 7 * 86_400_000;
+
+export interface ScopeReading {
+  readonly reader: Reader;
+  readonly collection: ListCollection;
+  readonly session: ScopeSession;
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+  /** What `freshness` says of the collection once it is read well; left out for one list among many. */
+  readonly onRead?: (began: Date) => CollectionChange;
+}
+
+/**
+ * Makes the scope's new rows and the changes of its unsettled rows true: a poll, then a refresh of those unsettled
+ * rows that the poll did not pass.
+ * @returns `full-needed` where the order is not known (yet) or lost: only a full walk can do the work
+ */
+export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
+  const { reader, session, onRead } = reading;
+  const now = reader.clock.now();
+  const direction = usableDirection(session.memory);
+  const overlapKey = direction === null ? null : await reader.store.nthNewest(session.scope, OVERLAP_ROWS);
+  const began = new Date(now);
+  const poll = await runWalk(reader, session, beginPoll(session.memory, { overlapKey, now }), {
+    ...reading,
+    onEnd: async (end, seen, memory) => {
+      if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
+      const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
+      return left.length === 0 && onRead !== undefined ? { collection: onRead(began) } : {};
+    },
+  });
+  if (poll.outcome !== 'reached') return poll;
+  const unsettled = await dueRows(reading, session.memory, poll.seen, now);
+  if (unsettled.length === 0) return poll;
+
+  const horizon = refreshHorizon(session.memory.refreshed, now);
+  return runWalk(reader, session, beginRefresh(session.memory, { unsettled, now: reader.clock.now() }), {
+    ...reading,
+    onEnd: (end, _, memory) =>
+      Promise.resolve(
+        end.outcome !== 'reached'
+          ? {}
+          : {
+              memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
+              ...(onRead === undefined ? {} : { collection: onRead(began) }),
+            },
+      ),
+  });
+}
+
+/** Reads all pages, going on at the stored cursor where a full walk was interrupted. */
+export async function readAll(reading: ScopeReading): Promise<WalkResult> {
+  const { reader, session, onRead } = reading;
+  const begun = await beginOrResume(reader, session);
+  return runWalk(reader, session, begun, {
+    ...reading,
+    onEnd: (end) =>
+      Promise.resolve(
+        end.outcome === 'complete' && onRead !== undefined
+          ? { collection: onRead(new Date(begun.walk.began)) }
+          : {},
+      ),
+  });
+}
+
+async function beginOrResume(reader: Reader, session: ScopeSession): Promise<Step> {
+  const now = reader.clock.now();
+  if (session.fullWalk !== undefined) {
+    const resumed = resumeFull(session.memory, session.fullWalk);
+    if (now - resumed.walk.began < STALE_WALK_MS) return resumed;
+  }
+  return beginFull(session.memory, { liveRows: await reader.store.liveRows(session.scope), now });
+}
+
+/** Keys of unsettled rows that are due at `now` and are not among `seen`. */
+async function dueRows(
+  { reader, session }: ScopeReading,
+  memory: ScopeMemory,
+  seen: ReadonlySet<string>,
+  now: number,
+): Promise<string[]> {
+  if (usableDirection(memory) === null) return [];
+  const horizon = refreshHorizon(memory.refreshed, now);
+  const rows = await reader.store.unsettledRows(session.scope, new Date(now - horizon));
+  return rows
+    .filter((row) => !seen.has(row.key))
+    .filter(({ since, failed }) => dueForRefresh({ since: since.getTime(), failed }, horizon, now))
+    .map((row) => row.key);
+}

@@ -1,0 +1,105 @@
+import { PRIORITY } from '../budget/priorities.ts';
+import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
+import type { Scope, SingleCollection } from '../model/collections.ts';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import { messageOf } from '../runtime/message.ts';
+import { isStopped } from '../runtime/service.ts';
+import { carryingFreed, type Reader } from './reader.ts';
+import type { WalkResult } from './walk-run.ts';
+
+/**
+ * Reads an endpoint that answers one object: its row is a page with one item.
+ * @throws LeaseLost
+ */
+export async function readSingle(
+  reader: Reader,
+  { name, path, route }: SingleCollection,
+  onRead: (began: Date) => CollectionChange,
+  signal: AbortSignal,
+): Promise<Pick<WalkResult, 'outcome' | 'error'>> {
+  const scope: Scope = { userId: reader.fence.userId, collection: name, parent: '' };
+  const startedAt = new Date(reader.clock.now());
+  const totals = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, unchanged: 0, quarantined: 0 };
+  let requests = 0;
+  let rateLimited = 0;
+  reader.observer.walkStarted({ scope, kind: 'single', resumed: false });
+  const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
+    reader.observer.walkEnded({
+      scope,
+      kind: 'single',
+      outcome,
+      error: error === undefined ? undefined : messageOf(error),
+      pages: outcome === 'complete' ? 1 : 0,
+      items: outcome === 'complete' ? 1 : 0,
+      milliseconds: reader.clock.now() - startedAt.getTime(),
+    });
+  try {
+    const { lastObs } = await reader.store.openScope(scope);
+    const { source, fields } = await reader.source.object({
+      path: path(),
+      route,
+      priority: PRIORITY.POLL,
+      signal,
+      onExchange: ({ status }) => {
+        requests += 1;
+        if (status === 429) rateLimited += 1;
+      },
+    });
+    const item = { source, fields, key: '', problem: undefined };
+    const result = await carryingFreed(reader, (alsoInTransaction) =>
+      reader.mirror.applySingle(reader.fence, {
+        collection: name,
+        obs: lastObs + 1,
+        item,
+        alsoInTransaction,
+        decide: ({ counts }) => ({
+          scope: { lastReadAt: startedAt, polledAt: startedAt, fullAt: startedAt, failure: null },
+          walkEnd: {
+            scope,
+            kind: 'single',
+            startedAt,
+            outcome: 'completed',
+            totals: singleTotals(counts, requests, rateLimited),
+            collection: onRead(startedAt),
+          },
+        }),
+      }),
+    );
+    if (result.state === 'applied' && result.changed !== undefined) reader.onChanged(result.changed);
+    ended('complete', undefined);
+    return { outcome: 'complete', error: undefined };
+  } catch (cause) {
+    if (cause instanceof LeaseLost) throw cause;
+    const error = cause instanceof Error ? cause : new Error(messageOf(cause));
+    if (isStopped(cause)) {
+      ended('interrupted', undefined);
+      return { outcome: 'interrupted', error: undefined };
+    }
+    ended('failed', error);
+    if (!(error instanceof KeyRefused)) {
+      const failure = { message: messageOf(error), at: new Date(reader.clock.now()) };
+      await reader.mirror.endWalk(reader.fence, scope, {
+        scope: { failure },
+        walkEnd: {
+          scope,
+          kind: 'single',
+          startedAt,
+          outcome: 'failed',
+          totals: { ...totals, requests, rateLimited },
+          error: failure.message,
+          collection: { state: 'failing', failure },
+        },
+      });
+    }
+    return { outcome: 'failed', error };
+  }
+}
+
+function singleTotals(
+  counts: Pick<WalkTotals, 'inserted' | 'updated' | 'unchanged' | 'quarantined'>,
+  requests: number,
+  rateLimited: number,
+): WalkTotals {
+  const { inserted, updated, unchanged, quarantined } = counts;
+  return { pages: 1, items: 1, inserted, updated, deleted: 0, unchanged, quarantined, requests, rateLimited };
+}
