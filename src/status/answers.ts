@@ -1,0 +1,67 @@
+import type { StatusReport } from '../model/status-report.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/message.ts';
+
+/** Whether the database is migrated and can be written. */
+export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+/** What the routes ask for; never rejects, never hangs. */
+export interface Answers {
+  report(): Promise<{ readonly report: StatusReport } | { readonly why: string }>;
+  ready(): Promise<Ready>;
+}
+
+/** A report serves everybody who asks within this time, in milliseconds. */
+const FRESH_MS = 1_000;
+/** Whoever asks gets an answer after this long, in milliseconds; probes of orchestrators wait no longer. */
+const PATIENCE_MS = 4_000;
+
+export function answersOf(sources: {
+  readonly status: () => Promise<StatusReport>;
+  readonly ready: () => Promise<Ready>;
+  readonly clock: Clock;
+}): Answers {
+  const { clock } = sources;
+
+  /** `ask`, at most once in FRESH_MS and one at a time: many viewers cost the database as much as one. */
+  const shared = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
+    let begunAt = Number.NEGATIVE_INFINITY;
+    let open = false;
+    let last: Promise<T> | undefined;
+    return () => {
+      if (last === undefined || (!open && clock.monotonic() - begunAt >= FRESH_MS)) {
+        begunAt = clock.monotonic();
+        open = true;
+        last = Promise.try(ask).finally(() => {
+          open = false;
+        });
+        last.catch(() => {});
+      }
+      return last;
+    };
+  };
+
+  const patiently = async <T>(asked: Promise<T>): Promise<T> => {
+    const answered = new AbortController();
+    const late = clock.sleep(PATIENCE_MS, answered.signal).then(() => {
+      throw new Error(`the database did not answer within ${PATIENCE_MS / 1000} s`);
+    });
+    late.catch(() => {});
+    try {
+      return await Promise.race([asked, late]);
+    } finally {
+      answered.abort();
+    }
+  };
+
+  const status = shared(sources.status);
+  const ready = shared(sources.ready);
+  return {
+    report: () =>
+      patiently(status()).then(
+        (report) => ({ report }),
+        (error: unknown) => ({ why: messageOf(error) }),
+      ),
+    ready: () => patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
+  };
+}

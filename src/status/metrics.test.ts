@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { sampleAccount, sampleCollection, sampleReport, before } from '../../test/support/status-report.ts';
+import { MalformedAnswer, RateLimited, TransportError } from '../model/errors.ts';
+import { createMetrics, type RequestEnded } from './metrics.ts';
+
+const scope = { userId: '42', collection: 'list_items', parent: '7' } as const;
+const request = (changes: Partial<RequestEnded>): RequestEnded => ({
+  route: '/v1/lists/{id}',
+  status: 200,
+  durationMs: 100,
+  bytes: 1000,
+  error: undefined,
+  ...changes,
+});
+
+/** Samples of the text format: name with labels → value. */
+async function samples(
+  metrics: ReturnType<typeof createMetrics>,
+  ...rest: Parameters<typeof metrics.render>
+) {
+  const lines = (await metrics.render(...rest))
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line): [string, number] => {
+      const cut = line.lastIndexOf(' ');
+      return [line.slice(0, cut), Number(line.slice(cut + 1))];
+    }),
+  );
+}
+
+describe('metrics', () => {
+  it('count requests by route and status, 429s, errors, bytes and seconds', async () => {
+    const metrics = createMetrics('1.2.3');
+    metrics.requestEnded(request({}));
+    metrics.requestEnded(request({ status: 429, error: new RateLimited('slow down', 5) }));
+    metrics.requestEnded(request({ status: 200, error: new MalformedAnswer('html') }));
+    metrics.requestEnded(request({ status: undefined, bytes: 0, error: new TransportError('reset') }));
+    const found = await samples(metrics, undefined, true);
+    const route = 'route="/v1/lists/{id}"';
+    expect(found.get(`research_mirror_api_requests_total{${route},status="200"}`)).toBe(2);
+    expect(found.get(`research_mirror_api_requests_total{${route},status="none"}`)).toBe(1);
+    expect(found.get(`research_mirror_api_rate_limited_total{${route}}`)).toBe(1);
+    expect(found.get(`research_mirror_api_errors_total{${route},kind="TransportError"}`)).toBe(1);
+    expect(found.get(`research_mirror_api_received_bytes_total{${route}}`)).toBe(3000);
+    expect(found.get(`research_mirror_api_response_seconds_sum{${route}}`)).toBeCloseTo(0.4);
+    expect(found.get(`research_mirror_api_response_seconds_bucket{le="0.1",${route}}`)).toBe(4);
+  });
+
+  it('count pages, rows and walks', async () => {
+    const metrics = createMetrics('1.2.3');
+    metrics.pageWritten({ scope, inserted: 3, updated: 2, unchanged: 494, quarantined: 1 });
+    metrics.walkEnded({ scope, kind: 'full', outcome: 'complete', milliseconds: 2_000 });
+    const found = await samples(metrics, undefined, true);
+    expect(found.get('research_mirror_pages_total{collection="list_items"}')).toBe(1);
+    expect(found.get('research_mirror_rows_total{collection="list_items",op="insert"}')).toBe(3);
+    expect(found.get('research_mirror_rows_total{collection="list_items",op="quarantine"}')).toBe(1);
+    expect(
+      found.get('research_mirror_walks_total{collection="list_items",kind="full",outcome="complete"}'),
+    ).toBe(1);
+    expect(found.get('research_mirror_walk_seconds_bucket{le="1",kind="full"}')).toBe(0);
+    expect(found.get('research_mirror_walk_seconds_bucket{le="5",kind="full"}')).toBe(1);
+  });
+
+  it('show the report: freshness as moments, rows, budgets', async () => {
+    const metrics = createMetrics('1.2.3');
+    const jobs = sampleCollection({ polledAt: before(20), completeAsOf: null, quarantinedItems: 2 });
+    const report = sampleReport({ accounts: [sampleAccount({ collections: [jobs] })] });
+    const found = await samples(metrics, report, true);
+    const of = 'user_id="42",collection="research_jobs"';
+    expect(found.get(`research_mirror_polled_timestamp_seconds{${of}}`)).toBe(Date.parse(before(20)) / 1000);
+    expect(found.has(`research_mirror_complete_timestamp_seconds{${of}}`)).toBe(false);
+    expect(found.get(`research_mirror_live_rows{${of}}`)).toBe(100);
+    expect(found.get(`research_mirror_quarantined_items{${of}}`)).toBe(2);
+    const budget = 'user_id="42",key="9f86d081",group="other"';
+    expect(found.get(`research_mirror_budget_size{${budget}}`)).toBe(48);
+    expect(found.get(`research_mirror_budget_used{${budget}}`)).toBe(31);
+    expect(found.get(`research_mirror_budget_free{${budget}}`)).toBe(17);
+    expect(found.get('research_mirror_healthy')).toBe(1);
+    expect(found.get('research_mirror_ready')).toBe(1);
+    expect(found.get('research_mirror_build_info{version="1.2.3"}')).toBe(1);
+  });
+
+  it('forget what the report does not show any more, and everything of it when there is none', async () => {
+    const metrics = createMetrics('1.2.3');
+    await metrics.render(sampleReport(), true);
+    const without = await samples(metrics, sampleReport({ accounts: [], healthy: false }), true);
+    expect([...without.keys()].filter((name) => name.includes('user_id='))).toEqual([]);
+    expect(without.get('research_mirror_healthy')).toBe(0);
+    await metrics.render(sampleReport(), true);
+    const none = await samples(metrics, undefined, false);
+    expect([...none.keys()].filter((name) => name.includes('user_id='))).toEqual([]);
+    expect([none.get('research_mirror_healthy'), none.get('research_mirror_ready')]).toEqual([0, 0]);
+  });
+
+  it('follow the naming rules of Prometheus, and name no list', async () => {
+    const metrics = createMetrics('1.2.3');
+    metrics.requestEnded(request({}));
+    metrics.pageWritten({ scope, inserted: 1, updated: 0, unchanged: 0, quarantined: 0 });
+    metrics.walkEnded({ scope, kind: 'poll', outcome: 'failed', milliseconds: 5 });
+    const text = await metrics.render(sampleReport(), true);
+    const types = [...text.matchAll(/^# TYPE (research_mirror_\S+) (\S+)$/gm)].map((match) => match.slice(1));
+    expect(types.length).toBeGreaterThan(20);
+    for (const [name, type] of types) expect(name?.endsWith('_total')).toBe(type === 'counter');
+    expect(text).toMatch(/^process_resident_memory_bytes /m);
+    expect(text).not.toMatch(/list="|parent="|list_id="/);
+  });
+});

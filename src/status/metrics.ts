@@ -1,0 +1,148 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { Scope } from '../model/collections.ts';
+import type { StatusReport } from '../model/status-report.ts';
+import { createReportGauges } from './report-gauges.ts';
+
+/** An attempt of a request to the service, as the client reports it. */
+export interface RequestEnded {
+  /** The path with `{id}` for IDs. */
+  readonly route: string;
+  /** Undefined: no answer. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+  readonly bytes: number;
+  /** Its name says the kind: `TransportError`, `MalformedAnswer`, … */
+  readonly error: Error | undefined;
+}
+
+/** What one page's transaction did. */
+export interface PageWritten {
+  readonly scope: Scope;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+}
+
+export interface WalkEnded {
+  readonly scope: Scope;
+  readonly kind: string;
+  readonly outcome: string;
+  readonly milliseconds: number;
+}
+
+/** All metrics of this program. Counters rise as things happen; gauges are read from the status report at a scrape. */
+export interface Metrics {
+  requestEnded(event: RequestEnded): void;
+  pageWritten(event: PageWritten): void;
+  walkEnded(event: WalkEnded): void;
+  readonly contentType: string;
+  /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
+  render(report: StatusReport | undefined, ready: boolean): Promise<string>;
+}
+
+const SECONDS = 1000;
+
+/** Labels never name a list: ten thousand lists would be ten thousand series. */
+export function createMetrics(version: string): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'research_mirror_build_info',
+    help: 'Always 1; the label says which version runs.',
+    labelNames: ['version'],
+    registers,
+  })
+    .labels({ version })
+    .set(1);
+  const requests = new Counter({
+    name: 'research_mirror_api_requests_total',
+    help: 'Requests sent to the service, by route and status ("none": no answer).',
+    labelNames: ['route', 'status'],
+    registers,
+  });
+  const limited = new Counter({
+    name: 'research_mirror_api_rate_limited_total',
+    help: 'Answers with status 429: the budget is there to keep this at 0.',
+    labelNames: ['route'],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'research_mirror_api_errors_total',
+    help: 'Requests that did not give what was asked for, by route and kind of error.',
+    labelNames: ['route', 'kind'],
+    registers,
+  });
+  const received = new Counter({
+    name: 'research_mirror_api_received_bytes_total',
+    help: 'Bytes of answers as they came over the wire, headers not counted.',
+    labelNames: ['route'],
+    registers,
+  });
+  const responseSeconds = new Histogram({
+    name: 'research_mirror_api_response_seconds',
+    help: 'From sending a request to the end of its answer.',
+    labelNames: ['route'],
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  });
+  const pages = new Counter({
+    name: 'research_mirror_pages_total',
+    help: 'Pages written.',
+    labelNames: ['collection'],
+    registers,
+  });
+  const rows = new Counter({
+    name: 'research_mirror_rows_total',
+    help: 'Items of written pages, by what became of them: insert, update, unchanged, quarantine.',
+    labelNames: ['collection', 'op'],
+    registers,
+  });
+  const walks = new Counter({
+    name: 'research_mirror_walks_total',
+    help: 'Walks ended, by kind and outcome.',
+    labelNames: ['collection', 'kind', 'outcome'],
+    registers,
+  });
+  const walkSeconds = new Histogram({
+    name: 'research_mirror_walk_seconds',
+    help: 'From the beginning of a walk to its end.',
+    labelNames: ['kind'],
+    buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400],
+    registers,
+  });
+  const readiness = new Gauge({
+    name: 'research_mirror_ready',
+    help: '1 while the database is migrated and can be written, as /readyz says.',
+    registers,
+  });
+  const setReportGauges = createReportGauges(registry);
+
+  return {
+    contentType: registry.contentType,
+    requestEnded({ route, status, durationMs, bytes, error }) {
+      requests.inc({ route, status: status === undefined ? 'none' : String(status) });
+      received.inc({ route }, bytes);
+      responseSeconds.observe({ route }, durationMs / SECONDS);
+      if (status === 429) limited.inc({ route });
+      if (error !== undefined) errors.inc({ route, kind: error.name });
+    },
+    pageWritten({ scope: { collection }, inserted, updated, unchanged, quarantined }) {
+      pages.inc({ collection });
+      rows.inc({ collection, op: 'insert' }, inserted);
+      rows.inc({ collection, op: 'update' }, updated);
+      rows.inc({ collection, op: 'unchanged' }, unchanged);
+      rows.inc({ collection, op: 'quarantine' }, quarantined);
+    },
+    walkEnded({ scope: { collection }, kind, outcome, milliseconds }) {
+      walks.inc({ collection, kind, outcome });
+      walkSeconds.observe({ kind }, milliseconds / SECONDS);
+    },
+    async render(report, ready) {
+      readiness.set(ready ? 1 : 0);
+      setReportGauges(report);
+      return await registry.metrics();
+    },
+  };
+}

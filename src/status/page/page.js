@@ -1,0 +1,50 @@
+// Keeps an open page up to date. The server sends the whole view as HTML, with every value escaped; what differs
+// from the document is changed in place, so that selections, scroll position and folds stay.
+const live = document.querySelector('#live');
+const parser = document.createElement('template');
+
+function update(from, to) {
+  if (from.nodeName !== to.nodeName) {
+    from.replaceWith(to);
+  } else if (from.nodeType !== Node.ELEMENT_NODE) {
+    if (from.data !== to.data) from.data = to.data;
+  } else {
+    updateAttributes(from, to);
+    const wanted = [...to.childNodes];
+    for (const [index, node] of wanted.entries()) {
+      if (index < from.childNodes.length) update(from.childNodes[index], node);
+      else from.append(node);
+    }
+    while (from.childNodes.length > wanted.length) from.lastChild.remove();
+  }
+}
+
+function updateAttributes(from, to) {
+  for (const { name, value } of to.attributes) {
+    if (name !== 'open' && from.getAttribute(name) !== value) from.setAttribute(name, value);
+  }
+  for (const name of from.getAttributeNames()) {
+    // Whether a section is folded is the reader's choice.
+    if (name !== 'open' && !to.hasAttribute(name)) from.removeAttribute(name);
+  }
+}
+
+function show(state, text) {
+  live.className = state;
+  live.textContent = text;
+}
+
+const events = new EventSource('live');
+events.addEventListener('open', () => show('on', 'live'));
+events.addEventListener('error', () => {
+  if (live.className === 'off') return;
+  const time = new Date().toLocaleTimeString();
+  show('off', `not live since ${time}: connection lost, trying again`);
+});
+events.addEventListener('view', (event) => {
+  parser.innerHTML = event.data;
+  const view = parser.content.querySelector('main');
+  document.title = view.dataset.title;
+  update(document.querySelector('main'), view);
+});
+document.title = document.querySelector('main').dataset.title;

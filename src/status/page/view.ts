@@ -1,0 +1,119 @@
+import { html } from 'hono/html';
+import type { AccountStatus, StatusReport } from '../../model/status-report.ts';
+import { accountSection } from './account-section.ts';
+import { absolute, count, relative } from './figures.ts';
+
+/** Escaped HTML; a promise where a part of it is one. */
+export type Html = ReturnType<typeof html>;
+
+/** More accounts than this are shown folded, but for those with a problem. */
+const UNFOLDED_ACCOUNTS = 3;
+
+/** The page's content: everything that changes while it is open. */
+export function reportView(report: StatusReport): Html {
+  const { accounts, at, healthy } = report;
+  const state = accounts.length === 0 ? 'waiting' : healthy ? 'good' : 'bad';
+  const headline = {
+    waiting: 'Nothing is mirrored yet',
+    good: 'The mirror is healthy',
+    bad: 'The mirror needs attention',
+  }[state];
+  return html`<main data-title="${headline} – research-mirror">
+    <section class="headline ${state}">
+      <h1>${headline}</h1>
+      <p>
+        ${report.service === null ? '' : html`${report.service} → `}${report.database}, schema
+        <code>${report.schema}</code>, as of <time datetime="${at}">${absolute(at, at)}</time>
+      </p>
+      ${sentences('problems', report.problems)}
+    </section>
+    ${tiles(report)} ${sentences('notes', report.notes)}
+    ${accounts.map((account) =>
+      accountSection(account, at, accounts.length <= UNFOLDED_ACCOUNTS || troubled(account)),
+    )}
+    ${errors(report)} ${processes(report)}
+  </main>`;
+}
+
+function troubled(account: AccountStatus): boolean {
+  return account.state === 'stopped' || account.collections.some((each) => each.state === 'failing');
+}
+
+function sentences(kind: 'problems' | 'notes', texts: readonly string[]): Html {
+  if (texts.length === 0) return html``;
+  return html`<ul class="${kind}">
+    ${texts.map((text) => html`<li>${text}</li>`)}
+  </ul>`;
+}
+
+/** The four figures that answer "is it all here, and how fresh". */
+function tiles({ accounts, at }: StatusReport): Html {
+  const collections = accounts.flatMap((account) => account.collections);
+  const groups = accounts.flatMap((account) => account.budgets.flatMap((key) => key.groups));
+  const sum = (figures: readonly number[]): number => figures.reduce((total, each) => total + each, 0);
+  const tile = (name: string, figure: string, more: string): Html =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>
+        <b>${figure}</b>
+        <small>${more}</small>
+      </dd>
+    </div>`;
+  const oldest = (moments: readonly (string | null)[]): string | undefined =>
+    moments.includes(null) ? undefined : moments.map(String).toSorted()[0];
+  const polled = oldest(collections.map((each) => each.polledAt));
+  const complete = oldest(collections.map((each) => each.completeAsOf));
+  const failing = collections.filter((each) => each.state === 'failing').length;
+  return html`<dl class="tiles">
+    ${tile(
+      'Rows mirrored',
+      count(sum(collections.map((each) => each.liveRows))),
+      `in ${count(collections.length)} collections${failing === 0 ? '' : `, ${count(failing)} failing`}`,
+    )}
+    ${tile(
+      'New rows and changes',
+      polled === undefined ? 'not all read yet' : relative(polled, at),
+      polled === undefined ? 'the first poll of each collection is due' : 'the collection polled longest ago',
+    )}
+    ${tile(
+      'Everything, deletions too',
+      complete === undefined ? 'not proven yet' : relative(complete, at),
+      complete === undefined ? 'full walks prove it' : 'the collection proven longest ago',
+    )}
+    ${tile(
+      'Requests in 60 s',
+      `${count(sum(groups.map((each) => each.used)))} of ${count(sum(groups.map((each) => each.size)))}`,
+      `${count(sum(groups.map((each) => each.refused)))} refused with 429`,
+    )}
+  </dl>`;
+}
+
+function errors({ errors, at }: StatusReport): Html {
+  if (errors.length === 0) return html``;
+  return html`<section>
+    <h2>Last errors</h2>
+    <ol class="errors">
+      ${errors.map(
+        (error) =>
+          html`<li>
+            <time datetime="${error.at}" title="${error.at}">${relative(error.at, at)}</time>
+            <code>${error.where}</code>
+            <span>${error.message}</span>
+          </li>`,
+      )}
+    </ol>
+  </section>`;
+}
+
+function processes({ processes, version, at }: StatusReport): Html {
+  return html`<footer class="quiet">
+    ${processes.map(
+      (each) =>
+        html`<p>
+          <code>${each.command}</code> ${each.version} on ${each.machine}, process ${each.pid}, running since
+          ${absolute(each.startedAt, at)}${each.alive ? '' : ' (no heartbeat: gone or hanging)'}
+        </p>`,
+    )}
+    <p>Shown by version ${version}. Moments are UTC.</p>
+  </footer>`;
+}

@@ -1,0 +1,78 @@
+import { Gauge, type Registry } from '@prometheus-io/client';
+import type { CollectionStatus, GroupBudgetStatus, StatusReport } from '../model/status-report.ts';
+
+/** What is shown of each collection; undefined: nothing to show yet. */
+const COLLECTION_GAUGES: readonly [string, string, (collection: CollectionStatus) => number | undefined][] = [
+  ['live_rows', 'Rows that the service has, as far as the mirror knows.', (each) => each.liveRows],
+  ['deleted_rows', 'Rows that the service has no more.', (each) => each.deletedRows],
+  [
+    'polled_timestamp_seconds',
+    'New rows and changes of unsettled rows are mirrored as of this moment.',
+    (each) => seconds(each.polledAt),
+  ],
+  [
+    'complete_timestamp_seconds',
+    'Everything, deletions included, is mirrored as of this moment.',
+    (each) => seconds(each.completeAsOf),
+  ],
+  ['quarantined_items', 'Items that could not be mirrored.', (each) => each.quarantinedItems],
+  ['field_conflicts', 'Values that did not fit their column.', (each) => each.fieldConflicts],
+  ['held_deletions', 'Deletions that the brake holds back.', (each) => each.heldDeletions],
+  ['failing', '1 while the collection can not be read.', (each) => (each.state === 'failing' ? 1 : 0)],
+];
+
+const BUDGET_GAUGES: readonly [string, string, (group: GroupBudgetStatus) => number][] = [
+  ['budget_limit', 'The service’s limit of requests in 60 seconds.', (each) => each.limit],
+  ['budget_size', 'Requests in 60 seconds that this program allows itself.', (each) => each.size],
+  ['budget_used', 'Slots of the budget in use.', (each) => each.used],
+  ['budget_free', 'Slots of the budget that are free.', (each) => Math.max(0, each.size - each.used)],
+  ['budget_waiting', 'Requests that wait for a slot.', (each) => each.waiting],
+  [
+    'budget_foreign_use',
+    'Requests of others with the same key in the last 60 seconds.',
+    (each) => each.foreignUse,
+  ],
+];
+
+/** Registers the gauges that a status report fills; the function that it gives fills them. */
+export function createReportGauges(registry: Registry): (report: StatusReport | undefined) => void {
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
+    new Gauge({ name: `research_mirror_${name}`, help, labelNames, registers: [registry] });
+  const healthy = gauge('healthy', '1 while `research-mirror status` would end with 0.', []);
+  const accounts = gauge('account_active', '0 while the account is stopped.', ['user_id']);
+  const collections = COLLECTION_GAUGES.map(([name, help, value]) => ({
+    gauge: gauge(name, help, ['user_id', 'collection']),
+    value,
+  }));
+  const budgets = BUDGET_GAUGES.map(([name, help, value]) => ({
+    gauge: gauge(name, help, ['user_id', 'key', 'group']),
+    value,
+  }));
+
+  return (report) => {
+    // Rows of accounts that are gone must go, too.
+    for (const each of [healthy, accounts]) each.reset();
+    for (const each of [...collections, ...budgets]) each.gauge.reset();
+    healthy.set(report?.healthy === true ? 1 : 0);
+    for (const account of report?.accounts ?? []) {
+      const user_id = account.userId;
+      accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
+      for (const collection of account.collections) {
+        for (const each of collections) {
+          const value = each.value(collection);
+          if (value !== undefined) each.gauge.set({ user_id, collection: collection.collection }, value);
+        }
+      }
+      for (const { key, groups } of account.budgets) {
+        for (const group of groups) {
+          for (const each of budgets) each.gauge.set({ user_id, key, group: group.group }, each.value(group));
+        }
+      }
+    }
+  };
+}
+
+/** Prometheus takes moments as seconds since the epoch. */
+function seconds(moment: string | null): number | undefined {
+  return moment === null ? undefined : Date.parse(moment) / 1000;
+}

@@ -1,0 +1,112 @@
+import type { HttpBindings } from '@hono/node-server';
+import { Hono, type Context } from 'hono';
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { isLoopbackHostHeader, tokenCheck } from './access.ts';
+import type { Answers } from './answers.ts';
+import { liveStream } from './live.ts';
+import type { Metrics } from './metrics.ts';
+import { statusPage } from './page/page.ts';
+import { unavailable } from './page/unavailable.ts';
+import { reportView } from './page/view.ts';
+
+export interface RoutesOptions {
+  readonly answers: Answers;
+  readonly metrics: Metrics;
+  /** What page, API and metrics ask for; undefined: nothing. */
+  readonly token: string | undefined;
+  /** Refuses other names than loopback's in `Host`; nothing else protects a page without token. */
+  readonly onlyLoopbackNames: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Ends live pages. */
+  readonly stopped: AbortSignal;
+}
+
+/** Paths and what they answer (contract, "HTTP", inside). Health needs no token: probes have none. */
+export function createRoutes(options: RoutesOptions): Hono<{ Bindings: HttpBindings }> {
+  const { answers, metrics, log } = options;
+  const app = new Hono<{ Bindings: HttpBindings }>();
+
+  app.use(async (c, next) => {
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') {
+      return c.json({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
+    }
+    await next();
+    c.header('Cache-Control', 'no-store');
+    c.header('X-Content-Type-Options', 'nosniff');
+    c.header('Referrer-Policy', 'no-referrer');
+    c.header('Cross-Origin-Resource-Policy', 'same-origin');
+    if (!c.res.headers.has('Content-Security-Policy')) {
+      c.header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
+    }
+    return undefined;
+  });
+
+  app.get('/healthz', (c) => c.json({ ok: true }));
+  app.get('/readyz', async (c) => {
+    const ready = await answers.ready();
+    return c.json(ready, ready.ok ? 200 : 503);
+  });
+
+  const permitted = options.token === undefined ? undefined : tokenCheck(options.token);
+  app.use(async (c, next) => {
+    if (options.onlyLoopbackNames && !isLoopbackHostHeader(c.req.header('host'))) {
+      return c.json(
+        { error: 'open this page as http://localhost, or set MIRROR_STATUS_TOKEN to use other names' },
+        403,
+      );
+    }
+    if (permitted !== undefined && !permitted(c.req.header('authorization'))) {
+      return c.json(
+        { error: 'the token is missing or wrong: send it as bearer, or as password with any user name' },
+        401,
+        {
+          'www-authenticate': 'Basic realm="research-mirror", charset="UTF-8"',
+        },
+      );
+    }
+    await next();
+    return undefined;
+  });
+
+  app.get('/metrics', async (c) => {
+    const [answer, ready] = await Promise.all([answers.report(), answers.ready()]);
+    const text = await metrics.render('report' in answer ? answer.report : undefined, ready.ok);
+    return c.body(text, 200, { 'content-type': metrics.contentType });
+  });
+  app.get('/api/status', async (c) => {
+    const answer = await answers.report();
+    return 'report' in answer ? c.json(answer.report) : c.json({ error: answer.why }, 503);
+  });
+  app.get('/', async (c) => {
+    const answer = await answers.report();
+    const nonce = randomBytes(16).toString('base64');
+    c.header('Content-Security-Policy', contentPolicy(nonce));
+    const view = 'report' in answer ? reportView(answer.report) : unavailable(answer.why);
+    return c.html(statusPage(view, nonce), 'report' in answer ? 200 : 503);
+  });
+  app.get('/live', (c: Context) => liveStream(c, options));
+
+  app.notFound((c) => c.json({ error: 'nothing is here: see / or /api/status' }, 404));
+  app.onError((error, c) => {
+    log.error({ err: error, path: c.req.path }, 'the status server could not answer');
+    return c.json({ error: 'internal error' }, 500);
+  });
+  return app;
+}
+
+/** Only what stands in the page itself runs or shows; it talks to nobody but this server. */
+function contentPolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}

@@ -1,0 +1,236 @@
+import { request as httpRequest } from 'node:http';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { sampleAccount, sampleCollection, sampleReport } from '../../test/support/status-report.ts';
+import { Unusable } from '../model/errors.ts';
+import type { StatusReport } from '../model/status-report.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { answersOf } from './answers.ts';
+import { createMetrics } from './metrics.ts';
+import { createStatusServer, type StatusServer, type StatusServerOptions } from './server.ts';
+
+const open: StatusServer[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.stop();
+});
+
+async function start(options: Partial<StatusServerOptions> = {}): Promise<StatusServer> {
+  const server = createStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: undefined,
+    status: async () => sampleReport(),
+    ready: async () => ({ ok: true }),
+    metrics: createMetrics('1.2.3'),
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+    ...options,
+  });
+  open.push(server);
+  await server.start();
+  return server;
+}
+
+/** A request whose every header is as told; fetch would set Host by itself. */
+function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
+    (resolve, reject) => {
+      const request = httpRequest(url, { method, headers }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        );
+      });
+      request.on('error', reject);
+      request.end();
+    },
+  );
+}
+
+describe('the status server', () => {
+  it('tells health at once and readiness by the database', async () => {
+    let why = '';
+    const server = await start({
+      token: 'secret',
+      ready: async () => (why === '' ? { ok: true } : { ok: false, why }),
+      clock: { ...systemClock, monotonic: () => (why === '' ? 0 : 5_000) },
+    });
+    const url = server.url();
+    expect(await ask(`${url}healthz`)).toMatchObject({ status: 200, body: '{"ok":true}' });
+    expect(await ask(`${url}readyz`)).toMatchObject({ status: 200, body: '{"ok":true}' });
+    why = 'the database is read-only';
+    expect(await ask(`${url}readyz`)).toMatchObject({
+      status: 503,
+      body: '{"ok":false,"why":"the database is read-only"}',
+    });
+  });
+
+  it('answers the report as JSON, and its error as 503', async () => {
+    const url = (await start()).url();
+    const answer = await ask(`${url}api/status`);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body)).toEqual(sampleReport());
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    const status = () => Promise.reject(new Error('connection refused'));
+    const broken = (await start({ status })).url();
+    expect(await ask(`${broken}api/status`)).toMatchObject({
+      status: 503,
+      body: '{"error":"connection refused"}',
+    });
+    const page = await ask(broken);
+    expect(page.status).toBe(503);
+    expect(page.body).toContain('connection refused');
+    expect(await ask(`${broken}metrics`)).toMatchObject({ status: 200 });
+  });
+
+  it('answers metrics in the text format of Prometheus', async () => {
+    const answer = await ask(`${(await start()).url()}metrics`);
+    expect(answer.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(answer.body).toContain('research_mirror_live_rows{user_id="42",collection="research_jobs"} 48210');
+  });
+
+  it('shows every value escaped, on a page that runs nothing foreign', async () => {
+    const evil = '<img src=x onerror=alert(1)>"\'&';
+    const report = sampleReport({
+      healthy: false,
+      problems: [evil],
+      notes: [evil],
+      service: evil,
+      database: evil,
+      schema: evil,
+      accounts: [
+        sampleAccount({
+          email: evil,
+          error: evil,
+          collections: [sampleCollection({ state: 'failing', lastError: evil })],
+        }),
+      ],
+      errors: [{ at: sampleReport().at, where: evil, message: evil }],
+    });
+    const page = await ask((await start({ status: async () => report })).url());
+    expect(page.body.split('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;')).toHaveLength(11);
+    expect(page.body).not.toContain('<img');
+    const policy = String(page.headers['content-security-policy']);
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(page.body).toContain(`<script nonce="${nonce}">`);
+    expect(page.body).not.toMatch(/\sstyle="|\son\w+="|https?:\/\/(?!www\.w3\.org)[a-z]+\.(?!example)/);
+    const again = await ask((await start()).url());
+    expect(String(again.headers['content-security-policy'])).not.toContain(nonce);
+  });
+
+  it('asks for the token, but not for health', async () => {
+    const url = (await start({ token: 's3cret' })).url();
+    for (const path of ['', 'api/status', 'metrics', 'live', 'nothing']) {
+      const answer = await ask(url + path);
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
+      expect(answer.body).not.toContain('48,210');
+    }
+    expect(await ask(`${url}healthz`)).toMatchObject({ status: 200 });
+    expect(await ask(url, { authorization: 'Bearer s3cret' })).toMatchObject({ status: 200 });
+    const basic = `Basic ${Buffer.from('anyone:s3cret').toString('base64')}`;
+    expect(await ask(url, { authorization: basic, host: 'mirror.example' })).toMatchObject({ status: 200 });
+  });
+
+  it('without token answers to loopback’s own names only', async () => {
+    const url = (await start()).url();
+    expect(await ask(`${url}api/status`, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
+    expect(await ask(`${url}api/status`, { host: 'localhost:9999' })).toMatchObject({ status: 200 });
+    expect(() => createStatusServer({ ...unstarted, host: '0.0.0.0' })).toThrow(/needs a token/);
+  });
+
+  it('answers HEAD like GET without body, unknown paths with 404, other methods with 405', async () => {
+    const url = (await start()).url();
+    for (const path of ['', 'healthz', 'readyz', 'metrics', 'api/status', 'live']) {
+      expect(await ask(url + path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
+    }
+    expect(await ask(`${url}favicon.ico`)).toMatchObject({
+      status: 404,
+      body: '{"error":"nothing is here: see / or /api/status"}',
+    });
+    expect(await ask(url, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  it('sends the view to open pages when it changes, and ends them at a stop', async () => {
+    let report: StatusReport = sampleReport();
+    const server = await start({ status: async () => report });
+    const response = await fetch(`${server.url()}live`);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const until = async (wanted: string): Promise<void> => {
+      while (!text.includes(wanted)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`the stream ended before ${wanted}`);
+        text += value;
+      }
+    };
+    await until('48,210');
+    report = sampleReport({ problems: ['the disk is full'] });
+    await until('the disk is full');
+    await server.stop();
+    while (!(await reader.read()).done);
+    expect(text.match(/^event: view$/gm)).toHaveLength(2);
+  });
+
+  it('says what to do when its port is taken', async () => {
+    const taken = Number(new URL((await start()).url()).port);
+    const second = createStatusServer({ ...unstarted, port: taken });
+    await expect(second.start()).rejects.toThrow(Unusable);
+    await expect(second.start()).rejects.toThrow(/set MIRROR_HTTP_PORT/);
+  });
+
+  it('can be stopped before it listens, and twice', async () => {
+    const server = createStatusServer(unstarted);
+    const started = server.start();
+    await Promise.all([server.stop(), server.stop()]);
+    await started.catch(() => {});
+    expect(await server.ended).toBeUndefined();
+  });
+});
+
+const unstarted: StatusServerOptions = {
+  host: '127.0.0.1',
+  port: 0,
+  token: undefined,
+  status: async () => sampleReport(),
+  ready: async () => ({ ok: true }),
+  metrics: createMetrics('1.2.3'),
+  clock: systemClock,
+  log: pino({ level: 'silent' }),
+};
+
+describe('answers', () => {
+  it('are shared by all who ask within a second', async () => {
+    const clock = new VirtualClock();
+    let asked = 0;
+    const status = async () => sampleReport({ version: String((asked += 1)) });
+    const answers = answersOf({ clock, status, ready: async () => ({ ok: true }) });
+    await clock.runUntil(Promise.all([answers.report(), answers.report(), answers.report()]));
+    expect(asked).toBe(1);
+    await clock.advance(1_000);
+    expect(await clock.runUntil(answers.report())).toMatchObject({ report: { version: '2' } });
+  });
+
+  it('come in time from a database that hangs, which is asked once', async () => {
+    const clock = new VirtualClock();
+    let asked = 0;
+    const hang = () => {
+      asked += 1;
+      return new Promise<never>(() => {});
+    };
+    const answers = answersOf({ clock, status: hang, ready: async () => await hang() });
+    expect(await clock.runUntil(answers.report())).toEqual({ why: 'the database did not answer within 4 s' });
+    await clock.runUntil(answers.report());
+    expect(asked).toBe(1);
+    expect(await clock.runUntil(answers.ready())).toMatchObject({ ok: false });
+    expect(clock.monotonic()).toBe(12_000);
+  });
+});

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
+
+const KNOWN_PATHS = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/snap/bin/chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
+
+/** The browser of this machine. @throws with the remedy: a test without its browser would prove nothing */
+function browserPath(): string {
+  const named = process.env['CHROMIUM_PATH'];
+  const found = named ?? KNOWN_PATHS.find((path) => existsSync(path));
+  if (found === undefined || !existsSync(found)) {
+    throw new Error(
+      `no browser at ${named ?? KNOWN_PATHS.join(', ')}: install chromium, or name one in CHROMIUM_PATH`,
+    );
+  }
+  return found;
+}
+
+export interface Browser {
+  readonly context: BrowserContext;
+  /** A page that keeps what a developer would see in red: errors of scripts, loads and content policy. */
+  open(url: string): Promise<{ readonly page: Page; readonly complaints: readonly string[] }>;
+  close(): Promise<void>;
+}
+
+/** A real Chromium with an empty profile. */
+export async function startBrowser(
+  options: { readonly javaScriptEnabled?: boolean; readonly colorScheme?: 'light' | 'dark' } = {},
+): Promise<Browser> {
+  const profile = await mkdtemp(join(tmpdir(), 'research-mirror-browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    ...options,
+    executablePath: browserPath(),
+    headless: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-dev-shm-usage',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+  return {
+    context,
+    async open(url) {
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('requestfailed', (request) => complaints.push(`${request.url()} failed`));
+      await page.goto(url, { waitUntil: 'domcontentloaded' });
+      return { page, complaints };
+    },
+    async close() {
+      await context.close();
+      await rm(profile, { recursive: true, force: true });
+    },
+  };
+}
