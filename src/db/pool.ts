@@ -34,7 +34,9 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
     database: dsn.database ?? user,
     application_name: dsn.applicationName ?? options.program,
     connectionTimeoutMillis: dsn.connectTimeout ?? CONNECT_TIMEOUT,
+    // A peer that vanished without a word is noticed within some 20 s, also by a connection that only listens.
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   };
   const first = { ...base, ssl: plan.first };
   try {

@@ -21,7 +21,7 @@ declare module 'vitest' {
 export interface TestDatabase {
   readonly url: string;
   /** Ends what is still connected to it, and removes it. */
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /** The provider of every database that tests use: one for each test file, in milliseconds. */

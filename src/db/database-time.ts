@@ -1,0 +1,8 @@
+import { sql, type Kysely } from 'kysely';
+
+/** The database's clock: the one that all processes share. */
+export async function databaseTime(db: Kysely<unknown>): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
+  return rows[0].now;
+}

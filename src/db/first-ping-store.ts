@@ -1,0 +1,73 @@
+import { sql, type Kysely } from 'kysely';
+import type { BudgetStore, LoadedBlock } from '../budget/store.ts';
+import { BLOCK_MEMORY_MS, BLOCK_VALID_MS } from '../budget/timing.ts';
+import { syncTables } from './tables.ts';
+
+/**
+ * Reservations of a key whose owner nobody knows yet: no account, so no fence (design 5). Each is a row of its own
+ * under a transaction-level lock on the key's hash, so that of several programs that meet a new key each sees the
+ * pings of those before. Nothing that was freed or learnt is kept: a ping counts for the whole of its reservation.
+ */
+export function createFirstPingStore(db: Kysely<unknown>, schema: string): BudgetStore {
+  return {
+    largestBlock: 1,
+    load: (keyHash) =>
+      db.transaction().execute(async (trx) => ({
+        ...(await firstPings(trx, schema, keyHash)),
+        known: await isKnownKey(trx, schema, keyHash),
+        learnt: [],
+      })),
+    reserve: (keyHash) =>
+      db.transaction().execute(async (trx) => {
+        await sql`select pg_advisory_xact_lock(hashtextextended(${`${schema} first ping ${keyHash}`}, 0))`.execute(
+          trx,
+        );
+        const { rows } = await sql<{ now: Date }>`
+          insert into ${sql.id(`${schema}_sync`, 'first_ping')} (key_hash, sent_at)
+          values (${keyHash}, clock_timestamp()) returning sent_at as now`.execute(trx);
+        const now = rows[0]?.now;
+        if (now === undefined) throw new RangeError('an insert gave no row');
+        await syncTables(trx, schema)
+          .deleteFrom('first_ping')
+          .where('sent_at', '<', new Date(now.getTime() - BLOCK_MEMORY_MS))
+          .execute();
+        return { now: now.getTime() };
+      }),
+    record: async () => {},
+  };
+}
+
+/** First pings of a key that may still hold a slot, as blocks of one slot, and the store's time. */
+export async function firstPings(
+  db: Kysely<unknown>,
+  schema: string,
+  keyHash: string,
+): Promise<{ readonly now: number; readonly blocks: readonly LoadedBlock[] }> {
+  const { rows } = await sql<{ now: Date; pings: Date[] }>`
+    select clock_timestamp() as now, coalesce(
+      (select array_agg(sent_at order by sent_at) from ${sql.id(`${schema}_sync`, 'first_ping')}
+       where key_hash = ${keyHash}), '{}') as pings`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new RangeError('a select without from gave no row');
+  return {
+    now: row.now.getTime(),
+    blocks: row.pings.map((sentAt, index) => ({
+      group: 'other',
+      // Numbers of rows in slot_block are positive.
+      blockId: -1 - index,
+      size: 1,
+      validUntil: sentAt.getTime() + BLOCK_VALID_MS,
+      freed: [],
+    })),
+  };
+}
+
+/** True when the key was pinged before, by whomever. */
+export async function isKnownKey(db: Kysely<unknown>, schema: string, keyHash: string): Promise<boolean> {
+  const row = await syncTables(db, schema)
+    .selectFrom('api_key')
+    .select('key_hash')
+    .where('key_hash', '=', keyHash)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,123 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/message.ts';
+import { service, type Service } from '../runtime/service.ts';
+import { databaseTime } from './database-time.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+import { syncTables } from './tables.ts';
+
+export interface HeartbeatOptions {
+  /** Better not the pool that pages use: a heartbeat that waits for a connection is a late one. */
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  /** Unique for each run of a program: a random UUID. */
+  readonly processId: string;
+  readonly identity: ProcessIdentity;
+  /** What it does, for people: `start`. */
+  readonly command: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: { warn(message: string): void; info(message: string): void };
+  readonly durations?: HeartbeatDurations;
+}
+
+/** Milliseconds. */
+export interface HeartbeatDurations {
+  readonly beatEvery: number;
+  /** For how long others take the process for alive, by the database's clock. */
+  readonly validFor: number;
+  /** For how long the process itself does, from the beginning of a heartbeat: less, by more than clocks drift. */
+  readonly trustedFor: number;
+}
+
+/** Design 10. */
+export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_000, trustedFor: 10_000 };
+
+/** Rows of processes that were killed are kept for a while, for people to look at. */
+const REMEMBERED = 3_600_000;
+/** After a heartbeat that failed, milliseconds. */
+const TRY_AGAIN = 1_000;
+
+/** A process that others know to be alive. */
+export interface Heartbeat extends Service {
+  readonly processId: string;
+  /**
+   * Until when this process may count itself alive, on `clock.monotonic()`: no request is sent and no transaction
+   * begun for an account after that. −Infinity before the first heartbeat.
+   */
+  ownsUntil(): number;
+}
+
+/**
+ * Registers the process and says every few seconds that it lives: one row a process, however many accounts it has.
+ * A database that is away ends nothing: `ownsUntil` does. At a stop the row goes; accounts are to be released before.
+ */
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { db, schema, processId, identity, clock, log } = options;
+  const { beatEvery, validFor, trustedFor } = options.durations ?? HEARTBEAT;
+  let trustedUntil = -Infinity;
+  let startedAt: Date | undefined;
+
+  const beat = async (): Promise<void> => {
+    const begin = clock.monotonic();
+    const now = await databaseTime(db);
+    startedAt ??= now;
+    // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
+    await syncTables(db, schema)
+      .insertInto('process')
+      .values({
+        process_id: processId,
+        command: options.command,
+        version: options.version,
+        machine: identity.machine,
+        pid: identity.pid,
+        started_ticks: identity.startedTicks,
+        started_at: startedAt,
+        alive_until: new Date(now.getTime() + validFor),
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('process_id')
+          .doUpdateSet((row) => ({ alive_until: row.ref('excluded.alive_until') })),
+      )
+      .execute();
+    trustedUntil = begin + trustedFor;
+  };
+
+  const running = service('heartbeat', async ({ signal, ready }) => {
+    await beat();
+    await removeOld(db, schema);
+    ready();
+    let failing = false;
+    try {
+      for (;;) {
+        await clock.sleep(failing ? TRY_AGAIN : beatEvery, signal);
+        try {
+          await beat();
+          if (failing) log.info('the database answers again');
+          failing = false;
+        } catch (error) {
+          if (!failing) log.warn(`heartbeat: ${messageOf(error)}`);
+          failing = true;
+        }
+      }
+    } finally {
+      trustedUntil = -Infinity;
+      // When the database is away, the row simply expires.
+      await syncTables(db, schema)
+        .deleteFrom('process')
+        .where('process_id', '=', processId)
+        .execute()
+        .catch(() => {});
+    }
+  });
+  return { ...running, processId, ownsUntil: () => trustedUntil };
+}
+
+async function removeOld(db: Kysely<unknown>, schema: string): Promise<void> {
+  const now = await databaseTime(db);
+  await syncTables(db, schema)
+    .deleteFrom('process')
+    .where('alive_until', '<', new Date(now.getTime() - REMEMBERED))
+    .execute();
+}

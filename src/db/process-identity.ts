@@ -1,0 +1,46 @@
+import { readFile, readlink } from 'node:fs/promises';
+
+/** What tells a process from any other that ever had its ID on the machine. */
+export interface ProcessIdentity {
+  /** Boot and PID namespace: within it a process ID means one thing. '' where the system does not tell (macOS). */
+  readonly machine: string;
+  readonly pid: number;
+  /** Start of the process in clock ticks since boot; '' where the system does not tell. */
+  readonly startedTicks: string;
+}
+
+/** This process. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  try {
+    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+    const namespace = await readlink('/proc/self/ns/pid');
+    const stat = parseStat(await readFile('/proc/self/stat', 'utf8'));
+    return { machine: `${boot} ${namespace}`, pid: process.pid, startedTicks: stat.startedTicks };
+  } catch {
+    return { machine: '', pid: process.pid, startedTicks: '' };
+  }
+}
+
+/**
+ * True when `other` certainly runs no more, because this machine says so: its heartbeat need not be waited out.
+ * False where nothing is certain.
+ */
+export async function isDeadHere(own: ProcessIdentity, other: ProcessIdentity): Promise<boolean> {
+  if (own.machine === '' || own.machine !== other.machine) return false;
+  try {
+    process.kill(other.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
+  }
+  // The ID is in use; by another process since, or one that ended and was not yet waited for?
+  const text = await readFile(`/proc/${other.pid}/stat`, 'utf8').catch(() => undefined);
+  if (text === undefined) return false;
+  const stat = parseStat(text);
+  return stat.startedTicks !== other.startedTicks || stat.state === 'Z' || stat.state === 'X';
+}
+
+/** Fields 3 and 22 of proc_pid_stat(5); field 2, the name in brackets, may hold anything. */
+export function parseStat(text: string): { readonly state: string; readonly startedTicks: string } {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? '', startedTicks: fields[19] ?? '' };
+}
