@@ -42,10 +42,12 @@ export interface ServiceConfig extends Config {
 export type DatabaseConfig =
   | {
       readonly kind: 'external';
-      /** `DATABASE_URL`; may lead through a transaction pooler. `PG*` variables fill what it leaves out. */
+      /** `DATABASE_URL`; may lead through a transaction pooler. */
       readonly url: Secret;
       /** `DATABASE_URL_DIRECT`: unpooled, for migrations and LISTEN. */
       readonly directUrl: Secret | undefined;
+      /** libpq's `PG*`, which fill what the URLs leave out. A function: the password is among them. */
+      readonly variables: () => Readonly<Record<string, string>>;
     }
   | {
       readonly kind: 'embedded';

@@ -52,7 +52,7 @@ export function loadConfig(env: Environment, need: Need): Config {
   const read = new Reader(env);
   const dataDir = read.value('MIRROR_DATA_DIR', (text) => resolve(text), resolve('data'));
   const config: Config = {
-    database: databaseOf(read, dataDir),
+    database: databaseOf(read, env, dataDir),
     dataDir,
     schema: read.value('MIRROR_SCHEMA', parseSchema, 'mirror'),
     service: serviceOf(read, need),
@@ -99,7 +99,7 @@ export function loadConfig(env: Environment, need: Need): Config {
   return config;
 }
 
-function databaseOf(read: Reader, dataDir: string): DatabaseConfig {
+function databaseOf(read: Reader, env: Environment, dataDir: string): DatabaseConfig {
   const url = read.value('DATABASE_URL', parseDatabaseUrl, '');
   const directUrl = read.value('DATABASE_URL_DIRECT', parseDatabaseUrl, undefined);
   const port = read.value('MIRROR_PG_PORT', parsePort, 54_329);
@@ -108,6 +108,7 @@ function databaseOf(read: Reader, dataDir: string): DatabaseConfig {
       kind: 'external',
       url: new Secret(url),
       directUrl: directUrl === undefined ? undefined : new Secret(directUrl),
+      variables: () => postgresVariables(env),
     };
   }
   if (directUrl !== undefined) {
@@ -117,6 +118,15 @@ function databaseOf(read: Reader, dataDir: string): DatabaseConfig {
     );
   }
   return { kind: 'embedded', dataDir, port };
+}
+
+function postgresVariables(env: Environment): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const name of Object.keys(env)) {
+    const text = /^PG[A-Z]+$/.test(name) ? textOf(env, name) : undefined;
+    if (text !== undefined) variables[name] = text;
+  }
+  return variables;
 }
 
 function serviceOf(read: Reader, need: Need): ServiceAccess | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createLogger, type LoggerOptions } from './logger.ts';
-import { scrubber } from './scrub.ts';
+import { Scrubber } from './scrub.ts';
 
 function written(
   options: Partial<LoggerOptions>,
@@ -36,7 +36,7 @@ describe('createLogger', () => {
   it.each(['json', 'pretty'] as const)(
     'hides secrets in messages, fields, errors and causes (%s)',
     (format) => {
-      const scrub = scrubber(['hunter2-secret']);
+      const { scrub } = new Scrubber(['hunter2-secret']);
       const text = written({ format, scrub }, (log) => {
         const error = new Error('password hunter2-secret refused', {
           cause: new Error('hunter2-secret again'),

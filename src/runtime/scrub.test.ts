@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scrubber } from './scrub.ts';
+import { Scrubber } from './scrub.ts';
 
 const KEY = 'sk_live_"ü/+ 9\\f';
 
-describe('scrubber', () => {
-  const scrub = scrubber([KEY]);
+describe('Scrubber', () => {
+  const { scrub } = new Scrubber([KEY]);
 
   it.each([
     ['as it is', `key ${KEY}.`],
@@ -39,10 +39,18 @@ describe('scrubber', () => {
   });
 
   it('hides the longer of two secrets whole', () => {
-    expect(scrubber(['abcd', 'abcdefgh'])('abcdefgh abcd')).toBe('*** ***');
+    expect(new Scrubber(['abcd', 'abcdefgh']).scrub('abcdefgh abcd')).toBe('*** ***');
+  });
+
+  it('hides a secret that it learns later', () => {
+    const scrubber = new Scrubber();
+    const { scrub } = scrubber;
+    expect(scrub('late-secret')).toBe('late-secret');
+    scrubber.hide('late-secret');
+    expect(scrub('late-secret')).toBe('***');
   });
 
   it('leaves text alone when a secret is too short to be one', () => {
-    expect(scrubber(['', 'a', '123'])('{"pid":123}')).toBe('{"pid":123}');
+    expect(new Scrubber(['', 'a', '123']).scrub('{"pid":123}')).toBe('{"pid":123}');
   });
 });

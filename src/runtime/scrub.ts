@@ -5,21 +5,32 @@ const LEAST_LENGTH = 4;
 const LEAST_LENGTH_IN_BASE64 = 8;
 
 /**
- * Makes a function that replaces every secret in a text by `***`, in each spelling in which a program may come to
- * print it: as it is, inside JSON (also JSON inside JSON), URL-encoded, and within base64 (`Basic` credentials).
+ * Replaces every secret in a text by `***`, in each spelling in which a program may come to print it: as it is,
+ * inside JSON (also JSON inside JSON), URL-encoded, and within base64 (`Basic` credentials). Secrets that are
+ * learnt while the program runs are added.
  */
-export function scrubber(secrets: readonly string[]): (text: string) => string {
-  const spellings = new Set(secrets.filter((secret) => secret.length >= LEAST_LENGTH).flatMap(spellingsOf));
-  if (spellings.size === 0) return (text) => text;
-  // Longest first: a secret that begins with another one is replaced whole.
-  const pattern = new RegExp(
-    [...spellings]
-      .toSorted((a, b) => b.length - a.length)
-      .map((spelling) => RegExp.escape(spelling))
-      .join('|'),
-    'g',
-  );
-  return (text) => text.replaceAll(pattern, HIDDEN);
+export class Scrubber {
+  readonly #spellings = new Set<string>();
+  #pattern: RegExp | undefined;
+
+  constructor(secrets: readonly string[] = []) {
+    this.hide(...secrets);
+  }
+
+  /** From now on these are hidden too. */
+  hide(...secrets: readonly string[]): void {
+    for (const secret of secrets.filter((each) => each.length >= LEAST_LENGTH)) {
+      for (const spelling of spellingsOf(secret)) this.#spellings.add(spelling);
+    }
+    if (this.#spellings.size === 0) return;
+    // Longest first: a secret that begins with another one is replaced whole.
+    const longestFirst = [...this.#spellings].toSorted((a, b) => b.length - a.length);
+    this.#pattern = new RegExp(longestFirst.map((spelling) => RegExp.escape(spelling)).join('|'), 'g');
+  }
+
+  /** Bound, so that it can be handed on as a function. */
+  readonly scrub = (text: string): string =>
+    this.#pattern === undefined ? text : text.replaceAll(this.#pattern, HIDDEN);
 }
 
 function spellingsOf(secret: string): string[] {

@@ -1,0 +1,130 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Config, ServiceConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { Secret } from '../config/secret.ts';
+import { isStopped } from '../runtime/service.ts';
+import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
+import { examples, type AddCommand } from './command.ts';
+import { loadEngine, type SyncProgress } from './engine.ts';
+import { EXIT } from './exit-code.ts';
+import { countOf } from './figures.ts';
+import { makeLog } from './log.ts';
+import { demoFolder } from './mirror-database.ts';
+import { Progress } from './progress.ts';
+import type { Shell } from './shell.ts';
+
+/** The demo's account: nobody's secret. */
+const KEY = 'demo-key';
+const USER = 1001;
+
+export const addDemo: AddCommand = (program, run) => {
+  program
+    .command('demo')
+    .summary('see it work: emulated service, embedded Postgres and daemon in one')
+    .description(
+      'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your\n' +
+        'account or database, takes free ports, and keeps its data in data/demo.',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['npm run demo', 'then, in another terminal:'],
+        ['npm run -s mirror -- sql "select * from freshness"', 'what is mirrored, and how fresh'],
+      ]),
+    )
+    .action(
+      run(async (shell) => {
+        const config = loadConfig(shell.env, 'database');
+        const folder = demoFolder(config);
+        const sandbox = await startSandbox(
+          {
+            port: 0,
+            controlPort: 0,
+            keys: `${KEY}=${USER}`,
+            epoch: await epochOf(folder, shell),
+          },
+          shell.clock,
+        );
+        try {
+          await runDemo(shell, demoConfig(config, folder, sandbox), sandbox);
+        } finally {
+          await sandbox.stop();
+        }
+        return EXIT.DONE;
+      }),
+    );
+};
+
+async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): Promise<void> {
+  const { runDaemon } = await loadEngine();
+  const progress = new Progress(shell);
+  const sums = new Map<string, SyncProgress>();
+  progress.say(`starting: emulated service, embedded Postgres in ${relative('', config.dataDir)}, daemon …`);
+  try {
+    await runDaemon(config, {
+      signal: shell.signal,
+      log: makeLog(config, shell, shell.err, 'warn'),
+      hide: (secret) => shell.scrubber.hide(secret),
+      onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox)),
+      onProgress: (each) => {
+        sums.set(each.collection, each);
+        progress.show(progressLine([...sums.values()]));
+      },
+    });
+  } catch (error) {
+    if (!isStopped(error)) throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Nothing of the user's own account and database: those may be configured, and must not meet the demo's data. */
+function demoConfig(config: Config, folder: string, sandbox: Sandbox): ServiceConfig {
+  return {
+    ...config,
+    dataDir: folder,
+    database: { kind: 'embedded', dataDir: folder, port: 0 },
+    service: { url: sandbox.url, keys: [new Secret(KEY)] },
+    http: { ...config.http, host: '127.0.0.1', port: 0 },
+    webhook: { ...config.webhook, publicUrl: undefined },
+  };
+}
+
+/**
+ * When the demo's world began: kept beside its database, so that the next demo goes on with the same world. Another
+ * one would change every row of the mirror.
+ */
+async function epochOf(folder: string, shell: Shell): Promise<string> {
+  const file = join(folder, 'epoch');
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (!Number.isNaN(Date.parse(kept))) return kept;
+  const epoch = new Date(shell.clock.now()).toISOString();
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, `${epoch}\n`);
+  return epoch;
+}
+
+function welcome(statusUrl: string, sandbox: Sandbox): string {
+  return [
+    '',
+    `  status page        ${statusUrl}`,
+    `  emulated service   ${sandbox.url} (key ${KEY}), control API ${sandbox.controlUrl}`,
+    '',
+    '  Look at the mirror from another terminal, in this folder:',
+    '    npm run -s mirror -- sql "select status, count(*) from research_jobs_live group by status"',
+    '    npm run -s mirror -- status',
+    '',
+    '  Ctrl-C ends it; the next demo goes on with its data.',
+    '',
+  ].join('\n');
+}
+
+function progressLine(sums: readonly SyncProgress[]): string {
+  const total = sums.reduce((sum, { inserted }) => sum + inserted, 0);
+  const changed = sums.reduce((sum, { updated }) => sum + updated, 0);
+  const parts = sums
+    .filter(({ inserted }) => inserted > 0)
+    .map((each) => `${each.collection} ${each.inserted}`);
+  return `${countOf(total, 'row')} mirrored, ${countOf(changed, 'change')} since: ${parts.join(' · ')}`;
+}

@@ -1,0 +1,17 @@
+/** The program's exit codes: part of the contract, scripts rely on them. */
+export const EXIT = {
+  /** Done, or yes. */
+  DONE: 0,
+  /** No: different, unhealthy, behind, rejected. */
+  NO: 1,
+  /** Wrong usage or configuration. */
+  USAGE: 2,
+  /** Could not find out or finish: network, database, lease held elsewhere. */
+  FAILED: 3,
+  /** What became of a submission is unknown. */
+  UNKNOWN: 4,
+  /** Interrupted before it was done. */
+  INTERRUPTED: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

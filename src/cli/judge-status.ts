@@ -1,0 +1,69 @@
+import type { AccountStatus, CollectionStatus, ProcessStatus } from '../model/status-report.ts';
+import { formatCount, formatSpan } from './figures.ts';
+
+/** A poll that is this late (milliseconds) is late for a reason that somebody should look at. */
+const LATE = 5 * 60_000;
+
+export interface Judgement {
+  /** What is wrong, with its remedy, the worst first. */
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
+ * a healthy mirror; one that is dead shows by polls that are late.
+ * @param now the database's time
+ */
+export function judgeStatus(
+  accounts: readonly AccountStatus[],
+  processes: readonly ProcessStatus[],
+  now: Date,
+): Judgement {
+  const running = processes.some(({ alive }) => alive);
+  const remedy = running ? '' : ': no daemon runs, "research-mirror start"';
+  const problems: string[] = [];
+  const notes: string[] = [];
+  if (accounts.length === 0) problems.push(`no account has been mirrored yet${remedy}`);
+  for (const { userId, state, error, collections } of accounts) {
+    if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
+    const failing = collections.filter((each) => each.state === 'failing');
+    problems.push(
+      ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
+    );
+    const late =
+      state === 'stopped'
+        ? []
+        : collections.filter((each) => !failing.includes(each) && lateness(each, now) > LATE);
+    if (late.length > 0) {
+      const most = Math.max(...late.map((each) => lateness(each, now)));
+      const names = late.map((each) => each.collection).join(', ');
+      problems.push(`polls of account ${userId} are up to ${formatSpan(most)} late (${names})${remedy}`);
+    }
+    for (const each of collections) notes.push(...notesOn(userId, each));
+  }
+  if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
+  return { problems, notes };
+}
+
+function lateness({ nextPollAt }: CollectionStatus, now: Date): number {
+  return nextPollAt === null ? 0 : now.getTime() - Date.parse(nextPollAt);
+}
+
+function notesOn(userId: string, each: CollectionStatus): string[] {
+  const where = `${userId}/${each.collection}`;
+  const notes: string[] = [];
+  if (each.quarantinedItems > 0) {
+    notes.push(
+      `${where}: ${formatCount(each.quarantinedItems)} items could not be mirrored (table quarantine)`,
+    );
+  }
+  if (each.fieldConflicts > 0) {
+    notes.push(
+      `${where}: ${formatCount(each.fieldConflicts)} values did not fit their column (view columns)`,
+    );
+  }
+  if (each.heldDeletions > 0)
+    notes.push(`${where}: ${formatCount(each.heldDeletions)} deletions are held back`);
+  return notes;
+}

@@ -1,0 +1,78 @@
+import { Command, CommanderError } from 'commander';
+import { secretsOf } from '../config/secrets.ts';
+import type { AddCommand } from './command.ts';
+import { addDemo } from './demo.ts';
+import { addDotEnv } from './environment.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { exitCodeOf, failureText } from './failure.ts';
+import { addMigrate } from './migrate.ts';
+import { programVersion } from './program-files.ts';
+import { addSandbox } from './sandbox.ts';
+import { hasColour, type Shell } from './shell.ts';
+import { addSql } from './sql.ts';
+import { addStart } from './start.ts';
+import { addStatus } from './status.ts';
+import { addSync } from './sync.ts';
+
+const COMMANDS: readonly AddCommand[] = [
+  addStart,
+  addSync,
+  addStatus,
+  addMigrate,
+  addSql,
+  addSandbox,
+  addDemo,
+];
+
+const AFTER_HELP = `
+Exit codes: 0 done or yes; 1 no (unhealthy, behind); 2 wrong usage or configuration; 3 could not find out or finish;
+130 interrupted.
+Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more, see README.md.
+
+Examples:
+  $ npm run demo                                                    # no account needed: see it work
+  $ npx research-mirror start                                       # mirror a real account, and go on
+  $ npx research-mirror sql "select * from freshness"               # look at the mirror`;
+
+/** Runs the command line and says how it ended. Never throws. @param args without node and script */
+export async function runCommandLine(args: readonly string[], shell: Shell): Promise<ExitCode> {
+  let code: ExitCode = EXIT.DONE;
+  try {
+    const program = makeProgram(shell);
+    for (const add of COMMANDS) {
+      add(program, (action) => async (...rest) => {
+        addDotEnv(shell.env);
+        shell.scrubber.hide(...secretsOf(shell.env).map((secret) => secret.reveal()));
+        code = await action(shell, ...rest);
+      });
+    }
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    // Commander has already said what was wrong; help and version are "errors" with code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE;
+    const stack = /^(debug|trace)$/i.test(shell.env['LOG_LEVEL'] ?? '');
+    shell.err.write(shell.scrubber.scrub(failureText(error, stack)));
+    return exitCodeOf(error);
+  }
+}
+
+function makeProgram(shell: Shell): Command {
+  return new Command('research-mirror')
+    .description('Mirrors an account of a Research & Enrichment Service into Postgres.')
+    .version(programVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'how to use it')
+    .helpCommand('help [command]', 'how to use a command')
+    .addHelpText('after', AFTER_HELP)
+    .showHelpAfterError('Add --help to see how it is used.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => shell.out.write(text),
+      writeErr: (text) => shell.err.write(shell.scrubber.scrub(text)),
+      outputError: (text, write) => write(text.replace(/^error: /, 'research-mirror: ')),
+      getOutHelpWidth: () => shell.out.columns ?? 100,
+      getErrHelpWidth: () => shell.err.columns ?? 100,
+      getOutHasColors: () => hasColour(shell.out, shell.env),
+      getErrHasColors: () => hasColour(shell.err, shell.env),
+    });
+}

@@ -1,0 +1,68 @@
+import type { AccountStatus, CollectionStatus, StatusReport } from '../model/status-report.ts';
+import { formatAge, formatCount } from './figures.ts';
+import { formatTable, printable } from './table.ts';
+
+/** A status report for people. @param width of the terminal; undefined: nothing is cut */
+export function describeStatus(report: StatusReport, width: number | undefined): string {
+  const now = Date.parse(report.at);
+  const lines = [
+    `${report.healthy ? 'healthy' : 'NOT HEALTHY'} · ${report.database} · schema ${report.schema}`,
+    ...report.problems.map((problem) => `  problem: ${printable(problem)}`),
+    ...report.notes.map((note) => `  note: ${printable(note)}`),
+    ...report.processes
+      .filter(({ alive }) => alive)
+      .map(({ command, pid, machine, version, startedAt }) => {
+        const since = formatAge(now - Date.parse(startedAt));
+        return `  running: ${command}, process ${pid} on ${printable(machine)}, version ${version}, begun ${since}`;
+      }),
+  ];
+  const accounts = report.accounts.map((account) => describeAccount(account, now, width));
+  const errors = report.errors.map(
+    ({ at, where, message }) => `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(message)}\n`,
+  );
+  return [
+    `${lines.join('\n')}\n`,
+    ...accounts,
+    ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
+  ].join('');
+}
+
+function describeAccount(account: AccountStatus, now: number, width: number | undefined): string {
+  const who = account.email === null ? account.userId : `${account.userId} (${printable(account.email)})`;
+  const age = (at: string | null): string => (at === null ? 'never' : formatAge(now - Date.parse(at)));
+  const due = (at: string | null): string => (at === null ? '–' : formatAge(now - Date.parse(at)));
+  const table = formatTable(
+    [
+      { title: 'collection', align: 'left' },
+      { title: 'state', align: 'left' },
+      { title: 'rows', align: 'right' },
+      { title: 'new as of', align: 'right' },
+      { title: 'complete as of', align: 'right' },
+      { title: 'next poll', align: 'right' },
+      { title: 'next full walk', align: 'right' },
+      { title: '', align: 'left' },
+    ],
+    account.collections.map((each: CollectionStatus) => [
+      each.collection,
+      each.state,
+      formatCount(each.liveRows),
+      age(each.polledAt),
+      age(each.completeAsOf),
+      due(each.nextPollAt),
+      due(each.nextFullAt),
+      each.lastError === null ? '' : `${age(each.lastErrorAt)}: ${each.lastError}`,
+    ]),
+    width,
+  );
+  const walks = account.walks.map(
+    ({ collection, listId, kind, pages, items, startedAt }) =>
+      `  ${kind} walk of ${collection}${listId === null ? '' : ` (list ${listId})`}: ${formatCount(items)} items in ` +
+      `${formatCount(pages)} pages, begun ${age(startedAt)}\n`,
+  );
+  const budgets = account.budgets.flatMap(({ key, groups }) =>
+    groups.map(
+      ({ group, used, limit }) => `  key ${key}…: ${used} of ${limit} requests a minute in use (${group})\n`,
+    ),
+  );
+  return `\naccount ${who}${account.state === 'stopped' ? ', STOPPED' : ''}\n${table}${[...walks, ...budgets].join('')}`;
+}

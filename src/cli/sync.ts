@@ -1,0 +1,104 @@
+import { loadConfig } from '../config/load.ts';
+import { suggestion } from '../config/suggestion.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { examples, type AddCommand } from './command.ts';
+import { loadEngine, type CollectionReport, type SyncProgress, type SyncReport } from './engine.ts';
+import { EXIT } from './exit-code.ts';
+import { countOf, formatCount, formatSpan } from './figures.ts';
+import { makeLog } from './log.ts';
+import { Progress } from './progress.ts';
+import { formatTable } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+export const addSync: AddCommand = (program, run) => {
+  program
+    .command('sync')
+    .summary('one pass over the service now, with progress')
+    .description(
+      'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change,\n' +
+        'as of its beginning; with --full everything. Beside a running daemon, the daemon does the work.',
+    )
+    .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
+    .option('--full', 'read everything, not only what can be new')
+    .option('--json', 'the result as JSON on stdout')
+    .addHelpText(
+      'after',
+      examples([
+        ['research-mirror sync', 'what is new, of all collections'],
+        ['research-mirror sync lists list_items --full', 'everything of these two'],
+        ['research-mirror sync --json | jq .requests', 'for scripts'],
+      ]),
+    )
+    .action(
+      run(async (shell, names: string[], options: { full?: boolean; json?: boolean }) => {
+        const chosen = chooseCollections(names);
+        const config = loadConfig(shell.env, 'service');
+        const { runSync } = await loadEngine();
+        const progress = new Progress(shell);
+        const sums = new Map<string, SyncProgress>();
+        let report: SyncReport;
+        try {
+          report = await runSync(config, {
+            collections: chosen ?? config.collections,
+            full: options.full ?? false,
+            signal: shell.signal,
+            log: makeLog(config, shell, shell.err, 'warn'),
+            hide: (secret) => shell.scrubber.hide(secret),
+            onProgress: (each) => {
+              sums.set(`${each.userId}/${each.collection}`, each);
+              progress.show(progressLine(sums.values()));
+            },
+          });
+        } finally {
+          progress.end();
+        }
+        const text =
+          options.json === true ? `${JSON.stringify(report)}\n` : describe(report, shell.out.columns);
+        shell.out.write(shell.scrubber.scrub(text));
+        return report.collections.every(({ error }) => error === null) ? EXIT.DONE : EXIT.FAILED;
+      }),
+    );
+};
+
+function chooseCollections(names: readonly string[]): readonly CollectionName[] | undefined {
+  if (names.length === 0) return undefined;
+  const unknown = names.filter((name) => !COLLECTION_NAMES.some((known) => known === name));
+  if (unknown.length > 0) {
+    const told = unknown.map((name) => `${JSON.stringify(name)}${suggestion(name, COLLECTION_NAMES)}`);
+    throw new UsageError(`no such collection: ${told.join(', ')}; there are ${COLLECTION_NAMES.join(', ')}`);
+  }
+  return COLLECTION_NAMES.filter((name) => names.includes(name));
+}
+
+function progressLine(sums: Iterable<SyncProgress>): string {
+  const parts = [...sums].map(({ collection, items, inserted, updated }) => {
+    const changes = [
+      ...(inserted > 0 ? [`+${formatCount(inserted)}`] : []),
+      ...(updated > 0 ? [`~${formatCount(updated)}`] : []),
+    ];
+    return `${collection} ${formatCount(items)}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
+  });
+  return `reading: ${parts.join(' · ')}`;
+}
+
+function describe(report: SyncReport, width: number | undefined): string {
+  const figures = ['read', 'new', 'changed', 'unchanged', 'quarantined', 'took'];
+  const table = formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      ...figures.map((title) => ({ title, align: 'right' }) as const),
+      { title: '', align: 'left' },
+    ],
+    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
+    width,
+  );
+  const refused =
+    report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
+  return `${table}${countOf(report.requests, 'request')}${refused}\n`;
+}
+
+function figuresOf(report: CollectionReport): string[] {
+  const { items, inserted, updated, unchanged, quarantined, milliseconds } = report;
+  return [...[items, inserted, updated, unchanged, quarantined].map(formatCount), formatSpan(milliseconds)];
+}

@@ -1,0 +1,32 @@
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Characters that terminals draw two columns wide: East Asian scripts, full-width forms, emoji. */
+const WIDE =
+  /^(?:\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Script=Bopomofo}|[\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)/u;
+
+/** Columns of a terminal that `text` takes. It must hold no control characters. */
+export function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += widthOf(segment);
+  return width;
+}
+
+/** `text` in at most `width` columns, its end replaced by … where it is longer. */
+export function cutToWidth(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += widthOf(segment);
+    if (used > width - 1) break;
+    kept += segment;
+  }
+  return width < 1 ? '' : `${kept}…`;
+}
+
+function widthOf(grapheme: string): number {
+  if (WIDE.test(grapheme)) return 2;
+  // Marks and joiners that stand alone take no column.
+  return /^[\p{Mark}\u200b-\u200f\ufeff]+$/u.test(grapheme) ? 0 : 1;
+}

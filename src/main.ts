@@ -1,0 +1,68 @@
+import { runCommandLine } from './cli/run.ts';
+import { EXIT } from './cli/exit-code.ts';
+import { failureText } from './cli/failure.ts';
+import { systemClock } from './runtime/clock.ts';
+import { Scrubber } from './runtime/scrub.ts';
+import { Stopped } from './runtime/service.ts';
+
+// argv, signals, exit code: the only file that touches the process.
+
+/** A terminal and a launcher may both deliver one Ctrl-C: within this time it is the same one. Milliseconds. */
+const SAME_SIGNAL = 500;
+/** A stop that takes longer is broken off (contract: within 8 s). Nothing is lost by it: invariant 1. */
+const STOP_BOUND = 8_000;
+
+const stopping = new AbortController();
+const scrubber = new Scrubber();
+let firstSignalAt: number | undefined;
+
+function stop(): void {
+  if (firstSignalAt === undefined) {
+    firstSignalAt = performance.now();
+    stopping.abort(new Stopped('research-mirror'));
+    setTimeout(() => process.exit(EXIT.INTERRUPTED), STOP_BOUND).unref();
+  } else if (performance.now() - firstSignalAt > SAME_SIGNAL) {
+    process.exit(EXIT.INTERRUPTED);
+  }
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+
+// A reader that has seen enough (`… | head -1`), or a terminal that was closed: what is written now is for nobody.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', () => {
+    if (firstSignalAt === undefined) stop();
+  });
+}
+
+// Both unexpected errors and rejections that nobody awaited.
+process.on('uncaughtException', (error) => {
+  const stack = /^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '');
+  process.stderr.write(scrubber.scrub(failureText(error, stack)));
+  process.exit(EXIT.FAILED);
+});
+
+// The launcher's lifeline: who kills it with SIGKILL means this program.
+if (process.env['RESEARCH_MIRROR_LAUNCHER'] !== undefined) {
+  delete process.env['RESEARCH_MIRROR_LAUNCHER'];
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.channel?.unref();
+}
+
+const code = await runCommandLine(process.argv.slice(2), {
+  env: process.env,
+  out: process.stdout,
+  err: process.stderr,
+  signal: stopping.signal,
+  clock: systemClock,
+  scrubber,
+});
+await Promise.all([process.stdout, process.stderr].map(written));
+process.exit(code);
+
+/** Resolves when all that was written to `stream` has gone, or never will. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed) resolve();
+    else stream.write('', () => resolve());
+  });
+}
