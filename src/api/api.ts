@@ -6,6 +6,7 @@ import type { KeyType } from '../model/collections.ts';
 import { MalformedAnswer, TransportError, type MirrorError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import { attemptSignal } from './attempt-signal.ts';
 import { readObject, readPage, type ObjectAnswer } from './envelope.ts';
 import { refusal } from './refusal.ts';
 import { withRetries, type Failure, type RetryLimits } from './retry.ts';
@@ -31,6 +32,8 @@ export interface ObjectRequest {
   readonly priority: Priority;
   /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
   readonly signal: AbortSignal;
+  /** Its abort ends waits at once, but lets a request on the wire be answered (attempt-signal.ts). */
+  readonly stop?: AbortSignal;
   /** Called for each attempt, besides the Api's own: a walk counts its requests and 429s. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
@@ -81,8 +84,9 @@ export function createApi(options: ApiOptions): Api {
     path: string,
     read: (text: string) => T,
   ): Promise<{ readonly value: T } | Failure> => {
-    const { route, priority, signal } = asked;
-    const slot = { group: rateGroup('GET', route), route: `GET ${route}`, priority, signal };
+    const { route, priority } = asked;
+    const tried = attemptSignal(asked.signal, asked.stop, clock);
+    const slot = { group: rateGroup('GET', route), route: `GET ${route}`, priority, signal: tried.signal };
     let startedAt = 0;
     const report = (answer: HttpAnswer | undefined, error: MirrorError | undefined): void => {
       const durationMs = clock.monotonic() - startedAt;
@@ -94,6 +98,7 @@ export function createApi(options: ApiOptions): Api {
     try {
       const { value: outcome } = await budget.run(slot, async (sendSignal) => {
         startedAt = clock.monotonic();
+        tried.sent();
         const answer = await transport.get(path, key, sendSignal);
         const value = judge(`GET ${asked.path}`, answer, read);
         report(answer, 'error' in value ? value.error : undefined);
@@ -105,6 +110,8 @@ export function createApi(options: ApiOptions): Api {
       const named = new TransportError(`GET ${asked.path}: ${error.message}`, { cause: error.cause });
       report(undefined, named);
       return { error: named, retryAfterMs: undefined };
+    } finally {
+      tried.ended();
     }
   };
 
@@ -129,8 +136,10 @@ export function createApi(options: ApiOptions): Api {
     }
   };
 
-  const request = <T>(asked: ObjectRequest, path: string, read: (text: string) => T): Promise<T> =>
-    withRetries(() => attempt(asked, path, read), { clock, random }, asked.signal, options.retries);
+  const request = <T>(asked: ObjectRequest, path: string, read: (text: string) => T): Promise<T> => {
+    const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
+    return withRetries(() => attempt(asked, path, read), { clock, random }, signal, options.retries);
+  };
 
   return {
     page: (asked) => request(asked, pagePath(asked), (text) => readPage(text, asked.keyField, asked.keyType)),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
+import { databaseTime } from '../db/database-time.ts';
 import { syncTables } from '../db/tables.ts';
 import type { Remedy } from '../model/errors.ts';
 import {
@@ -8,7 +9,6 @@ import {
   CommandFailed,
   type CommandQueue,
   type CommandRequest,
-  databaseNow,
 } from './command.ts';
 
 /** How often (ms) the asker looks for progress. */
@@ -29,14 +29,14 @@ export async function askDaemon(
 ): Promise<unknown> {
   const tables = syncTables(db, schema);
   const id = randomUUID();
-  const validUntil = async (): Promise<Date> => new Date((await databaseNow(db)).getTime() + ASKER_VALID_MS);
+  const validUntil = async (): Promise<Date> => new Date((await databaseTime(db)).getTime() + ASKER_VALID_MS);
   await tables
     .insertInto('command')
     .values({
       command_id: id,
       kind: request.kind,
       arguments: JSON.stringify(request.arguments),
-      created_at: await databaseNow(db),
+      created_at: await databaseTime(db),
       wanted_until: await validUntil(),
     })
     .execute();

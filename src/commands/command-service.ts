@@ -3,7 +3,8 @@ import { LeaseLost, MirrorError } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped, type Service, service, Stopped } from '../runtime/service.ts';
-import { type CommandQueue, databaseNow } from './command.ts';
+import { databaseTime } from '../db/database-time.ts';
+import type { CommandQueue } from './command.ts';
 
 /**
  * Carries out one kind of command.
@@ -46,7 +47,7 @@ export function commandService(options: CommandServiceOptions): Service {
           .set(progress === written ? { owner: options.processId } : { progress: JSON.stringify(progress) })
           .where('command_id', '=', id)
           .where('state', '=', 'running')
-          .where('wanted_until', '>', await databaseNow(db))
+          .where('wanted_until', '>', await databaseTime(db))
           .returning('command_id')
           .executeTakeFirst();
         written = progress;
@@ -64,7 +65,7 @@ export function commandService(options: CommandServiceOptions): Service {
           state,
           result: JSON.stringify(result ?? null),
           error,
-          done_at: await databaseNow(db),
+          done_at: await databaseTime(db),
           ...(progress === undefined ? {} : { progress: JSON.stringify(progress) }),
         })
         .where('command_id', '=', id)
@@ -126,7 +127,7 @@ async function claim({
     .limit(10)
     .execute();
   if (queued.length === 0) return [];
-  const now = await databaseNow(db);
+  const now = await databaseTime(db);
   const claimed = [];
   for (const { command_id: id, wanted_until: until } of queued) {
     const row = await tables

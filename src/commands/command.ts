@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import { MirrorError, type Remedy } from '../model/errors.ts';
 
 /**
@@ -30,12 +30,4 @@ export class CommandFailed extends MirrorError {
     super(message);
     this.remedy = remedy;
   }
-}
-
-/** The database's clock: askers and daemons may run on machines that disagree about the time. */
-export async function databaseNow(db: Kysely<unknown>): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  const now = rows[0]?.now;
-  if (now === undefined) throw new Error('the database did not tell its time');
-  return now;
 }

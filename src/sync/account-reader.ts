@@ -1,5 +1,5 @@
 import { PRIORITY } from '../budget/priorities.ts';
-import type { CollectionChange } from '../mirror/walk-end.ts';
+import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
 import { collection, type CollectionName, type ListCollection, type Scope } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { Mutex } from '../runtime/mutex.ts';
@@ -10,10 +10,12 @@ import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
 import { SessionPool } from './session-pool.ts';
 import type { WalkResult } from './walk-run.ts';
+import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
 /** How a collection was read. `error` is given when the mirror does not hold all that it should afterwards. */
 export interface ReadOutcome {
   readonly error: Error | undefined;
+  readonly totals: WalkTotals;
 }
 
 export interface ReadRequest {
@@ -86,7 +88,7 @@ export class AccountReader {
   /** Reads those lists of the collection that a change or a hint made due. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
-    if (found.kind !== 'list' || found.parent === undefined) return { error: undefined };
+    if (found.kind !== 'list' || found.parent === undefined) return { error: undefined, totals: NO_TOTALS };
     return this.#turn(`${name}/poll`, () => this.#readLists(found, 'poll', signal, true));
   }
 
@@ -99,6 +101,7 @@ export class AccountReader {
     const { name } = lists;
     const since = new Date(this.#reader.clock.now());
     let first: Error | undefined;
+    let totals = NO_TOTALS;
     const { failed } = await passOverScopes(
       this.#reader.store,
       { lists, since, dueOnly, workers: LIST_WORKERS, signal },
@@ -107,6 +110,7 @@ export class AccountReader {
         // A list that is gone is no failure: its row goes when a walk of the lists has proved it.
         const gone = result.outcome === 'parent-deleted' || result.status === 404;
         const { error } = this.#outcome(result);
+        totals = addTotals(totals, result.totals);
         if (error !== undefined && !gone) first ??= error;
         return error === undefined;
       },
@@ -122,7 +126,7 @@ export class AccountReader {
         ...this.#nextFirings(name),
       });
     }
-    return { error: first };
+    return { error: first, totals };
   }
 
   #readList(
@@ -144,9 +148,9 @@ export class AccountReader {
     return (began) => ({ polledAt: began, state: 'current', failure: null, ...this.#nextFirings(name) });
   }
 
-  #outcome(result: Pick<WalkResult, 'outcome' | 'error'>): ReadOutcome {
+  #outcome(result: Pick<WalkResult, 'error' | 'totals'>): ReadOutcome {
     if (result.error instanceof KeyRefused) throw result.error;
-    return { error: result.error };
+    return { error: result.error, totals: result.totals };
   }
 
   #turn<T>(name: string, task: () => Promise<T>): Promise<T> {

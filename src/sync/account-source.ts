@@ -81,9 +81,9 @@ export class AccountSource implements Api {
     }
   }
 
-  async #isGood(key: AccountKey, { priority, signal }: ObjectRequest): Promise<boolean> {
+  async #isGood(key: AccountKey, { priority, signal, stop }: ObjectRequest): Promise<boolean> {
     try {
-      await key.api.object({ ...PING, priority, signal });
+      await key.api.object({ ...PING, priority, signal, ...(stop === undefined ? {} : { stop }) });
       return true;
     } catch (error) {
       if (error instanceof KeyRefused) return false;

@@ -11,6 +11,7 @@ import type { Step } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { runWalk, type WalkResult } from './walk-run.ts';
+import { addTotals } from './walk-totals.ts';
 
 /** Live rows from the newest that every poll reads again (design 3, "Overlap"). */
 const OVERLAP_ROWS = 200;
@@ -51,18 +52,24 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   if (unsettled.length === 0) return poll;
 
   const horizon = refreshHorizon(session.memory.refreshed, now);
-  return runWalk(reader, session, beginRefresh(session.memory, { unsettled, now: reader.clock.now() }), {
-    ...reading,
-    onEnd: (end, _, memory) =>
-      Promise.resolve(
-        end.outcome !== 'reached'
-          ? {}
-          : {
-              memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
-              ...(onRead === undefined ? {} : { collection: onRead(began) }),
-            },
-      ),
-  });
+  const refresh = await runWalk(
+    reader,
+    session,
+    beginRefresh(session.memory, { unsettled, now: reader.clock.now() }),
+    {
+      ...reading,
+      onEnd: (end, _, memory) =>
+        Promise.resolve(
+          end.outcome !== 'reached'
+            ? {}
+            : {
+                memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
+                ...(onRead === undefined ? {} : { collection: onRead(began) }),
+              },
+        ),
+    },
+  );
+  return { ...refresh, totals: addTotals(poll.totals, refresh.totals) };
 }
 
 /** Reads all pages, going on at the stored cursor where a full walk was interrupted. */

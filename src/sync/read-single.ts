@@ -1,11 +1,12 @@
 import { PRIORITY } from '../budget/priorities.ts';
-import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
+import type { CollectionChange } from '../mirror/walk-end.ts';
 import type { Scope, SingleCollection } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { WalkResult } from './walk-run.ts';
+import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
 
 /**
  * Reads an endpoint that answers one object: its row is a page with one item.
@@ -16,12 +17,10 @@ export async function readSingle(
   { name, path, route }: SingleCollection,
   onRead: (began: Date) => CollectionChange,
   signal: AbortSignal,
-): Promise<Pick<WalkResult, 'outcome' | 'error'>> {
+): Promise<Pick<WalkResult, 'outcome' | 'error' | 'totals'>> {
   const scope: Scope = { userId: reader.fence.userId, collection: name, parent: '' };
   const startedAt = new Date(reader.clock.now());
-  const totals = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, unchanged: 0, quarantined: 0 };
-  let requests = 0;
-  let rateLimited = 0;
+  let totals = NO_TOTALS;
   reader.observer.walkStarted({ scope, kind: 'single', resumed: false });
   const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
     reader.observer.walkEnded({
@@ -39,10 +38,10 @@ export async function readSingle(
       path: path(),
       route,
       priority: PRIORITY.POLL,
-      signal,
+      signal: new AbortController().signal,
+      stop: signal,
       onExchange: ({ status }) => {
-        requests += 1;
-        if (status === 429) rateLimited += 1;
+        totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
       },
     });
     const item = { source, fields, key: '', problem: undefined };
@@ -59,21 +58,23 @@ export async function readSingle(
             kind: 'single',
             startedAt,
             outcome: 'completed',
-            totals: singleTotals(counts, requests, rateLimited),
+            totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
             collection: onRead(startedAt),
           },
         }),
       }),
     );
     if (result.state === 'applied' && result.changed !== undefined) reader.onChanged(result.changed);
+    const counts = result.state === 'applied' ? totalsOf(result.counts) : {};
+    totals = addTotals(totals, { pages: 1, items: 1, ...counts });
     ended('complete', undefined);
-    return { outcome: 'complete', error: undefined };
+    return { outcome: 'complete', error: undefined, totals };
   } catch (cause) {
     if (cause instanceof LeaseLost) throw cause;
     const error = cause instanceof Error ? cause : new Error(messageOf(cause));
     if (isStopped(cause)) {
       ended('interrupted', undefined);
-      return { outcome: 'interrupted', error: undefined };
+      return { outcome: 'interrupted', error: undefined, totals };
     }
     ended('failed', error);
     if (!(error instanceof KeyRefused)) {
@@ -85,21 +86,12 @@ export async function readSingle(
           kind: 'single',
           startedAt,
           outcome: 'failed',
-          totals: { ...totals, requests, rateLimited },
+          totals,
           error: failure.message,
           collection: { state: 'failing', failure },
         },
       });
     }
-    return { outcome: 'failed', error };
+    return { outcome: 'failed', error, totals };
   }
-}
-
-function singleTotals(
-  counts: Pick<WalkTotals, 'inserted' | 'updated' | 'unchanged' | 'quarantined'>,
-  requests: number,
-  rateLimited: number,
-): WalkTotals {
-  const { inserted, updated, unchanged, quarantined } = counts;
-  return { pages: 1, items: 1, inserted, updated, deleted: 0, unchanged, quarantined, requests, rateLimited };
 }

@@ -14,6 +14,7 @@ import { step } from '../walk/step.ts';
 import type { Answer, Ask, End, Step, Walk } from '../walk/walk.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
+import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
 
 export interface WalkOptions {
   readonly collection: ListCollection;
@@ -41,7 +42,6 @@ export interface WalkResult {
   readonly error: Error | undefined;
   /** Status of the service's refusal, where that ended the walk. */
   readonly status: number | undefined;
-  readonly startedAt: Date;
   /** Keys that the walk read. */
   readonly seen: ReadonlySet<string>;
   readonly totals: WalkTotals;
@@ -54,8 +54,6 @@ interface Turn {
 }
 
 type PageAsk = Extract<Ask, { readonly type: 'page' }>;
-
-type Totals = { -readonly [name in keyof WalkTotals]: number };
 
 /**
  * Runs one walk of one scope to its end: asks page after page and writes each in its own transaction, together with
@@ -80,17 +78,7 @@ class WalkRun {
   readonly #seen = new Set<string>();
   /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
   readonly #broken = new AbortController();
-  readonly #totals: Totals = {
-    pages: 0,
-    items: 0,
-    inserted: 0,
-    updated: 0,
-    deleted: 0,
-    unchanged: 0,
-    quarantined: 0,
-    requests: 0,
-    rateLimited: 0,
-  };
+  #totals: WalkTotals = NO_TOTALS;
   #walk: Walk;
   #status: number | undefined;
   #parentDeleted = false;
@@ -134,15 +122,7 @@ class WalkRun {
       items: this.#totals.items,
       milliseconds: this.#reader.clock.now() - this.#startedAt.getTime(),
     });
-    const { pages: _, ...rest } = this.#totals;
-    return {
-      outcome,
-      error,
-      status: this.#status,
-      startedAt: this.#startedAt,
-      seen: this.#seen,
-      totals: { pages: this.#totals.pages, ...rest },
-    };
+    return { outcome, error, status: this.#status, seen: this.#seen, totals: this.#totals };
   }
 
   /** Page after page until the walk says that it has ended. */
@@ -179,7 +159,8 @@ class WalkRun {
         cursor: ask.cursor ?? undefined,
         limit: ask.limit ?? undefined,
         priority,
-        signal: AbortSignal.any([signal, this.#broken.signal]),
+        signal: this.#broken.signal,
+        stop: signal,
         onExchange: (exchange) => this.#count(exchange),
       });
     } catch (error) {
@@ -189,8 +170,7 @@ class WalkRun {
   }
 
   #count(exchange: Exchange): void {
-    this.#totals.requests += 1;
-    if (exchange.status === 429) this.#totals.rateLimited += 1;
+    this.#totals = addTotals(this.#totals, { requests: 1, rateLimited: exchange.status === 429 ? 1 : 0 });
   }
 
   /** In the scope's write lane: one step of the walk, the next request on its way, then the page's transaction. */
@@ -253,8 +233,7 @@ class WalkRun {
     let memory = atEnd.memory ?? stepped.memory;
     const told = memory;
     const items = page?.items ?? [];
-    this.#totals.pages += page === undefined ? 0 : 1;
-    this.#totals.items += items.length;
+    this.#totals = addTotals(this.#totals, { pages: page === undefined ? 0 : 1, items: items.length });
 
     const result = await carryingFreed(reader, (alsoInTransaction) =>
       reader.mirror.applyPage(reader.fence, {
@@ -285,25 +264,19 @@ class WalkRun {
       this.#parentDeleted = true;
       return;
     }
-    const { counts } = result;
-    this.#add(counts);
+    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(result.counts);
+    this.#totals = addTotals(this.#totals, totalsOf(result.counts));
+    const kind = this.#walk.kind;
     reader.observer.pageWritten({
       scope,
-      kind: this.#walk.kind,
+      kind,
       items: items.length,
-      inserted: counts.inserted,
-      updated: counts.updated + counts.undeleted,
-      unchanged: counts.unchanged + counts.duplicate,
-      quarantined: counts.quarantined,
+      inserted,
+      updated,
+      unchanged,
+      quarantined,
     });
     if (result.changed !== undefined) reader.onChanged(result.changed);
-  }
-
-  #add(counts: ObservedPage['counts']): void {
-    this.#totals.inserted += counts.inserted;
-    this.#totals.updated += counts.updated + counts.undeleted;
-    this.#totals.unchanged += counts.unchanged + counts.duplicate;
-    this.#totals.quarantined += counts.quarantined;
   }
 
   #checkpoint(stepped: Step, end: End | undefined): Decision['scope'] {
@@ -327,21 +300,13 @@ class WalkRun {
   }
 
   #walkEnd(end: End, observed: ObservedPage, collection: CollectionChange | undefined): WalkEnd {
-    const { counts } = observed;
-    const totals = {
-      ...this.#totals,
-      inserted: this.#totals.inserted + counts.inserted,
-      updated: this.#totals.updated + counts.updated + counts.undeleted,
-      unchanged: this.#totals.unchanged + counts.unchanged + counts.duplicate,
-      quarantined: this.#totals.quarantined + counts.quarantined,
-    };
     return {
       scope: this.#session.scope,
       kind: this.#walk.kind,
       startedAt: this.#startedAt,
       outcome:
         end.outcome === 'failed' ? 'failed' : end.outcome === 'full-needed' ? 'full-needed' : 'completed',
-      totals,
+      totals: addTotals(this.#totals, totalsOf(observed.counts)),
       ...(end.outcome === 'failed' ? { error: this.#failure(end) } : {}),
       ...(collection === undefined ? {} : { collection }),
     };

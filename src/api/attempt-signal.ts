@@ -1,0 +1,51 @@
+import type { Clock } from '../runtime/clock.ts';
+
+/** How long (ms) a request on the wire may still be answered after a stop: well within the 8 s that a stop may take. */
+const LINGER_MS = 5_000;
+
+/** The signal of one attempt. */
+export interface AttemptSignal {
+  readonly signal: AbortSignal;
+  /** To be called when the request goes out: from then on a stop waits for its answer. */
+  sent(): void;
+  /** To be called when the attempt has ended. */
+  ended(): void;
+}
+
+/**
+ * A stop ends a wait for a slot at once, but not a request on the wire: its answer is worth a page, and its slot is
+ * spent. An abort ends either at once.
+ */
+export function attemptSignal(
+  abort: AbortSignal,
+  stop: AbortSignal | undefined,
+  clock: Clock,
+): AttemptSignal {
+  const controller = new AbortController();
+  const over = new AbortController();
+  let onWire = false;
+  const onAbort = (): void => controller.abort(abort.reason);
+  const onStop = (): void => {
+    if (!onWire) controller.abort(stop?.reason);
+    else
+      clock.sleep(LINGER_MS, over.signal).then(
+        () => controller.abort(stop?.reason),
+        () => {},
+      );
+  };
+  abort.addEventListener('abort', onAbort);
+  stop?.addEventListener('abort', onStop);
+  if (abort.aborted) onAbort();
+  else if (stop?.aborted === true) onStop();
+  return {
+    signal: controller.signal,
+    sent: () => {
+      onWire = true;
+    },
+    ended: () => {
+      abort.removeEventListener('abort', onAbort);
+      stop?.removeEventListener('abort', onStop);
+      over.abort();
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import { collection, type CollectionName } from '../model/collections.ts';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import { Doorbell } from '../runtime/doorbell.ts';
+import { isStopped, type Service, service } from '../runtime/service.ts';
+import type { AccountReader, ReadOutcome } from './account-reader.ts';
+
+export interface AccountServiceOptions {
+  readonly reader: AccountReader;
+  readonly collections: readonly CollectionName[];
+  /** Collections whose full walk is due at the start. */
+  readonly fullDue: readonly CollectionName[];
+  /** Work between walks: filling new columns, storing freed slots, forgetting old log rows. */
+  readonly tidy: (signal: AbortSignal) => Promise<void>;
+  /** Asks whether the keys are good again. @throws KeyRefused while they are not */
+  readonly ping: (signal: AbortSignal) => Promise<void>;
+  /** The account's keys are refused, or good again. */
+  readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
+  readonly onFailure: (what: string, error: Error) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The running account: what its schedule, its commands and its hints ring. */
+export interface AccountService extends Service {
+  readonly reader: AccountReader;
+  pollDue(name: CollectionName): void;
+  fullDue(name: CollectionName): void;
+}
+
+/** How long (ms) a refused key is left alone before each ping (unknowns.md, "bad key"); the last one repeats. */
+const PING_WAITS_MS = [30_000, 60_000, 300_000, 900_000] as const;
+/** Waits (ms) before what failed is tried again: doubling, with jitter. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_POLL_RETRY_MS = 30_000;
+const LONGEST_FULL_RETRY_MS = 3_600_000;
+const TIDY_MS = 5_000;
+
+/** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
+export function accountService(options: AccountServiceOptions): AccountService {
+  const { reader, clock, random } = options;
+  const bells = new Map(
+    options.collections.map((name) => [
+      name,
+      { poll: new Doorbell(), full: new Doorbell(), due: new Doorbell() },
+    ]),
+  );
+  const ring = (name: CollectionName, which: 'poll' | 'full' | 'due'): void =>
+    bells.get(name)?.[which].ring();
+
+  /** Repeats `act` at each ring; what fails is tried again, later and later. */
+  const loop = async (
+    what: string,
+    bell: Doorbell,
+    longestRetry: number,
+    act: () => Promise<ReadOutcome>,
+    signal: AbortSignal,
+  ): Promise<never> => {
+    let failures = 0;
+    for (;;) {
+      await bell.heard(signal);
+      let error: Error | undefined;
+      try {
+        ({ error } = await act());
+      } catch (thrown) {
+        if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
+        error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      }
+      signal.throwIfAborted();
+      failures = error === undefined ? 0 : failures + 1;
+      if (error === undefined) continue;
+      options.onFailure(what, error);
+      const bound = Math.min(longestRetry, FIRST_RETRY_MS * 2 ** failures);
+      await clock.sleep(bound * (0.5 + random() / 2), signal);
+      bell.ring();
+    }
+  };
+
+  const loopsOf = (name: CollectionName, signal: AbortSignal): Promise<never>[] => {
+    const bell = bells.get(name);
+    if (bell === undefined) return [];
+    const children = options.collections.filter((each) => hangsOn(each, name));
+    const poll = async (): Promise<ReadOutcome> => {
+      const outcome = await reader.read(name, { what: 'poll', signal });
+      for (const child of children) ring(child, 'due');
+      return outcome;
+    };
+    const full = (): Promise<ReadOutcome> => reader.read(name, { what: 'full', signal });
+    const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);
+    return [
+      loop(`poll of ${name}`, bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),
+      loop(`full walk of ${name}`, bell.full, LONGEST_FULL_RETRY_MS, full, signal),
+      loop(`reading of changed ${name}`, bell.due, LONGEST_POLL_RETRY_MS, due, signal),
+    ];
+  };
+
+  const tidyLoop = async (signal: AbortSignal): Promise<never> => {
+    for (;;) {
+      try {
+        await options.tidy(signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof LeaseLost) throw error;
+        options.onFailure('tidying', error as Error);
+      }
+      await clock.sleep(TIDY_MS, signal);
+    }
+  };
+
+  /** All loops side by side; the first that ends (it can only throw) ends them all. */
+  const runLoops = async (stop: AbortSignal): Promise<void> => {
+    const broken = new AbortController();
+    const signal = AbortSignal.any([stop, broken.signal]);
+    const loops = options.collections.flatMap((name) => loopsOf(name, signal)).concat(tidyLoop(signal));
+    for (const each of loops) each.catch((error: unknown) => broken.abort(error));
+    const ended = await Promise.allSettled(loops);
+    stop.throwIfAborted();
+    const cause = ended
+      .map((each) => (each.status === 'rejected' ? (each.reason as unknown) : undefined))
+      .find((reason) => reason instanceof LeaseLost || reason instanceof KeyRefused);
+    throw cause ?? broken.signal.reason;
+  };
+
+  /** Waits until a key is good again. */
+  const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
+    await options.onState('stopped', refusal);
+    for (let tries = 0; ; tries += 1) {
+      await clock.sleep(PING_WAITS_MS[Math.min(tries, PING_WAITS_MS.length - 1)] ?? 0, signal);
+      try {
+        await options.ping(signal);
+        await options.onState('active', undefined);
+        return;
+      } catch (error) {
+        if (signal.aborted || isStopped(error) || error instanceof LeaseLost) throw error;
+        if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
+      }
+    }
+  };
+
+  const ringAll = (): void => {
+    for (const name of options.collections) ring(name, 'poll');
+  };
+
+  const running = service(`account ${reader.userId}`, async ({ signal, ready }) => {
+    ringAll();
+    for (const name of options.fullDue) ring(name, 'full');
+    ready();
+    for (;;) {
+      try {
+        await runLoops(signal);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof KeyRefused)) throw error;
+        await untilGood(error, signal);
+        ringAll();
+      }
+    }
+  });
+
+  return {
+    ...running,
+    reader,
+    pollDue: (name) => ring(name, 'poll'),
+    fullDue: (name) => ring(name, 'full'),
+  };
+}
+
+function hangsOn(child: CollectionName, name: CollectionName): boolean {
+  const found = collection(child);
+  return found.kind === 'list' && found.parent?.collection === name;
+}
