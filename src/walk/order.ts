@@ -55,8 +55,8 @@ export interface OrderSample {
   readonly keys: readonly string[];
   /** Key that the page should lie beyond; null for a page from the top. */
   readonly after: string | null;
-  /** Last key that the walk had read before; undefined for none. */
-  readonly last: string | undefined;
+  /** Keys that the walk had read last, the newest last. */
+  readonly recent: readonly string[];
   /** First key of the walk's first page; null where the walk did not begin at the top. */
   readonly first: string | null;
   /** Rows that the walk saw in order before, without a break. */
@@ -77,7 +77,7 @@ export interface Observation {
 /** What a page says of the order: within itself, and against the cursor that it followed. */
 export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): Observation {
   const fromStart = beginsAtStart(evidence.direction, keyType, sample);
-  const { keys, after, last } = sample;
+  const { keys, after, recent } = sample;
   const chain = after === null || after === keys[0] || fromStart ? keys : [after, ...keys];
   let direction = evidence.direction;
   for (const [i, key] of chain.entries()) {
@@ -89,9 +89,12 @@ export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: 
     }
     direction = seen;
   }
-  const rows = keys[0] === after ? keys.length - 1 : keys.length;
-  const unbroken = after !== null && after === last && !fromStart;
-  const run = Math.min(ROWS_IN_ORDER, unbroken ? sample.run + rows : rows);
+  const last = recent.at(-1);
+  const chained = !fromStart && after !== null && last !== undefined && recent.includes(after);
+  const added = chained
+    ? keys.filter((key) => direction === null || compareInList(keyType, direction, key, last) > 0)
+    : keys;
+  const run = Math.min(ROWS_IN_ORDER, (chained ? sample.run : 0) + added.length);
   const inOrder = Math.max(evidence.inOrder, run);
   const inPlace = fromStart ? 0 : evidence.inPlace;
   const same =

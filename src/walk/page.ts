@@ -70,7 +70,7 @@ function observePage(reading: Reading, memory: ScopeMemory, keys: readonly strin
   return observeOrder(memory.evidence, memory.keyType, {
     keys,
     after: askedAfter(reading),
-    last: reading.recent.at(-1),
+    recent: reading.recent,
     first: reading.first,
     run: reading.run,
   });

@@ -39,6 +39,9 @@ export function stepRefresh(asked: RefreshWalk, taken: Taken<RefreshWalk>): Step
   const last = walk.recent.at(-1);
   const todo =
     last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
+  // Rows unknown to the mirror, or steps back, came before the key: read on. Looking up its predecessor again could
+  // lead back to a cursor that was no good.
+  if (todo[0] !== undefined && todo[0] === walk.todo[0]) return { walk, memory, ask: askFor(walk, memory) };
   return jump({ ...walk, todo }, memory);
 }
 

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  ENOUGH,
+  operate,
+  operation,
+  playing,
+  script,
+  variants,
+} from '../../test/support/walk-arbitraries.ts';
+import { WalkClient, type Running } from '../../test/support/walk-client.ts';
+import { WalkSource, type SourceVariant } from '../../test/support/walk-source.ts';
+import { OVERLAP } from './frontier.ts';
+import type { FullWalk, PollWalk } from './walk.ts';
+
+const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
+const RISING: SourceVariant = { ...FALLING, order: 'rising' };
+
+function missing(source: WalkSource, client: WalkClient): string[] {
+  return source.liveKeys().filter((key) => !client.mirror.has(key));
+}
+
+function loaded(variant: SourceVariant, rows = 40): { source: WalkSource; client: WalkClient } {
+  const source = new WalkSource(variant, rows);
+  const client = new WalkClient(source);
+  expect(client.run(client.beginFull(), ENOUGH)?.outcome).toBe('complete');
+  return { source, client };
+}
+
+describe('a poll', () => {
+  it('leaves no row unknown once the source is quiet, whatever was interrupted before', () => {
+    const act = fc.record({
+      walk: fc.constantFrom('poll', 'poll', 'full'),
+      requests: fc.integer({ min: 1, max: 6 }),
+      steps: script,
+    });
+    fc.assert(
+      fc.property(variants('falling', 'rising'), fc.array(act, { maxLength: 6 }), (variant, acts) => {
+        const { source, client } = loaded(variant);
+        for (const { walk, requests, steps } of acts) {
+          const between = playing(source, steps);
+          if (walk === 'poll') client.run(client.beginPoll(), requests, between);
+          else client.run(client.beginFull(), requests, between);
+        }
+        expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
+        expect(missing(source, client)).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never takes what an ordered service does for a contradiction', () => {
+    fc.assert(
+      fc.property(variants('falling', 'rising'), fc.array(script, { maxLength: 5 }), (variant, scripts) => {
+        const { source, client } = loaded(variant);
+        for (const steps of scripts) client.run(client.beginPoll(), 4, playing(source, steps));
+        expect(client.grade).not.toBe('none');
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('interleaves with a full walk, also with the first, page by page', () => {
+    const turns = fc.array(
+      fc.record({ poll: fc.boolean(), operations: fc.array(operation, { maxLength: 2 }) }),
+      {
+        maxLength: 60,
+      },
+    );
+    fc.assert(
+      fc.property(variants('falling', 'rising'), turns, (variant, turns) => {
+        const source = new WalkSource(variant, 40);
+        const client = new WalkClient(source);
+        let full: Running<FullWalk> | undefined = client.beginFull();
+        let poll: Running<PollWalk> | undefined;
+        for (const { poll: pollFirst, operations } of turns) {
+          operate(source, operations);
+          if (pollFirst) poll = client.once(poll ?? client.beginPoll());
+          else if (full !== undefined) full = client.once(full);
+        }
+        if (full !== undefined) expect(client.run(full, ENOUGH)?.outcome).toBe('complete');
+        const end = client.run(client.beginPoll(), ENOUGH);
+        if (end?.outcome === 'full-needed') client.run(client.beginFull(), ENOUGH);
+        expect(missing(source, client)).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('finds rows that become visible up to 10 minutes after their ID was taken', () => {
+    const act = fc.record({
+      pause: fc.integer({ min: 0, max: 3 * OVERLAP }),
+      late: fc.array(fc.integer({ min: 0, max: OVERLAP }), { maxLength: 4 }),
+      inserts: fc.nat(8),
+      requests: fc.integer({ min: 1, max: 8 }),
+    });
+    fc.assert(
+      fc.property(variants('falling', 'rising'), fc.array(act, { maxLength: 12 }), (variant, acts) => {
+        const source = new WalkSource(variant, 40);
+        const client = new WalkClient(source, 1);
+        client.run(client.beginFull(), ENOUGH);
+        let late: { id: number; at: number }[] = [];
+        const arrive = (): void => {
+          for (const { id, at } of late) if (at <= client.now) source.appear(id);
+          late = late.filter(({ at }) => at > client.now);
+        };
+        for (const { pause, late: delays, inserts, requests } of acts) {
+          client.now += pause;
+          for (const delay of delays) late.push({ id: source.insert(1) - 1, at: client.now + delay });
+          for (let i = 0; i < inserts; i += 1) source.insert();
+          client.run(client.beginPoll(), requests, arrive);
+        }
+        client.now += OVERLAP;
+        arrive();
+        // The first may finish an interrupted poll of long ago: the overlap is the second one's.
+        client.run(client.beginPoll(), ENOUGH);
+        client.run(client.beginPoll(), ENOUGH);
+        expect(missing(source, client)).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('costs one request when little is new', () => {
+    for (const variant of [FALLING, RISING]) {
+      const { source, client } = loaded({ ...variant, pageSize: 10 });
+      source.insert();
+      const before = client.requests;
+      expect(client.run(client.beginPoll(), ENOUGH)).toEqual({ type: 'end', outcome: 'reached' });
+      expect(client.requests - before).toBe(1);
+      expect(missing(source, client)).toEqual([]);
+    }
+  });
+
+  it('reads the rest of an interrupted one first, then what is new', () => {
+    const { source, client } = loaded(FALLING);
+    for (let i = 0; i < 20; i += 1) source.insert();
+    expect(client.run(client.beginPoll(), 2)).toBeNull();
+    source.insert();
+    client.asked.length = 0;
+    expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toBe('reached');
+    expect(client.asked.slice(0, 4)).toEqual(['51', '46', '41', null]);
+  });
+
+  it('reads a small scope in one request, whatever its order', () => {
+    const source = new WalkSource({ ...FALLING, order: 'score' }, 5);
+    const client = new WalkClient(source);
+    expect(client.run(client.beginPoll(), 1)?.outcome).toBe('complete');
+    expect(missing(source, client)).toEqual([]);
+    expect(client.run(client.beginPoll(), 1)?.outcome).toBe('complete');
+  });
+
+  it('says that a full walk is needed where the order is not known or contradicts itself', () => {
+    const fresh = new WalkClient(new WalkSource(FALLING, 40));
+    expect(fresh.run(fresh.beginPoll(), 1)?.outcome).toBe('full-needed');
+    const { source, client } = loaded({ ...FALLING, order: 'updated' });
+    expect(client.grade).toBe('usable');
+    source.update(3);
+    expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toBe('full-needed');
+    expect(client.memory).toMatchObject({ frontier: null, open: null });
+  });
+
+  it('keeps a few marks only, however long it goes on', () => {
+    const { source, client } = loaded(FALLING);
+    for (let i = 0; i < 200; i += 1) {
+      source.insert();
+      client.now += 20_000;
+      client.run(client.beginPoll(), ENOUGH);
+    }
+    expect(client.memory.frontier?.marks.length).toBeLessThanOrEqual(12);
+  });
+});

@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { WalkClient } from '../../test/support/walk-client.ts';
+import { WalkSource, type SourceVariant } from '../../test/support/walk-source.ts';
+import { beginFull } from './full.ts';
+import { newMemory, type ScopeMemory } from './memory.ts';
+import { noteWritten } from './note-written.ts';
+import { beginPoll } from './poll.ts';
+import { beginRefresh } from './refresh.ts';
+import { step } from './step.ts';
+import type { Answer, Step, Walk } from './walk.ts';
+
+const PAGED: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 25 };
+
+/** Memory of a scope of 100 rows in falling order. */
+function usableMemory(): ScopeMemory {
+  const client = new WalkClient(new WalkSource(PAGED, 100));
+  client.run(client.beginFull(), 10);
+  return client.memory;
+}
+
+function page(keys: readonly (string | undefined)[], hasMore?: boolean, nextCursor?: string): Answer {
+  return { type: 'page', keys, hasMore, nextCursor };
+}
+
+function refused(status: number): Answer {
+  return { type: 'refused', status, message: 'no' };
+}
+
+/** Plays answers to a walk: what it asked, each as `cursor/limit`, `<of#nth` for a lookup, or the outcome. */
+function asks(begun: Step, answers: readonly Answer[]): string[] {
+  let stepped = begun;
+  return [
+    shown(stepped),
+    ...answers.map((answer) => {
+      stepped = step(stepped.walk, stepped.memory, answer, 0);
+      return shown(stepped);
+    }),
+  ];
+}
+
+function shown({ ask }: Step): string {
+  if (ask.type === 'page') return `${ask.cursor ?? 'top'}/${ask.limit ?? 'none'}`;
+  return ask.type === 'predecessor' ? `<${ask.of}#${ask.nth}` : ask.outcome;
+}
+
+function range(from: number, to: number): string[] {
+  const length = Math.abs(to - from) + 1;
+  return Array.from({ length }, (_, i) => String(from < to ? from + i : from - i));
+}
+
+describe('step', () => {
+  it('ends every walk, whatever the service answers', () => {
+    const key = fc.option(fc.integer({ min: 1, max: 60 }).map(String), { nil: undefined, freq: 8 });
+    const answer: fc.Arbitrary<Answer> = fc.oneof(
+      {
+        weight: 9,
+        arbitrary: fc.record({
+          type: fc.constant('page' as const),
+          keys: fc.oneof(
+            fc.array(key, { maxLength: 6 }),
+            fc.integer({ min: 1, max: 60 }).map((top) => range(top, Math.max(1, top - 9))),
+          ),
+          hasMore: fc.constantFrom(true, true, true, false, undefined),
+          nextCursor: fc.constantFrom(undefined, undefined, 'a', 'b', '7', ''),
+        }),
+      },
+      { weight: 1, arbitrary: fc.constantFrom(400, 404, 422).map(refused) },
+    );
+    const memories = [newMemory('bigint'), newMemory('text'), usableMemory()];
+    const scenario = fc.record({
+      memory: fc.constantFrom(...memories),
+      kind: fc.constantFrom('poll', 'full', 'refresh'),
+      answers: fc.array(answer, { minLength: 1, maxLength: 12 }),
+    });
+    fc.assert(
+      fc.property(scenario, ({ memory, kind, answers }) => {
+        const written = new Set<string>();
+        let stepped: Step<Walk> =
+          kind === 'poll'
+            ? beginPoll(memory, { overlapKey: '20', now: 0 })
+            : kind === 'full'
+              ? beginFull(memory, { liveRows: 0, now: 0 })
+              : beginRefresh(memory, { unsettled: range(10, 30), now: 0 });
+        let requests = 0;
+        for (; stepped.ask.type !== 'end' && requests < 20_000; requests += 1) {
+          const { ask } = stepped;
+          const given =
+            ask.type === 'predecessor'
+              ? { type: 'predecessor' as const, key: requests % 3 === 0 ? null : String(Number(ask.of) + 1) }
+              : (answers[requests % answers.length] ?? refused(404));
+          stepped = step(stepped.walk, stepped.memory, given, requests);
+          if (given.type !== 'page') continue;
+          const keys = given.keys.filter((key) => key !== undefined);
+          const rows = keys.map((key) => ({ key, known: written.has(key), changed: false }));
+          for (const key of keys) written.add(key);
+          stepped = { ...stepped, memory: noteWritten(stepped.memory, rows) };
+        }
+        expect(stepped.ask.type).toBe('end');
+        if (kind !== 'full') expect(requests).toBeLessThan(1000);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('goes back over the previous five keys, a stored row, and the top, twice, then gives up and names the page', () => {
+    const memory = usableMemory();
+    const begun = beginFull(memory, { liveRows: 100, now: 0 });
+    const first = page(range(100, 76), true);
+    const ladder = Array.from({ length: 6 }, () => refused(404));
+    const stored: Answer = { type: 'predecessor', key: '82' };
+    const round = [first, ...ladder, stored, refused(404)];
+    expect(asks(begun, round)).toEqual([
+      'top/500',
+      '76/500',
+      '77/500',
+      '78/500',
+      '79/500',
+      '80/500',
+      '81/500',
+      '<81#1',
+      '82/500',
+      'top/500',
+    ]);
+    expect(asks(begun, [...round, ...round, ...round]).at(-1)).toBe('failed');
+    let stepped: Step = begun;
+    for (const answer of [...round, ...round, ...round]) {
+      stepped = step(stepped.walk, stepped.memory, answer, 0);
+    }
+    expect(stepped.ask).toMatchObject({
+      reason: 'page 4 (after "82", begun again 2 times) was refused: 404 no',
+    });
+  });
+
+  it('never takes an empty page after a cursor for the end', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const answers = [page(range(100, 76), true), page([], false), page(['76'], false)];
+    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '77/500', 'complete']);
+  });
+
+  it('takes an empty first page for an empty scope', () => {
+    expect(asks(beginFull(newMemory('text'), { liveRows: 0, now: 0 }), [page([], false)]).at(-1)).toBe(
+      'complete',
+    );
+  });
+
+  it('without has_more goes on until nothing new comes, and checks a short page from the row before its last', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    expect(asks(begun, [page(range(100, 76)), page(['76'])])).toEqual(['top/500', '77/500', 'complete']);
+    expect(asks(begun, [page(range(100, 76)), page(range(76, 60)), page(['60'])])).toEqual([
+      'top/500',
+      '77/500',
+      '61/500',
+      'complete',
+    ]);
+    expect(asks(begun, [page(['7'])])).toEqual(['top/500', 'complete']);
+  });
+
+  it('steps back from a page that begins at the top again, without doubting the order', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const answers = [page(range(100, 76), true), page(range(100, 77), true), page(range(75, 60), true)];
+    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '77/500', '60/500']);
+  });
+
+  it('accepts cursors that include their row', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const answers = [page(range(100, 76), true), page(range(76, 60), true), page(['60'], false)];
+    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '60/500', 'complete']);
+  });
+
+  it('prefers a cursor that the server offers, and falls back on keys where that is refused', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const answers = [page(range(100, 76), true, 'x='), refused(400), page(range(75, 60), true)];
+    expect(asks(begun, answers)).toEqual(['top/500', 'x=/500', '76/500', '60/500']);
+  });
+
+  it('lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    const answers = [refused(422), refused(400), page(range(50, 40), true)];
+    expect(asks(begun, answers)).toEqual(['top/500', 'top/100', 'top/none', '40/none']);
+    expect(asks(begun, [refused(422), refused(422), refused(422)]).at(-1)).toBe('failed');
+  });
+
+  it('tells the status when the scope itself is refused', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    expect(step(begun.walk, begun.memory, refused(404), 0).ask).toEqual({
+      type: 'end',
+      outcome: 'failed',
+      reason: 'page 1 (from the top) was refused: 404 no',
+      status: 404,
+    });
+    expect(step(begun.walk, begun.memory, refused(404), 0).memory).toEqual(begun.memory);
+  });
+
+  it('passes over items without a usable key', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    expect(asks(begun, [page(['9', undefined, '8', undefined], true)])).toEqual(['top/500', '8/500']);
+    expect(asks(begun, [page([undefined], false)]).at(-1)).toBe('complete');
+  });
+
+  it('leaves the memory as it is where a page says nothing new', () => {
+    const { walk, memory } = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const first = step(walk, memory, page(range(100, 76), true), 0);
+    const second = step(first.walk, first.memory, page(range(75, 51), true), 0);
+    expect(second.memory).toBe(first.memory);
+  });
+});

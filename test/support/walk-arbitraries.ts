@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import type { SourceVariant, WalkSource } from './walk-source.ts';
+
+/** Requests after which a walk over a test's source must have ended. */
+export const ENOUGH = 2000;
+
+const CURSORS = ['keyset', 'inclusive', 'refused', 'empty', 'ignored', 'token'] as const;
+
+/**
+ * Every variant of a list whose order is `orders`, with small pages. Without `has_more` a page must hold more items
+ * than the ladder goes back (6): whether there is more can't be told from a page that only repeats them.
+ */
+export function variants(...orders: SourceVariant['order'][]): fc.Arbitrary<SourceVariant> {
+  return fc
+    .record({
+      order: fc.constantFrom(...orders),
+      cursor: fc.constantFrom(...CURSORS),
+      hasMore: fc.constantFrom('exact' as const, 'full' as const, 'missing' as const),
+      pageSize: fc.integer({ min: 2, max: 12 }),
+    })
+    .map((variant) =>
+      variant.hasMore === 'missing' ? { ...variant, pageSize: Math.max(7, variant.pageSize) } : variant,
+    );
+}
+
+export interface Operation {
+  readonly kind: 'insert' | 'delete' | 'update';
+  readonly n: number;
+}
+
+/** Something that happens at the source: up to 15 new rows, or one row deleted or changed. */
+export const operation: fc.Arbitrary<Operation> = fc.oneof(
+  fc.record({ kind: fc.constant('insert' as const), n: fc.integer({ min: 1, max: 15 }) }),
+  fc.record({ kind: fc.constantFrom('delete' as const, 'update' as const), n: fc.nat(60) }),
+);
+
+export function operate(source: WalkSource, operations: readonly Operation[]): void {
+  for (const { kind, n } of operations) {
+    if (kind === 'delete') source.delete(n);
+    else if (kind === 'update') source.update(n);
+    else for (let i = 0; i < n; i += 1) source.insert();
+  }
+}
+
+/** Operations before each of a few requests, as a function to be called before each. */
+export const script = fc.array(fc.array(operation, { maxLength: 3 }), { maxLength: 6 });
+
+export function playing(source: WalkSource, steps: readonly (readonly Operation[])[]): () => void {
+  const left = [...steps];
+  return () => operate(source, left.shift() ?? []);
+}
