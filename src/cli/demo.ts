@@ -23,7 +23,7 @@ export const addDemo: AddCommand = (program, run) => {
     .command('demo')
     .summary('see it work: emulated service, embedded Postgres and daemon in one')
     .description(
-      'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your\n' +
+      'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your ' +
         'account or database, takes free ports, and keeps its data in data/demo.',
     )
     .addHelpText(

@@ -22,7 +22,7 @@ export const addMigrate: AddCommand = (program, run) => {
     .command('migrate')
     .summary("bring the database to this program's version")
     .description(
-      "Brings the database to this program's version; start and sync do so by themselves. A database that is newer than\n" +
+      "Brings the database to this program's version; start and sync do so by themselves. A database that is newer than " +
         'the program is left alone, and the command ends with 1.',
     )
     .option('--check', 'only tell: ends with 1 when the database is behind')

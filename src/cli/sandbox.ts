@@ -13,7 +13,7 @@ export const addSandbox: AddCommand = (program, run) => {
     .command('sandbox')
     .summary('the emulated service, to try and to test against')
     .description(
-      'The emulated service: the whole interface with made-up companies, until Ctrl-C. Its control API (truth, counters,\n' +
+      'The emulated service: the whole interface with made-up companies, until Ctrl-C. Its control API (truth, counters, ' +
         'changes, clock, faults) listens on another port.',
     )
     .option('--json', 'addresses as JSON')
@@ -57,8 +57,10 @@ export const addSandbox: AddCommand = (program, run) => {
 function addSwitches(command: Command): void {
   for (const name of SWITCH_NAMES) {
     const { choices, kind, help, default: usual } = SANDBOX_SWITCHES[name];
-    const legal = choices === undefined ? kind : choices.join('|');
-    command.addOption(new SwitchOption(name, `--${flagOf(name)} <${legal}>`, `${help} (default: ${usual})`));
+    const legal = choices === undefined ? '' : `: ${choices.join(', ')}`;
+    command.addOption(
+      new SwitchOption(name, `--${flagOf(name)} <${kind}>`, `${help}${legal} (default: ${usual})`),
+    );
   }
 }
 

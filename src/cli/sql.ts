@@ -22,7 +22,7 @@ export const addSql: AddCommand = (program, run) => {
     .command('sql')
     .summary('run a query in the mirror and print the answer')
     .description(
-      'Runs one read-only query in the mirror and prints the answer. Tables of the mirror need no schema before\n' +
+      'Runs one read-only query in the mirror and prints the answer. Tables of the mirror need no schema before ' +
         'their names; times are UTC. Works beside a running daemon or demo, and without one.',
     )
     .argument('<query>', 'one statement, in quotes')

@@ -23,7 +23,7 @@ export const addStatus: AddCommand = (program, run) => {
     .command('status')
     .summary('what is mirrored, how fresh it is, and what is wrong')
     .description(
-      'What is mirrored, how fresh it is, what is due, and what is wrong. Ends with 0 when the mirror is healthy, with 1\n' +
+      'What is mirrored, how fresh it is, what is due, and what is wrong. Ends with 0 when the mirror is healthy, with 1 ' +
         'when it is not. Asks the database only: works beside a running daemon, and without one.',
     )
     .option('--json', 'as JSON, for monitoring')

@@ -15,7 +15,7 @@ export const addSync: AddCommand = (program, run) => {
     .command('sync')
     .summary('one pass over the service now, with progress')
     .description(
-      'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change,\n' +
+      'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change, ' +
         'as of its beginning; with --full everything. Beside a running daemon, the daemon does the work.',
     )
     .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)

@@ -119,7 +119,9 @@ async function walksOf(db: Kysely<unknown>, schema: string): Promise<Map<string,
     .selectFrom('scope')
     .select(['_user_id', 'collection', 'parent', 'full_walk'])
     .where('full_walk', 'is not', null)
-    .orderBy(['_user_id', 'collection', 'parent'])
+    .orderBy('_user_id')
+    .orderBy('collection')
+    .orderBy('parent')
     .limit(WALKS)
     .execute();
   return byUser(rows, (row) => {
