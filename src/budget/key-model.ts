@@ -75,9 +75,10 @@ export class KeyModel {
     const findings = group.accepted(answer);
     if (findings.length === 0) return [];
     this.changed.add(name);
+    const now = { name, limit: group.limit(answer.receivedAt) };
     return findings
       .filter((finding) => finding !== 'noted')
-      .map((finding) => eventOf(finding, group, answer));
+      .map((finding) => findingEvent(finding, now, answer.headers.remaining));
   }
 
   #refused(group: GroupModel, answer: Answered): readonly BudgetEvent[] {

@@ -30,8 +30,9 @@ export class Lane {
       if (this.#wake === mine) this.#wake = undefined;
       wake();
     };
-    // Whole milliseconds, rounded up: timers cut fractions off and would wake too early, again and again.
-    const ms = Math.ceil(at - this.#clock.monotonic());
+    // Whole milliseconds, rounded up, and at least one: timers cut fractions off, and sums of fractions are
+    // inexact; either would wake too early, again and again.
+    const ms = Math.max(1, Math.ceil(at - this.#clock.monotonic()));
     this.#clock.sleep(ms, controller.signal).then(fire, () => {
       // Only a later wake-up that was replaced by an earlier one, or a close.
     });
