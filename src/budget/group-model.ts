@@ -3,7 +3,7 @@ import { ForeignUse, headroom } from './foreign-use.ts';
 import { Pace } from './pace.ts';
 import { pauseAfter, type RateHeaders } from './rate-headers.ts';
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
-import { RemainingCheck } from './remaining-check.ts';
+import { RemainingCheck, SUSPECT } from './remaining-check.ts';
 import { RouteLimits } from './route-limits.ts';
 import { SlotLog } from './slot-log.ts';
 import { GUARD_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './timing.ts';
@@ -43,6 +43,7 @@ export class GroupModel {
   ceilingUntil = -Infinity;
   refusals = 0;
   #lastSentAt = -Infinity;
+  #lastEndedAt = -Infinity;
   #lastHighAt = -Infinity;
   #lastRefusedAt = -Infinity;
   #foreignBlamedAt = -Infinity;
@@ -66,7 +67,7 @@ export class GroupModel {
     const limit = this.limit(now);
     // The tiny addition mends products such as 0.29 × 100 = 28.999999999999996.
     const shared = Math.max(1, Math.floor(this.#share * limit + 1e-9));
-    const left = Math.max(1, limit - headroom(this.foreign.highest(now)));
+    const left = Math.max(this.#remaining.tested ? 1 : SUSPECT, limit - headroom(this.foreign.highest(now)));
     return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
   }
 
@@ -93,7 +94,16 @@ export class GroupModel {
       ].filter((each) => each !== undefined);
       return { at: changes.length === 0 ? undefined : Math.min(...changes) };
     }
-    const turn = this.#lastSentAt + (this.pace.intervalMs(now) ?? 0);
+    return this.#turn(now);
+  }
+
+  /** When paced: a while after the last sending or, after a second lesson, after the last answer. */
+  #turn(now: number): Admission {
+    const interval = this.pace.intervalMs(now);
+    if (interval === undefined) return 'go';
+    const strict = this.pace.lesson(now)?.fromAnswer === true;
+    if (strict && this.log.inFlight > 0) return { at: undefined };
+    const turn = (strict ? this.#lastEndedAt : this.#lastSentAt) + interval;
     return turn > now ? { at: turn } : 'go';
   }
 
@@ -104,12 +114,19 @@ export class GroupModel {
     if (high) this.#lastHighAt = now;
   }
 
+  /** No answer came until `at`. */
+  unanswered(at: number): void {
+    this.log.unanswered(at);
+    this.#lastEndedAt = at;
+  }
+
   /** An answer that is not a 429. */
   accepted(answer: Answered): readonly Finding[] {
     const { route, receivedAt: now, headers } = answer;
     const findings: Finding[] = [];
     const before = this.limit(now);
     this.log.answered(now);
+    this.#lastEndedAt = now;
     if (this.contact.accepted()) findings.push('noted');
     if (headers.limit !== undefined && this.limits.observe(route, headers.limit, now)) findings.push('noted');
     if (this.limit(now) !== before) findings.push('limit');
@@ -156,9 +173,11 @@ export class GroupModel {
       blamedForeign: this.#blamedForeign(now),
     };
     this.log.answered(now);
+    this.#lastEndedAt = now;
     this.refusals += 1;
     this.pausedUntil = Math.max(this.pausedUntil, now + pauseAfter(headers) + GUARD_MS);
     this.contact.refused();
+    this.#remaining.refused();
     if (sentAt <= this.#lastRefusedAt) return undefined;
     this.#lastRefusedAt = now;
     return facts;

@@ -64,7 +64,7 @@ export class KeyModel {
   }
 
   unanswered(group: RateGroup, at: number): void {
-    this.group(group).log.unanswered(at);
+    this.group(group).unanswered(at);
   }
 
   /** @returns what an operator should know */

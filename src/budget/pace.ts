@@ -8,13 +8,16 @@ export interface PaceLesson {
   /** Requests per window that are tried. */
   readonly limit: number;
   readonly guardMs: number;
+  /** Spaced from each answer instead of each sending: no latency can then bring two requests closer together. */
+  readonly fromAnswer: boolean;
   readonly until: number;
 }
 
 /**
  * Even spacing, for limiters that refuse what a sliding log allows: token buckets with a small burst, sliding
- * counters that weigh the last window. One request each 60/max(1, limit − 1) s stays below all of them; if even
- * that is refused, the service's real limit is lower than what it says, and the rate goes down by a tenth.
+ * counters that weigh the last window. One request each 60/max(1, limit − 1) s stays below all of them. If that is
+ * refused, there is no burst at all: then the spacing counts from the answers. If even that is refused, the real
+ * limit is lower than what the service says, and the rate goes down by a tenth each time.
  */
 export class Pace {
   #lesson: PaceLesson | undefined;
@@ -32,9 +35,12 @@ export class Pace {
     const before = this.lesson(now);
     this.#lesson =
       before === undefined
-        ? { limit: size, guardMs: STEP.guardMs, until: now + LESSON_MEMORY_MS }
+        ? { limit: size, guardMs: STEP.guardMs, fromAnswer: false, until: now + LESSON_MEMORY_MS }
         : {
-            limit: Math.max(1, Math.min(before.limit - 1, Math.floor(before.limit * STEP.lower))),
+            limit: before.fromAnswer
+              ? Math.max(1, Math.min(before.limit - 1, Math.floor(before.limit * STEP.lower)))
+              : before.limit,
+            fromAnswer: true,
             guardMs: Math.min(WIDEST_GUARD_MS, before.guardMs * STEP.widen),
             until: now + LESSON_MEMORY_MS,
           };

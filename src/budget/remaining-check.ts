@@ -9,7 +9,7 @@ export interface RemainingSample {
 }
 
 /** How many identical values in a row make a value suspect. */
-const SUSPECT = 5;
+export const SUSPECT = 5;
 /** Requests this close together must each lower an honest value… */
 const BURST_MS = 1_000;
 /** …and over this long, a number that never moves measures no window. */
@@ -26,10 +26,26 @@ const STILL_MS = 2 * WINDOW_MS;
  */
 export class RemainingCheck {
   #same: RemainingSample[] = [];
+  #moved = false;
+
+  /**
+   * Whether the value was seen to move, or a 429 bore it out. Before that it may not hold us at fewer requests
+   * than it takes to tell that it is broken.
+   */
+  get tested(): boolean {
+    return this.#moved;
+  }
+
+  refused(): void {
+    this.#moved = true;
+  }
 
   /** @param cameFree whether a slot of ours may have come free at the server between the two moments */
   isBroken(sample: RemainingSample, cameFree: (from: number, to: number) => boolean): boolean {
-    if (this.#same[0]?.remaining !== sample.remaining) this.#same = [];
+    if (this.#same[0]?.remaining !== sample.remaining) {
+      this.#moved ||= this.#same.length > 0;
+      this.#same = [];
+    }
     this.#same.push(sample);
     if (this.#same.length < SUSPECT) return false;
     const first = this.#same[this.#same.length - SUSPECT];

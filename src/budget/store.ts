@@ -73,7 +73,12 @@ export interface LearntRate {
   /** `X-RateLimit-Limit` by route, and when it was last seen. */
   readonly limits?: Readonly<Record<string, { readonly limit: number; readonly seenAt: number }>>;
   /** After a 429 that the model excluded: paced as for this limit, until that moment. */
-  readonly paced?: { readonly limit: number; readonly guardMs: number; readonly until: number };
+  readonly paced?: {
+    readonly limit: number;
+    readonly guardMs: number;
+    readonly fromAnswer: boolean;
+    readonly until: number;
+  };
   /** Group `all` only: the limit over all endpoints, believed until that moment. */
   readonly ceiling?: { readonly limit: number; readonly until: number };
   /** No `X-RateLimit-Limit` above the specification's is believed, until that moment. */
