@@ -17,7 +17,11 @@ interface KeyRow {
   readonly deleted: boolean;
 }
 
-/** What is stored under a page's keys, in one read (design 7, step 2). */
+/**
+ * What is stored under a page's keys, in one read (design 7, step 2): one look into the primary key for each.
+ * With `= any(keys)` PostgreSQL reads all rows of the account by another index while it has no statistics, that is
+ * through the whole first load.
+ */
 export async function readStoredRows(
   trx: Executor,
   table: Table,
@@ -30,10 +34,11 @@ export async function readStoredRows(
         select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at is not null as deleted
         from ${named(table)} as t where ${inScope(table, scope)}`
       : sql<KeyRow>`
-        select t.${sql.id(table.key.column)}::text as key, encode(t._hash, 'hex') as hash,
-          t._deleted_at is not null as deleted
-        from ${named(table)} as t
-        where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = any(${[...keys]}::${typeName(table.key)}[])`;
+        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at is not null as deleted
+        from unnest(${[...keys]}::${typeName(table.key)}[]) as k (key)
+        cross join lateral (
+          select t._hash, t._deleted_at from ${named(table)} as t
+          where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const parent = parentTable(table);
   const query =
     parent?.key === undefined

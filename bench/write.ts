@@ -1,0 +1,277 @@
+/**
+ * What a page costs to write (design 7): first load and unchanged reload, against the naive ways, in one run.
+ *
+ *     node bench/write.ts [rows] [postgres URL]
+ *
+ * Without a URL an embedded server is started in a temporary folder, with durable settings.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Kysely, sql } from 'kysely';
+import { openDatabase } from '../src/db/database.ts';
+import { startEmbedded } from '../src/db/embedded/start.ts';
+import { migrate, MIGRATION_BOUNDS } from '../src/db/migrate.ts';
+import { contentHash } from '../src/mirror/content-hash.ts';
+import { createMirror } from '../src/mirror/create-mirror.ts';
+import { openScope } from '../src/mirror/scope-store.ts';
+import type { Scope } from '../src/model/collections.ts';
+import { fieldSource, sliceElements } from '../src/model/json-text.ts';
+import { readKey } from '../src/model/key.ts';
+import type { Item } from '../src/model/page.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+
+const PAGE = 500;
+const SCHEMA = 'bench_mirror';
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** One way to write a page's body; called for every page, twice over. */
+interface Way {
+  readonly name: string;
+  /** Table whose dead tuples are told. */
+  readonly table: string;
+  /** Slow ways get fewer pages. */
+  readonly pages: number;
+  write(body: string, page: number): Promise<void>;
+}
+
+/** A page of research jobs of some 1.1 KB each. */
+function body(page: number): string {
+  const items = Array.from({ length: PAGE }, (_, index) => {
+    const id = 10_000_000 - page * PAGE - index;
+    return {
+      job_id: id,
+      status: 'completed',
+      company_url: `https://www.company-${id}.example`,
+      company_name: `Company ${id} Incorporated`,
+      document_id: id * 7,
+      created_at: new Date(1.7e12 + id * 1000).toISOString(),
+      completed_at: new Date(1.7e12 + id * 1000 + 60_000).toISOString(),
+      score: (id % 1000) / 1000,
+      employee_count: id % 5000,
+      tags: ['b2b', 'software', `segment-${id % 17}`],
+      summary: `Company ${id} sells software to other companies. ${'It has grown every year since it began. '.repeat(15)}`,
+      contact: { name: `Person ${id}`, role: 'Head of Sales', verified: id % 2 === 0 },
+    };
+  });
+  return JSON.stringify({ object: 'list', data: items, has_more: true });
+}
+
+function itemsOf(text: string): Item[] {
+  const { data } = JSON.parse(text) as { data: Record<string, unknown>[] };
+  return sliceElements(text, ['data']).map((source, index) => {
+    const reading = readKey('bigint', fieldSource(source, 'job_id'));
+    return {
+      source,
+      fields: data[index] ?? {},
+      key: 'key' in reading ? reading.key : undefined,
+      problem: 'problem' in reading ? reading.problem : undefined,
+    };
+  });
+}
+
+async function ours(db: Kysely<unknown>, pages: number): Promise<Way> {
+  await sql`insert into ${sql.id(`${SCHEMA}_sync`, 'account')} (_user_id, owner, token, created_at)
+    values (1, 'bench', 1, now())`.execute(db);
+  const fields = () => ({
+    account: [],
+    research_jobs: [],
+    bulk_research_jobs: [],
+    lists: [],
+    list_items: [],
+    watchlist: [],
+  });
+  const mirror = createMirror(db, {
+    schema: SCHEMA,
+    schemaDrift: 'add',
+    ignoreFields: fields(),
+    excludeFields: fields(),
+    stateOf: () => 'finished',
+  });
+  const scope: Scope = { userId: '1', collection: 'research_jobs', parent: '' };
+  let obs = (await openScope(db, SCHEMA, scope)).lastObs;
+  return {
+    name: 'read the (key, hash), write what differs',
+    table: `${SCHEMA}.research_jobs`,
+    pages,
+    write: async (text, page) => {
+      const items = itemsOf(text);
+      obs += 1;
+      // A checkpoint of a usual size: 150 bytes of JSON.
+      const checkpoint = {
+        kind: 'full',
+        page,
+        cursor: items.at(-1)?.key,
+        first: items[0]?.key,
+        recent: '.'.repeat(60),
+      };
+      await mirror.applyPage(
+        { userId: '1', owner: 'bench', token: '1' },
+        {
+          scope,
+          obs,
+          items,
+          decide: () => ({ scope: { fullWalk: checkpoint } }),
+        },
+      );
+    },
+  };
+}
+
+/** The naive ways write the same columns of a table of the same shape. */
+async function naive(
+  db: Kysely<unknown>,
+  table: string,
+  name: string,
+  pages: number,
+  unit: number,
+  guard: string,
+): Promise<Way> {
+  const id = sql.id(SCHEMA, table);
+  await sql`create table ${id} (user_id bigint, job_id bigint, status text, company_url text, company_name text,
+    document_id bigint, created_at timestamptz, completed_at timestamptz, score numeric, employee_count bigint,
+    tags jsonb, summary text, contact jsonb, changed_at timestamptz, change_id bigint, hash bytea, raw jsonb,
+    primary key (user_id, job_id))`.execute(db);
+  await sql`create index on ${id} (user_id, change_id)`.execute(db);
+  const columns = [
+    ...[
+      'user_id',
+      'job_id',
+      'status',
+      'company_url',
+      'company_name',
+      'document_id',
+      'created_at',
+      'completed_at',
+    ],
+    ...['score', 'employee_count', 'tags', 'summary', 'contact', 'changed_at', 'change_id', 'hash', 'raw'],
+  ];
+  let changeId = 0;
+  return {
+    name,
+    table: `${SCHEMA}.${table}`,
+    pages,
+    write: async (text) => {
+      const rows = itemsOf(text).map(({ fields: f, source, key }) => {
+        changeId += 1;
+        return [
+          ...['1', key, f['status'], f['company_url'], f['company_name'], f['document_id'], f['created_at']],
+          ...[f['completed_at'], f['score'], f['employee_count'], JSON.stringify(f['tags']), f['summary']],
+          ...[
+            JSON.stringify(f['contact']),
+            new Date(),
+            changeId,
+            Buffer.from(contentHash(source, new Set()), 'hex'),
+            source,
+          ],
+        ];
+      });
+      await db.transaction().execute(async (trx) => {
+        for (let start = 0; start < rows.length; start += unit) {
+          const values = rows.slice(start, start + unit).map((row) => sql`(${sql.join(row)})`);
+          await sql`insert into ${id} as t (${sql.join(columns.map((column) => sql.id(column)))})
+            values ${sql.join(values)}
+            on conflict (user_id, job_id) do update
+            set ${sql.join(columns.slice(2).map((column) => sql`${sql.id(column)} = excluded.${sql.id(column)}`))}
+            ${sql.raw(guard)}`.execute(trx);
+        }
+      });
+    },
+  };
+}
+
+interface Measure {
+  readonly rowsPerSecond: number;
+  readonly walPerPage: number;
+}
+
+async function measure(db: Kysely<unknown>, way: Way, bodies: readonly string[]): Promise<Measure> {
+  // Hint bits are set, as autovacuum would do: with data checksums the first reader pays for them in WAL.
+  await sql`vacuum ${sql.raw(way.table)}`.execute(db);
+  await sql`checkpoint`.execute(db);
+  const before = await walPosition(db);
+  const began = performance.now();
+  for (let page = 0; page < way.pages; page += 1) await way.write(bodies[page] ?? '', page);
+  const seconds = (performance.now() - began) / 1000;
+  const wal = (await walPosition(db)) - before;
+  return { rowsPerSecond: (way.pages * PAGE) / seconds, walPerPage: wal / way.pages };
+}
+
+async function walPosition(db: Kysely<unknown>): Promise<number> {
+  const { rows } = await sql<{ bytes: string }>`select pg_current_wal_insert_lsn() - '0/0' as bytes`.execute(
+    db,
+  );
+  return Number(rows[0]?.bytes);
+}
+
+async function deadTuples(db: Kysely<unknown>, table: string): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await sql<{ updated: string }>`
+    select n_tup_upd + n_tup_del as updated from pg_stat_all_tables where relid = ${table}::regclass`.execute(
+    db,
+  );
+  return Number(rows[0]?.updated);
+}
+
+async function run(url: string, rows: number): Promise<void> {
+  const admin = await openDatabase({ url, program: 'bench', bounds: MIGRATION_BOUNDS });
+  await migrate({
+    db: admin.kysely,
+    schema: SCHEMA,
+    folder: join(import.meta.dirname, '../migrations'),
+    clock: systemClock,
+  });
+  await admin.close();
+  // One connection: its statistics are all of them.
+  const { kysely: db, close } = await openDatabase({ url, program: 'bench', max: 1 });
+  const pages = Math.ceil(rows / PAGE);
+  const bodies = Array.from({ length: pages }, (_, page) => body(page));
+  const few = Math.max(1, Math.round(pages / 10));
+  print(
+    `${pages * PAGE} rows, pages of ${PAGE}, ${Math.round((bodies[0] ?? '').length / PAGE)} bytes an item`,
+  );
+  print(`${'way'.padEnd(46)}  first load rows/s  WAL/page   reload rows/s  WAL/page  dead tuples`);
+  const hashDiffers = 'where t.hash is distinct from excluded.hash';
+  const ways = [
+    await naive(db, 'row_at_a_time', 'row at a time', few, 1, ''),
+    await naive(db, 'upsert', '500 rows, on conflict do update', few, PAGE, ''),
+    await naive(db, 'upsert_where', 'the same, where the hash differs', few, PAGE, hashDiffers),
+    await ours(db, pages),
+  ];
+  for (const way of ways) {
+    const first = await measure(db, way, bodies);
+    const dead = await deadTuples(db, way.table);
+    const reload = await measure(db, way, bodies);
+    const deadNow = (await deadTuples(db, way.table)) - dead;
+    const figures = [
+      Math.round(first.rowsPerSecond).toString().padStart(19),
+      Math.round(first.walPerPage).toString().padStart(10),
+      Math.round(reload.rowsPerSecond).toString().padStart(16),
+      Math.round(reload.walPerPage).toString().padStart(10),
+      deadNow.toString().padStart(13),
+    ];
+    print(`${way.name.padEnd(46)}${figures.join('')}`);
+  }
+  await sql`drop schema ${sql.id(SCHEMA)} cascade`.execute(db);
+  await sql`drop schema ${sql.id(`${SCHEMA}_sync`)} cascade`.execute(db);
+  await close();
+}
+
+const [rows = '100000', url] = process.argv.slice(2);
+if (url !== undefined) await run(url, Number(rows));
+else {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-write-'));
+  const server = await startEmbedded({
+    dataDir: folder,
+    port: 'free',
+    program: 'bench',
+    log: { info: () => {}, warn: print },
+    clock: systemClock,
+  });
+  try {
+    await run(server.url, Number(rows));
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

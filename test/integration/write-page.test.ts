@@ -1,0 +1,368 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LeaseLost } from '../../src/model/errors.ts';
+import { Superseded } from '../../src/mirror/scope-row.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { itemsOf, MirroredAccount, noFields } from '../support/mirrored-account.ts';
+
+let database: MigratedDatabase;
+let nextUser = 0;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const newAccount = (options: Parameters<typeof MirroredAccount.make>[2] = {}): Promise<MirroredAccount> => {
+  nextUser += 1;
+  return MirroredAccount.make(database, String(nextUser), options);
+};
+
+interface Row {
+  readonly job_id: string;
+  readonly status: string | null;
+  readonly _change_id: string;
+  readonly xmin: string;
+  readonly _deleted_at: Date | null;
+  readonly moved: boolean;
+}
+
+const jobs = (account: MirroredAccount): Promise<Row[]> =>
+  account.query<Row>(
+    `select job_id, status, _change_id, xmin::text as xmin, _deleted_at, _changed_at > _first_seen_at as moved
+     from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,
+  );
+
+describe('a page', () => {
+  it('becomes rows, of which the second page writes only what differs', async () => {
+    const account = await newAccount();
+    const first = await account.page(
+      'research_jobs',
+      '[{"job_id":3,"status":"open"},{"job_id":2,"status":"open"},{"job_id":1,"status":"completed"}]',
+    );
+    expect(first).toMatchObject({
+      state: 'applied',
+      outcomes: ['inserted', 'inserted', 'inserted'],
+      changed: { table: 'research_jobs', userId: account.fence.userId, changeId: '3' },
+    });
+    const before = await jobs(account);
+    const second = await account.page(
+      'research_jobs',
+      '[{"job_id":3,"status":"open"},{"status":"completed","job_id":2},{"job_id":1, "status":"completed"}]',
+    );
+    expect(second).toMatchObject({
+      outcomes: ['unchanged', 'updated', 'unchanged'],
+      counts: { inserted: 0, updated: 1, unchanged: 2 },
+      changed: { changeId: '4' },
+    });
+    const after = await jobs(account);
+    expect(after.map(({ status, _change_id, moved }) => [status, _change_id, moved])).toEqual([
+      ['completed', '3', false],
+      ['completed', '4', true],
+      ['open', '1', false],
+    ]);
+    expect(after.map(({ xmin }, index) => xmin === before[index]?.xmin)).toEqual([true, false, true]);
+  });
+
+  it('that is unchanged writes the scope’s row and nothing else', async () => {
+    const account = await newAccount();
+    const page = `[${Array.from({ length: 500 }, (_, id) => `{"job_id":${id},"status":"open"}`).join()}]`;
+    await account.page('research_jobs', page);
+    const tables = `select relname, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_all_tables
+      where schemaname like 'mirror%' and relname <> 'scope' order by relname`;
+    const locks = `select count(*) from mirror.research_jobs where xmax <> 0 and _user_id = ${account.fence.userId}`;
+    await account.query('select pg_stat_force_next_flush()');
+    const before = await account.query(tables);
+    const statements: string[] = [];
+    const result = await account.page('research_jobs', page, {
+      alsoInTransaction: async (trx) => {
+        // Still inside: what the page wrote so far would show in the transaction's own statistics.
+        const { rows } = await sql<{ written: string }>`
+          select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) as written from pg_stat_xact_all_tables
+          where schemaname like 'mirror%'`.execute(trx);
+        statements.push(rows[0]?.written ?? '');
+      },
+    });
+    expect(result).toMatchObject({ counts: { unchanged: 500 }, changed: undefined });
+    expect(statements).toEqual(['0']);
+    await account.query('select pg_stat_force_next_flush()');
+    expect(await account.query(tables)).toEqual(before);
+    expect(await account.query(locks)).toEqual([{ count: '0' }]);
+  });
+
+  it('takes the last of items with one key, and counts the others', async () => {
+    const account = await newAccount();
+    const result = await account.page(
+      'research_jobs',
+      '[{"job_id":1,"status":"a"},{"job_id":2},{"job_id":1,"status":"b"}]',
+    );
+    expect(result).toMatchObject({
+      outcomes: ['duplicate', 'inserted', 'inserted'],
+      counts: { inserted: 2, duplicate: 1 },
+    });
+    expect((await jobs(account)).map(({ status }) => status)).toEqual(['b', null]);
+  });
+
+  it('brings a deleted row back, with a new change ID', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await account.query(
+      `update mirror.research_jobs set _deleted_at = now() where _user_id = ${account.fence.userId}`,
+    );
+    const back = await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    expect(back).toMatchObject({ outcomes: ['undeleted'], changed: { changeId: '2' } });
+    expect(await jobs(account)).toMatchObject([{ _deleted_at: null, _change_id: '2' }]);
+  });
+
+  it('commits with its checkpoint and whatever rides along, or not at all', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[]', {
+      decide: () => ({ scope: { fullWalk: { cursor: '7' }, memory: { seen: 1 } } }),
+    });
+    const failing = account.page('research_jobs', '[{"job_id":1}]', {
+      decide: () => ({ scope: { fullWalk: { cursor: '9' } } }),
+      alsoInTransaction: () => Promise.reject(new Error('the disk is full')),
+    });
+    await expect(failing).rejects.toThrow('the disk is full');
+    expect(await jobs(account)).toEqual([]);
+    const scope = await account.storedScope('research_jobs');
+    expect(scope).toMatchObject({ lastObs: 1, fullWalk: { cursor: '7' }, memory: { seen: 1 }, liveRows: 0 });
+    await account.page('research_jobs', '[{"job_id":1}]', {
+      obs: 3,
+      decide: () => ({ scope: { fullWalk: null } }),
+    });
+    expect(await account.storedScope('research_jobs')).toMatchObject({ fullWalk: undefined, liveRows: 1 });
+  });
+
+  it('is not applied after a later observation, nor for an unknown scope', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"new"}]', { obs: 5 });
+    await expect(
+      account.page('research_jobs', '[{"job_id":1,"status":"old"},{"job_id":2}]', { obs: 5 }),
+    ).rejects.toBeInstanceOf(Superseded);
+    expect(await jobs(account)).toMatchObject([{ status: 'new', _change_id: '1' }]);
+    const unknown = account.mirror.applyPage(account.fence, {
+      scope: account.scope('watchlist'),
+      obs: 1,
+      items: itemsOf('watchlist', '[{"id":"a"}]'),
+      decide: () => ({ scope: {} }),
+    });
+    await expect(unknown).rejects.toBeInstanceOf(Superseded);
+    expect(
+      await account.query(`select 1 from mirror.watchlist where _user_id = ${account.fence.userId}`),
+    ).toEqual([]);
+  });
+
+  it('is not written by a process that has lost the account', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[]');
+    await account.query(`update mirror_sync.account set token = 2 where _user_id = ${account.fence.userId}`);
+    await expect(account.page('research_jobs', '[{"job_id":1}]')).rejects.toBeInstanceOf(LeaseLost);
+    expect(await jobs(account)).toEqual([]);
+  });
+
+  it('tells its walk what each item was', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    const seen: unknown[] = [];
+    await account.page(
+      'research_jobs',
+      '[{"job_id":3},{"job_id":2,"status":"x"},{"job_id":1},{"status":"y"}]',
+      {
+        decide: (observed) => {
+          seen.push(observed.outcomes);
+          return { scope: { memory: { inserted: observed.counts.inserted } } };
+        },
+      },
+    );
+    expect(seen).toEqual([['inserted', 'updated', 'unchanged', 'quarantined']]);
+    expect(await account.storedScope('research_jobs')).toMatchObject({ memory: { inserted: 1 } });
+  });
+});
+
+describe('rows that may still change', () => {
+  it('are kept apart while their state says so', async () => {
+    const account = await newAccount();
+    const unsettled = () =>
+      account.query(
+        `select key, finished from mirror_sync.unsettled where _user_id = ${account.fence.userId} order by key`,
+      );
+    await account.page(
+      'research_jobs',
+      '[{"job_id":1,"status":"open"},{"job_id":2,"status":"failed"},{"job_id":3,"status":"done"}]',
+    );
+    expect(await unsettled()).toEqual([
+      { key: '1', finished: false },
+      { key: '2', finished: true },
+    ]);
+    await account.page('research_jobs', '[{"job_id":1,"status":"done"},{"job_id":2,"status":"open"}]');
+    expect(await unsettled()).toEqual([{ key: '2', finished: false }]);
+  });
+});
+
+describe('lists and their items', () => {
+  it('a new or changed list makes its items due in the same transaction', async () => {
+    const account = await newAccount();
+    await account.page('lists', '[{"list_id":1,"name":"a"},{"list_id":2,"name":"b"}]');
+    const due = () =>
+      account.query<{ parent: string }>(
+        `select parent from mirror_sync.scope where _user_id = ${account.fence.userId}
+         and collection = 'list_items' and due_at is not null order by parent`,
+      );
+    expect(await due()).toEqual([{ parent: '1' }, { parent: '2' }]);
+    await account.query(
+      `update mirror_sync.scope set due_at = null where _user_id = ${account.fence.userId}`,
+    );
+    await account.page('lists', '[{"list_id":1,"name":"a"},{"list_id":2,"name":"c"}]');
+    expect(await due()).toEqual([{ parent: '2' }]);
+  });
+
+  it('items of one list are not those of another', async () => {
+    const account = await newAccount();
+    await account.page('lists', '[{"list_id":1},{"list_id":2}]');
+    await account.page('list_items', '[{"id":"x","n":1}]', { parent: '1' });
+    const other = await account.page('list_items', '[{"id":"x","n":2},{"id":7,"list_id":"odd"}]', {
+      parent: '2',
+    });
+    expect(other).toMatchObject({ outcomes: ['inserted', 'inserted'] });
+    expect(
+      await account.query(
+        `select list_id, id, n from mirror.list_items where _user_id = ${account.fence.userId} order by 1, 2`,
+      ),
+    ).toEqual([
+      { list_id: '1', id: 'x', n: '1' },
+      { list_id: '2', id: '7', n: null },
+      { list_id: '2', id: 'x', n: '2' },
+    ]);
+  });
+
+  it('nothing is written of a list that is deleted', async () => {
+    const account = await newAccount();
+    await account.page('lists', '[{"list_id":1}]');
+    await account.query(
+      `update mirror.lists set _deleted_at = now() where _user_id = ${account.fence.userId}`,
+    );
+    const result = await account.page('list_items', '[{"id":"x"}]', {
+      parent: '1',
+      decide: () => {
+        throw new Error('there is nothing to decide');
+      },
+    });
+    expect(result).toEqual({ state: 'parent_deleted' });
+    expect(
+      await account.query(`select 1 from mirror.list_items where _user_id = ${account.fence.userId}`),
+    ).toEqual([]);
+    expect(await account.storedScope('list_items', '1')).toMatchObject({ lastObs: 0 });
+  });
+});
+
+describe('fields that the operator names', () => {
+  it('make no change when they are ignored, and are stored nowhere when they are excluded', async () => {
+    const account = await newAccount({
+      ignoreFields: { ...noFields(), research_jobs: ['views'] },
+      excludeFields: { ...noFields(), research_jobs: ['secret'] },
+    });
+    await account.page('research_jobs', '[{"job_id":1,"status":"a","views":1,"secret":"s3"}]');
+    const same = await account.page('research_jobs', '[{"job_id":1,"status":"a","views":2,"secret":"t4"}]');
+    expect(same).toMatchObject({ outcomes: ['unchanged'] });
+    await account.page('research_jobs', '[{"job_id":1,"status":"b","views":3,"secret":"s3"}]');
+    const [row] = await account.query<{ views: string; _raw: unknown }>(
+      `select views, _raw from mirror.research_jobs where _user_id = ${account.fence.userId}`,
+    );
+    expect(row).toEqual({ views: '3', _raw: { job_id: 1, status: 'b', views: 3 } });
+    expect(await account.query(`select 1 from mirror.columns where field = 'secret'`)).toEqual([]);
+  });
+});
+
+describe('the end of a walk', () => {
+  it('is a row of sync_log and moves the collection’s freshness with the page', async () => {
+    const account = await newAccount();
+    const at = new Date('2026-03-01T00:00:00Z');
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]', {
+      decide: ({ counts }) => ({
+        scope: { polledAt: at, lastReadAt: at, fullWalk: null },
+        walkEnd: {
+          scope: account.scope('research_jobs'),
+          kind: 'full',
+          startedAt: at,
+          outcome: 'completed',
+          totals: {
+            ...{ pages: 1, items: 2, inserted: counts.inserted, updated: 0, deleted: 0, unchanged: 0 },
+            ...{ quarantined: 0, requests: 1, rateLimited: 0 },
+          },
+          collection: { polledAt: at, state: 'current', failure: null },
+        },
+      }),
+    });
+    const where = `where _user_id = ${account.fence.userId}`;
+    expect(
+      await account.query(`select walk_id, kind, inserted, outcome, list_id from mirror.sync_log ${where}`),
+    ).toEqual([{ walk_id: '1', kind: 'full', inserted: '2', outcome: 'completed', list_id: null }]);
+    expect(
+      await account.query(
+        `select collection, live_rows, deleted_rows, polled_at, state from mirror.freshness ${where}`,
+      ),
+    ).toEqual([
+      { collection: 'research_jobs', live_rows: '2', deleted_rows: '0', polled_at: at, state: 'current' },
+    ]);
+  });
+
+  it('can come without a page: a failure is counted, and the log says why', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[]');
+    const at = new Date('2026-03-01T00:00:00Z');
+    const failure = { message: 'the service answered 503', at };
+    await account.mirror.endWalk(account.fence, account.scope('research_jobs'), {
+      scope: { failure },
+      walkEnd: {
+        scope: account.scope('research_jobs'),
+        kind: 'poll',
+        startedAt: at,
+        outcome: 'failed',
+        error: failure.message,
+        totals: {
+          ...{ pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, unchanged: 0 },
+          ...{ quarantined: 0, requests: 3, rateLimited: 0 },
+        },
+        collection: { state: 'failing', failure },
+      },
+    });
+    expect(await account.storedScope('research_jobs')).toMatchObject({ failures: 1, lastErrorAt: at });
+    expect(
+      await account.query(
+        `select f.state, f.last_error, l.error, l.requests from mirror.freshness f
+         join mirror.sync_log l using (_user_id) where _user_id = ${account.fence.userId}`,
+      ),
+    ).toEqual([{ state: 'failing', last_error: failure.message, error: failure.message, requests: '3' }]);
+  });
+});
+
+describe('the account', () => {
+  it.each([
+    ['12.50', '12.50'],
+    ['12345678901234567890.123456789', '12345678901234567890.123456789'],
+    ['"7.25"', '7.25'],
+    ['{"balance":12.5,"unit":"credits"}', '12.5'],
+    ['{"balance":1250,"unit":"cents"}', '12.50'],
+    ['{"balance_cents":"1250"}', '12.50'],
+    ['null', null],
+    ['"plenty"', null],
+    ['[1]', null],
+  ])('has credits %s as %s', async (credits, stored) => {
+    const account = await newAccount();
+    await account.single(
+      `{"object":"account","user_id":1,"email":"a@b.example","credits":${credits},"plan":"x"}`,
+    );
+    const [row] = await account.query<{ credits: string | null; email: string; raw: string }>(
+      `select credits, email, _raw ->> 'plan' as raw from mirror.account where _user_id = ${account.fence.userId}`,
+    );
+    expect(row).toEqual({ credits: stored, email: 'a@b.example', raw: 'x' });
+  });
+
+  it('is one row, written again only when it differs', async () => {
+    const account = await newAccount();
+    expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['inserted'] });
+    expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['unchanged'] });
+    expect(await account.single('{"credits":2}')).toMatchObject({ outcomes: ['updated'] });
+  });
+});
