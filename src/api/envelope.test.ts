@@ -40,6 +40,8 @@ describe('readPage', () => {
       expect(page(text).hasMore).toBe(true);
     }
     expect(page('{"accounts":{"data":[],"has_more":false}}').items).toEqual([]);
+    const without = page('{"object":"list","accounts":{"data":[{"job_id":3}]},"meta":{"version":1}}');
+    expect(without).toMatchObject({ items: [{ key: '3' }], hasMore: undefined });
   });
 
   it.each([
@@ -55,6 +57,7 @@ describe('readPage', () => {
     ['{}', 'it has neither a data array nor a list beside a has_more'],
     ['{"data":null,"has_more":false}', 'it has neither a data array nor a list beside a has_more'],
     ['{"accounts":[{"id":1}]}', 'it has neither a data array nor a list beside a has_more'],
+    ['{"accounts":{"data":[{"id":1}]}}', 'it has neither a data array nor a list beside a has_more'],
     ['{"data":[{"job_id":1},7],"has_more":false}', 'item 1 is a number, not an object'],
     ['{"data":[null]}', 'item 0 is null, not an object'],
     ['{"data":[[]]}', 'item 0 is an array, not an object'],

@@ -71,7 +71,8 @@ interface List {
 
 /**
  * `data` of the body; else the one array of objects beside a `has_more`, in the body or one level deeper
- * (unknowns.md: list items may stand under `accounts`).
+ * (unknowns.md: list items may stand under `accounts`). In a body that calls itself a list, a `data` one level
+ * deeper counts without `has_more`, too: services that nest may leave that out as well.
  */
 function findList(body: JsonObject): List {
   const data = body['data'];
@@ -81,7 +82,10 @@ function findList(body: JsonObject): List {
     if (isObject(value)) envelopes.push({ path: [field], envelope: value });
   }
   const found = envelopes
-    .filter(({ envelope }) => typeof envelope['has_more'] === 'boolean')
+    .filter(({ envelope }) => {
+      if (typeof envelope['has_more'] === 'boolean') return true;
+      return body['object'] === 'list' && Array.isArray(envelope['data']);
+    })
     .flatMap(({ path, envelope }) =>
       arraysOfObjects(envelope).map(([field, elements]) => ({ path: [...path, field], elements, envelope })),
     );
