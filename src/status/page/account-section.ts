@@ -6,7 +6,7 @@ import type {
   WalkStatus,
 } from '../../model/status-report.ts';
 import { absolute, count, rate, relative, span } from './figures.ts';
-import type { Html } from './view.ts';
+import type { Html } from './html.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
 export function accountSection(account: AccountStatus, at: string, unfolded: boolean): Html {

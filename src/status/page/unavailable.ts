@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html } from './view.ts';
+import type { Html } from './html.ts';
 
 /** What the page shows while no report can be made. @param why one sentence */
 export function unavailable(why: string): Html {

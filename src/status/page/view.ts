@@ -2,9 +2,7 @@ import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status-report.ts';
 import { accountSection } from './account-section.ts';
 import { absolute, count, relative } from './figures.ts';
-
-/** Escaped HTML; a promise where a part of it is one. */
-export type Html = ReturnType<typeof html>;
+import type { Html } from './html.ts';
 
 /** More accounts than this are shown folded, but for those with a problem. */
 const UNFOLDED_ACCOUNTS = 3;
