@@ -24,6 +24,7 @@ export interface Overlaid {
   readonly fields: Readonly<Record<string, unknown>> | undefined;
   /** Whole text of an inserted item. */
   readonly source: string | undefined;
+  /** When its fields last changed (going and coming back change none); -Infinity: never. */
   readonly changedAt: number;
 }
 
@@ -102,10 +103,11 @@ export class Overlay {
     let { present, fields, source, changedAt } = UNTOUCHED;
     for (const change of entry.changes) {
       if (change.at > time) break;
-      if (!change.silent) changedAt = change.at;
       if (change.kind === 'update') fields = { ...fields, ...change.fields };
       else if (change.kind === 'insert') [present, source, fields] = [true, change.source, undefined];
       else present = change.kind === 'restore';
+      const changesFields = change.kind === 'update' || change.kind === 'insert';
+      if (changesFields && !change.silent) changedAt = change.at;
     }
     return { present, fields, source, changedAt };
   }

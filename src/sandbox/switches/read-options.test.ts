@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { readSandboxOptions } from './read-options.ts';
+import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from './sandbox-switches.ts';
+
+describe('the options of a sandbox', () => {
+  it('have a default for every switch', () => {
+    const reading = readSandboxOptions({});
+    expect(reading).toHaveProperty('options.jobs', 1000);
+    expect(reading).toHaveProperty('options.order', 'falling');
+    expect(reading).toHaveProperty('options.limitOther', 60);
+  });
+
+  it('accept every default and every choice as the text of a command line', () => {
+    for (const name of SWITCH_NAMES) {
+      const { choices, default: fallback } = SANDBOX_SWITCHES[name];
+      for (const value of choices ?? [fallback]) {
+        expect(readSandboxOptions({ [name]: String(value) }), name).toHaveProperty(['options', name], value);
+      }
+    }
+  });
+
+  it('list every problem at once, by the name of the switch', () => {
+    const reading = readSandboxOptions({
+      jobs: '-1',
+      order: 'sideways',
+      faultReset: '1.5',
+      limitOther: '0',
+      keys: 'no owner',
+      epoch: 'yesterday',
+      hostileKinds: 'nul,werewolf',
+      newJobsPerMinute: 'many',
+      colour: 'red',
+    });
+    expect(reading).toEqual({
+      problems: [
+        'jobs: must be a whole number from 0 to 50000000, but is "-1"',
+        'order: must be one of falling, rising, created, last-updated, score, unordered, but is "sideways"',
+        'fault-reset: must be a number from 0 to 1, but is "1.5"',
+        'limit-other: must be a whole number from 1 to 1000000, or off, but is "0"',
+        'keys: must be key=user_id,…, but has "no owner", but is "no owner"',
+        'epoch: must be an ISO 8601 time or start, but is "yesterday"',
+        expect.stringContaining('hostile-kinds: has "werewolf"; legal: nul,'),
+        'new-jobs-per-minute: must be a number from 0 to 1000000, but is "many"',
+        'colour: there is no such switch',
+      ],
+    });
+  });
+
+  it('contradict each other by name', () => {
+    expect(readSandboxOptions({ latencyMin: 5, latencyMax: 4 })).toHaveProperty(
+      'problems.0',
+      expect.stringContaining('latency-min'),
+    );
+    expect(readSandboxOptions({ port: 9000, controlPort: 9000 })).toHaveProperty(
+      'problems.0',
+      expect.stringContaining('control-port'),
+    );
+    expect(readSandboxOptions({ fault500: 0.6, faultReset: 0.6 })).toHaveProperty(
+      'problems.0',
+      expect.stringContaining('add up to 1.2'),
+    );
+  });
+
+  it('of a running sandbox change only where that is possible, and keep the others', () => {
+    const base = readSandboxOptions({ jobs: 5, order: 'rising' });
+    if (!('options' in base)) throw new Error('legal options');
+    expect(readSandboxOptions({ order: 'score' }, base.options)).toEqual({
+      options: { ...base.options, order: 'score' },
+    });
+    expect(readSandboxOptions({ jobs: 6 }, base.options)).toEqual({
+      problems: ["jobs: can't be changed while the sandbox runs"],
+    });
+  });
+
+  it('have flags that a command line can tell apart', () => {
+    expect(new Set(SWITCH_NAMES.map(flagOf)).size).toBe(SWITCH_NAMES.length);
+    expect(flagOf('newJobsPerMinute')).toBe('new-jobs-per-minute');
+    expect(flagOf('fault500')).toBe('fault-500');
+    expect(SWITCH_NAMES.map(flagOf).filter((flag) => !/^[a-z]+(-[a-z0-9]+)*$/.test(flag))).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareKeys } from '../../model/key.ts';
+import { ID_FORMS, idForm } from './id-form.ts';
+
+function text(json: string): string {
+  return json.startsWith('"') ? json.slice(1, -1) : json;
+}
+
+describe.each(ID_FORMS)('IDs of the form %s', (name) => {
+  const slots = fc.integer({ min: 0, max: 50_000_000 });
+
+  it('lead back to their slot', () => {
+    fc.assert(
+      fc.property(slots, fc.nat({ max: 5000 }), (slot, shift) => {
+        const form = idForm(name, 77, shift);
+        const id = text(form.json(slot));
+        expect(form.slotOf(id)).toBe(slot);
+        expect(form.rankOf(id)).toBe(slot);
+      }),
+    );
+  });
+
+  it('are valid JSON, and each is there once', () => {
+    const form = idForm(name, 5);
+    const ids = Array.from({ length: 3000 }, (_, slot) => form.json(slot));
+    expect(new Set(ids).size).toBe(3000);
+    expect(() => JSON.parse(`[${ids.join(',')}]`)).not.toThrow();
+  });
+
+  it('belong to no slot when something else is said', () => {
+    const form = idForm(name, 5);
+    for (const wrong of ['', 'x', '-1', '1', '01234', '1e3', 'acc_', 'acc_x', '00000000-0000', ' 1000']) {
+      expect(form.slotOf(wrong)).toBeUndefined();
+    }
+  });
+});
+
+describe('IDs that rise with creation', () => {
+  it.each(['integer', 'beyond-2^53', 'string', 'uuid-by-time'] as const)('do so as %s', (name) => {
+    const form = idForm(name, 9);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1_000_000 }), (slot) => {
+        expect(compareKeys('text', text(form.json(slot)), text(form.json(slot + 1)))).toBe(-1);
+      }),
+    );
+  });
+
+  it('have gaps, whose numbers rank between their neighbours', () => {
+    const form = idForm('integer', 9);
+    const [low, high] = [Number(form.json(10)), Number(form.json(11))];
+    for (let number = low + 1; number < high; number += 1) expect(form.rankOf(String(number))).toBe(10.5);
+    expect(Number(form.json(1000)) - Number(form.json(0))).toBeGreaterThan(3000);
+  });
+});
