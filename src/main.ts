@@ -1,6 +1,7 @@
 import { runCommandLine } from './cli/run.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { failureText } from './cli/failure.ts';
+import { OutputClosed } from './cli/output-closed.ts';
 import { systemClock } from './runtime/clock.ts';
 import { Scrubber } from './runtime/scrub.ts';
 import { Stopped } from './runtime/service.ts';
@@ -16,21 +17,23 @@ const stopping = new AbortController();
 const scrubber = new Scrubber();
 let firstSignalAt: number | undefined;
 
-function stop(): void {
+function stop(reason: Stopped): void {
   if (firstSignalAt === undefined) {
     firstSignalAt = performance.now();
-    stopping.abort(new Stopped('research-mirror'));
+    stopping.abort(reason);
     setTimeout(() => process.exit(EXIT.INTERRUPTED), STOP_BOUND).unref();
   } else if (performance.now() - firstSignalAt > SAME_SIGNAL) {
     process.exit(EXIT.INTERRUPTED);
   }
 }
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => stop(new Stopped('research-mirror')));
+}
 
 // A reader that has seen enough (`… | head -1`), or a terminal that was closed: what is written now is for nobody.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', () => {
-    if (firstSignalAt === undefined) stop();
+    if (firstSignalAt === undefined) stop(new OutputClosed());
   });
 }
 

@@ -2,6 +2,7 @@ import { InvalidConfig } from '../config/invalid.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { OutputClosed } from './output-closed.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What a command's failure means for whoever called the program. */
@@ -13,6 +14,7 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 /** One line for people; with `stack` (LOG_LEVEL=debug) where it came from, too. */
 export function failureText(error: unknown, stack: boolean): string {
+  if (error instanceof OutputClosed) return '';
   if (isStopped(error)) return 'research-mirror: interrupted\n';
   const trace = stack && error instanceof Error && error.stack !== undefined ? `${error.stack}\n` : '';
   return `research-mirror: ${messageOf(error)}\n${trace}`;

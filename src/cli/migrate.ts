@@ -9,7 +9,7 @@ import { failureText } from './failure.ts';
 import { countOf } from './figures.ts';
 import { makeLog } from './log.ts';
 import { reachMirror } from './mirror-database.ts';
-import { MIGRATIONS } from './program-files.ts';
+import { MIGRATIONS } from '../app/program-files.ts';
 import type { Shell } from './shell.ts';
 
 interface MigrateOptions {

@@ -15,7 +15,10 @@ export class Progress {
   readonly #clock: Clock;
   readonly #live: boolean;
   #lastAt = Number.NEGATIVE_INFINITY;
+  /** The line as it stands on the terminal. */
   #shown = '';
+  /** The state that it shows, and the newest one. */
+  #painted = '';
   #latest = '';
 
   constructor(shell: Shell) {
@@ -41,13 +44,13 @@ export class Progress {
 
   /** Shows the last state and ends the line. */
   end(): void {
-    if (this.#latest !== '' && this.#latest !== this.#shown) this.#paint();
+    if (this.#latest !== this.#painted) this.#paint();
     if (this.#live && this.#shown !== '') this.#terminal.write('\n');
-    this.#latest = '';
-    this.#shown = '';
+    this.#latest = this.#painted = this.#shown = '';
   }
 
   #paint(): void {
+    this.#painted = this.#latest;
     if (this.#live) {
       // One column is left free: a full line would wrap, and could not be replaced.
       this.#shown = cutToWidth(this.#latest, (this.#terminal.columns ?? 80) - 1);

@@ -6,7 +6,7 @@ import { addDotEnv } from './environment.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { exitCodeOf, failureText } from './failure.ts';
 import { addMigrate } from './migrate.ts';
-import { programVersion } from './program-files.ts';
+import { programVersion } from '../app/program-files.ts';
 import { addSandbox } from './sandbox.ts';
 import { hasColour, type Shell } from './shell.ts';
 import { addSql } from './sql.ts';

@@ -7,6 +7,7 @@ import { examples, type AddCommand } from './command.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { makeLog } from './log.ts';
 import { reachMirror } from './mirror-database.ts';
+import { OutputClosed } from './output-closed.ts';
 import { JsonRows, TableRows, type RowPrinter } from './row-printer.ts';
 import type { Shell } from './shell.ts';
 import { UsageError } from './usage-error.ts';
@@ -80,6 +81,8 @@ async function answer(
     printer.end();
     return EXIT.DONE;
   } catch (error) {
+    // The reader has what it wanted.
+    if (error instanceof OutputClosed) return EXIT.DONE;
     if (!(error instanceof StatementRefused)) throw error;
     shell.err.write(shell.scrubber.scrub(explainRefusal(error, query.text)));
     return EXIT.NO;

@@ -9,7 +9,7 @@ import { EXIT } from './exit-code.ts';
 import { judgeStatus } from './judge-status.ts';
 import { makeLog } from './log.ts';
 import { reachMirror, type MirrorDatabase } from './mirror-database.ts';
-import { MIGRATIONS, programVersion } from './program-files.ts';
+import { MIGRATIONS, programVersion } from '../app/program-files.ts';
 import type { Shell } from './shell.ts';
 import { describeStatus } from './status-text.ts';
 

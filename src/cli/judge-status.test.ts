@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountStatus, CollectionStatus, ProcessStatus } from '../model/status-report.ts';
+import { judgeStatus } from './judge-status.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const DAEMON: ProcessStatus = {
+  processId: 'p',
+  command: 'start',
+  version: '1.0.0',
+  machine: 'm',
+  pid: 1,
+  startedAt: '2026-01-01T00:00:00Z',
+  alive: true,
+};
+
+function collection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
+  return {
+    collection: 'lists',
+    state: 'current',
+    liveRows: 1,
+    deletedRows: 0,
+    polledAt: '2026-01-01T11:59:00Z',
+    completeAsOf: null,
+    nextPollAt: '2026-01-01T12:00:00Z',
+    nextFullAt: null,
+    lastError: null,
+    lastErrorAt: null,
+    quarantinedItems: 0,
+    fieldConflicts: 0,
+    heldDeletions: 0,
+    ...changes,
+  };
+}
+
+function account(changes: Partial<AccountStatus> = {}): AccountStatus {
+  return {
+    userId: '42',
+    email: null,
+    state: 'active',
+    error: null,
+    owner: 'p',
+    collections: [collection()],
+    walks: [],
+    budgets: [],
+    ...changes,
+  };
+}
+
+describe('judgeStatus', () => {
+  it('finds nothing wrong with current collections under a running daemon', () => {
+    expect(judgeStatus([account()], [DAEMON], NOW)).toEqual({ problems: [], notes: [] });
+  });
+
+  it('takes a mirror without daemon for healthy until its polls are late', () => {
+    expect(judgeStatus([account()], [], NOW).problems).toEqual([]);
+    const late = account({ collections: [collection({ nextPollAt: '2026-01-01T11:54:00Z' })] });
+    expect(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW).problems).toEqual([
+      'polls of account 42 are up to 6 min late (lists): no daemon runs, "research-mirror start"',
+    ]);
+  });
+
+  it('says why an account has stopped, and not that its polls are late, too', () => {
+    const stopped = account({
+      state: 'stopped',
+      error: 'the key is refused',
+      collections: [collection({ nextPollAt: '2026-01-01T01:00:00Z' })],
+    });
+    expect(judgeStatus([stopped], [DAEMON], NOW).problems).toEqual([
+      'account 42 has stopped: the key is refused',
+    ]);
+  });
+
+  it('tells of failing collections as problems, of imperfect data as notes', () => {
+    const collections = [
+      collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
+      collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2, heldDeletions: 3 }),
+    ];
+    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW);
+    expect(problems).toEqual(['42/lists fails: answers HTML']);
+    expect(notes).toHaveLength(3);
+  });
+});

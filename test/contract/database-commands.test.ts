@@ -1,0 +1,213 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../src/db/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+
+const folder = makeFolder();
+const cwd = folder.path;
+let database: TestDatabase;
+let direct: Database;
+const env = (more: Record<string, string> = {}): Record<string, string> => ({
+  DATABASE_URL: database.url,
+  ...more,
+});
+const run = (...args: string[]): Promise<Outcome> => runProgram(args, { cwd, env: env() });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  direct = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+});
+afterAll(async () => {
+  await direct.close();
+  await database.drop();
+  folder.remove();
+});
+
+describe('migrate', () => {
+  it('tells that a database is behind, mends it, and tells that it is not', async () => {
+    expect(await run('migrate', '--check')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('is behind by') as string,
+    });
+    const status = await run('status', '--json');
+    expect(status.code).toBe(1);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      healthy: false,
+      problems: [expect.stringContaining('migrate')],
+    });
+    const done = await run('migrate', '--json');
+    expect(done.code).toBe(0);
+    expect(JSON.parse(done.stdout)).toMatchObject({ schema: 'mirror', pending: [] });
+    expect(await run('migrate', '--check')).toMatchObject({ code: 0 });
+  });
+
+  it('leaves a database alone that is newer than the program, and ends with 1', async () => {
+    await sql`insert into mirror_sync.migration (name, checksum, applied_at) values ('9999_later', '', now())`.execute(
+      direct.kysely,
+    );
+    try {
+      const { code, stdout, stderr } = await run('migrate');
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(/newer than this program.*9999_later.*Nothing was touched/);
+    } finally {
+      await sql`delete from mirror_sync.migration where name = '9999_later'`.execute(direct.kysely);
+    }
+  });
+});
+
+describe('sql', () => {
+  it('prints a table, found without the schema’s name', async () => {
+    const { code, stdout, stderr } = await run(
+      'sql',
+      "select collection, field from columns where field = 'email'",
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe('collection  field\n──────────  ─────\naccount     email\n(1 row)\n');
+  });
+
+  it('prints nothing but JSON with --json, every digit kept', async () => {
+    const { code, stdout } = await run(
+      'sql',
+      '--json',
+      `select 9007199254740993 as n, '{"a": [1]}'::jsonb as j, null as nil, true as b, 1 as n, 'x"' as t`,
+    );
+    expect(code).toBe(0);
+    expect(stdout).toContain('"n":9007199254740993,');
+    expect(JSON.parse(stdout)).toMatchObject([{ j: { a: [1] }, nil: null, b: true, n_2: 1, t: 'x"' }]);
+    expect((await run('sql', '--json', 'select 1 where false')).stdout).toBe('[]\n');
+  });
+
+  it('shows where a statement is wrong, and ends with 1', async () => {
+    const { code, stdout, stderr } = await run('sql', 'select *\nfrom  nowhere');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('relation "nowhere" does not exist');
+    expect(stderr).toContain('line 2: from  nowhere\n              ^\n');
+  });
+
+  it.each([
+    ['delete from sync_log', 'read-only transaction'],
+    ['drop table sync_log', 'read-only transaction'],
+    ['commit; delete from sync_log', 'one statement at a time'],
+    ['set transaction read write', 'must be set before any query'],
+    ["select set_config('transaction_read_only', 'off', true)", 'must be set before any query'],
+    [
+      'do $$ begin set transaction read write; delete from mirror.sync_log; end $$',
+      'must be set before any query',
+    ],
+  ])('refuses to write: %s', async (statement, message) => {
+    const { code, stderr } = await run('sql', statement);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  it('gives up after --timeout, and ends with 3', async () => {
+    const { code, stderr } = await run('sql', 'select pg_sleep(60)', '--timeout', '200ms');
+    expect(code).toBe(3);
+    expect(stderr).toContain('longer than 0.2 s');
+  });
+
+  it('stops the statement at the server when it is interrupted, and ends with 130', async () => {
+    const running = startProgram(['sql', "select pg_sleep(60), 'to be interrupted'"], { cwd, env: env() });
+    await activeStatements("%'to be interrupted'%", 1);
+    running.child.kill('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 130 });
+    await activeStatements("%'to be interrupted'%", 0);
+  });
+
+  it('ends quietly as soon as nobody reads its answer', async () => {
+    const running = startProgram(['sql', '--json', 'select generate_series(1, 100000000)'], {
+      cwd,
+      env: env(),
+    });
+    await running.until('[{');
+    running.child.stdout.destroy();
+    expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('status', () => {
+  it('is not healthy before anything was mirrored', async () => {
+    const { code, stdout } = await run('status');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^NOT HEALTHY .*\n {2}problem: no account has been mirrored yet/);
+  });
+
+  it('is healthy when the polls are not late, and says what is mirrored', async () => {
+    await pretendAccount('now()', 'current');
+    const { code, stdout, stderr } = await run('status', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      healthy: true,
+      problems: [],
+      notes: ['no daemon runs: the mirror stays as it is'],
+      accounts: [
+        {
+          userId: '42',
+          collections: [{ collection: 'lists', liveRows: 3, polledAt: expect.any(String) as string }],
+        },
+      ],
+    });
+    expect((await run('status')).stdout).toMatch(/lists +current +3 +\d+ s ago +never/);
+  });
+
+  it('is not healthy when polls are late or a collection fails', async () => {
+    await pretendAccount("now() - interval '1 hour'", 'current');
+    expect(await run('status')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /polls of account 42 are up to 60 min late \(lists\): no daemon runs/,
+      ) as string,
+    });
+    await pretendAccount('now()', 'failing');
+    expect((await run('status')).stdout).toContain('42/lists fails: the service is down');
+  });
+});
+
+describe('a database that can’t be had', () => {
+  it.each([
+    ['of a wrong password', (url: URL) => (url.password = 'hunter-password')],
+    ['of nobody listening', (url: URL) => ((url.password = 'hunter-password'), (url.port = '1'))],
+    ['of a missing database', (url: URL) => (url.pathname = '/nowhere')],
+  ])('because %s ends every command with 3, and no secret is shown at LOG_LEVEL=trace', async (_, spoil) => {
+    const url = new URL(database.url);
+    const { password } = url;
+    spoil(url);
+    for (const args of [['status'], ['sql', 'select 1'], ['migrate', '--check']]) {
+      const { code, stdout, stderr } = await runProgram(args, {
+        cwd,
+        env: { DATABASE_URL: url.href, LOG_LEVEL: 'trace', MIRROR_API_KEY: 'hunter-key' },
+      });
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(/^research-mirror: the database/);
+      expect(stderr).not.toContain('hunter');
+      expect(stderr).not.toContain(password);
+    }
+  });
+});
+
+async function pretendAccount(nextPoll: string, state: string): Promise<void> {
+  await sql`insert into mirror_sync.account (_user_id, created_at) values (42, now()) on conflict do nothing`.execute(
+    direct.kysely,
+  );
+  await sql`
+    insert into mirror._collections (_user_id, collection, live_rows, polled_at, next_poll_at, state, last_error)
+    values (42, 'lists', 3, now(), ${sql.raw(nextPoll)}, ${state}, 'the service is down')
+    on conflict (_user_id, collection) do update set next_poll_at = excluded.next_poll_at, state = excluded.state`.execute(
+    direct.kysely,
+  );
+}
+
+/** Waits until as many other backends run a statement like `pattern`; the waiting is done by the server. */
+async function activeStatements(pattern: string, count: number): Promise<void> {
+  const text = `do $$ begin
+    for attempt in 1..500 loop
+      perform pg_stat_clear_snapshot();
+      if (select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid()
+        and query like '${pattern.replaceAll("'", "''")}') = ${count} then return; end if;
+      perform pg_sleep(0.01);
+    end loop;
+    raise exception 'never ${count} statements like it';
+  end $$`;
+  await sql`${sql.raw(text)}`.execute(direct.kysely);
+}

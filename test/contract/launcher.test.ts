@@ -1,0 +1,81 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { LAUNCHER, makeFolder, runProgram, startProgram, type Running } from '../support/program.ts';
+
+const folder = makeFolder();
+const cwd = folder.path;
+afterAll(() => folder.remove());
+
+/** Makes the launcher believe that it runs on an older Node: what it then starts is the pinned one. */
+const OLD_NODE = [
+  '--import',
+  `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.0.0'}})`,
+];
+
+async function startSandbox(): Promise<Running> {
+  const running = startProgram(['sandbox', '--port', '0', '--control-port', '0'], {
+    cwd,
+    nodeArguments: OLD_NODE,
+  });
+  await running.until('API key');
+  return running;
+}
+
+describe('the launcher under an older Node', () => {
+  it('runs the program on the pinned one, with its streams and its exit code', async () => {
+    const version = await runProgram(['--version'], { cwd, nodeArguments: OLD_NODE });
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string });
+    expect((await runProgram(['nonsense'], { cwd, nodeArguments: OLD_NODE })).code).toBe(2);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('hands %s on: the program stops cleanly', async (signal) => {
+    const running = await startSandbox();
+    running.child.kill(signal);
+    expect(await running.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('takes a Ctrl-C that arrives twice at once for one', async () => {
+    const running = await startSandbox();
+    running.child.kill('SIGINT');
+    running.child.kill('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('takes the program with it when it is killed', async () => {
+    const running = await startSandbox();
+    running.child.kill('SIGKILL');
+    // The program holds the streams open as long as it lives: they close only when it has gone, too.
+    expect(await running.ended).toMatchObject({ code: null, signal: 'SIGKILL' });
+  });
+});
+
+describe('the launcher without what it needs', () => {
+  it.each([
+    ['its packages', [], 'its packages are not installed'],
+    ['the pinned Node', ['commander'], 'it needs Node 26, this is'],
+  ])('says in one line what to do about missing %s', async (_, installed, message) => {
+    const own = makeFolder();
+    try {
+      mkdirSync(join(own.path, 'bin'));
+      const launcher = join(own.path, 'bin', 'research-mirror.js');
+      copyFileSync(LAUNCHER, launcher);
+      writeFileSync(join(own.path, 'package.json'), '{ "type": "module" }');
+      for (const name of installed) {
+        mkdirSync(join(own.path, 'node_modules', name), { recursive: true });
+        writeFileSync(join(own.path, 'node_modules', name, 'index.js'), '');
+      }
+      const { code, stdout, stderr } = await runProgram(['start'], {
+        cwd,
+        launcher,
+        nodeArguments: OLD_NODE,
+      });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(message);
+      expect(stderr).toContain('npm ci');
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    } finally {
+      own.remove();
+    }
+  });
+});

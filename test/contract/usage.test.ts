@@ -1,0 +1,104 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { makeFolder, runProgram } from '../support/program.ts';
+
+const folder = makeFolder();
+const cwd = folder.path;
+afterAll(() => folder.remove());
+
+const COMMANDS = ['start', 'sync', 'status', 'migrate', 'sql', 'sandbox', 'demo'];
+
+describe('help', () => {
+  it('lists the commands there are, on stdout, and ends with 0', async () => {
+    const { code, stdout, stderr } = await runProgram(['--help'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    const listed = [...stdout.matchAll(/^ {2}([a-z]+) .*/gm)].map((match) => match[1]);
+    expect(listed).toEqual([...COMMANDS, 'help']);
+  });
+
+  it.each(COMMANDS)('shows examples of %s', async (command) => {
+    const { code, stdout } = await runProgram([command, '--help'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`Examples:\\n  \\$ .*(research-mirror|npm run) `));
+  });
+
+  it('tells the version', async () => {
+    const { code, stdout } = await runProgram(['--version'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('wrong usage', () => {
+  it.each([
+    ['no command', [], 'Usage: research-mirror'],
+    ['an unknown command', ['synk'], 'Did you mean sync?'],
+    ['an unknown option', ['sync', '--ful'], "unknown option '--ful'"],
+    ['a missing argument', ['sql'], "missing required argument 'query'"],
+    ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],
+    ['an empty query', ['sql', ' '], 'the query is empty'],
+    ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is no duration'],
+    ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
+    [
+      'switches of the sandbox that are none',
+      ['sandbox', '--jobs', 'x', '--order', 'up'],
+      '--order: must be one of',
+    ],
+  ])('%s ends with 2 and says what is wrong on stderr', async (_, args, message) => {
+    const { code, stdout, stderr } = await runProgram(args, { cwd });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('a wrong configuration', () => {
+  it('lists every problem by variable name, starts nothing and ends with 2', async () => {
+    const { code, stdout, stderr } = await runProgram(['start'], {
+      cwd,
+      env: {
+        MIRROR_API_KEYS: 'a-secret-in-the-wrong-place',
+        MIRROR_API_URL: 'http://api.example.com',
+        MIRROR_PG_PORT: '70000',
+        MIRROR_POLL_CRON: '99 * * * *',
+        DATABASE_URL: 'postgres://mirror:hunter#2@db.example.com/mirror',
+      },
+    });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr.split('\n').map((line) => line.split(':').slice(0, 2).join(':').trim())).toEqual([
+      'research-mirror: the configuration has 6 problems',
+      'MIRROR_API_KEYS: there is no such variable (did you mean MIRROR_API_KEY?)',
+      expect.stringMatching(/^DATABASE_URL: /),
+      expect.stringMatching(/^MIRROR_PG_PORT: /),
+      expect.stringMatching(/^MIRROR_API_URL: /),
+      expect.stringMatching(/^MIRROR_API_KEY: not set/),
+      expect.stringMatching(/^MIRROR_POLL_CRON: .*minute "99" is not legal/),
+      '',
+    ]);
+    expect(stderr).not.toMatch(/hunter|a-secret/);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it.each(['sync', 'status', 'migrate', 'sandbox', 'demo'])('is told by %s as well', async (command) => {
+    const { code, stderr } = await runProgram([command], { cwd, env: { MIRROR_SHEMA: 'x' } });
+    expect(code).toBe(2);
+    expect(stderr).toContain('MIRROR_SHEMA: there is no such variable (did you mean MIRROR_SCHEMA?)');
+  });
+
+  it('may come from .env and from files, and the environment wins', async () => {
+    const own = makeFolder();
+    try {
+      writeFileSync(join(own.path, 'url'), 'https://api.example.com/v1/\n');
+      writeFileSync(
+        join(own.path, '.env'),
+        'MIRROR_API_URL_FILE=url\nMIRROR_SCHEMA=pg_wrong\nMIRROR_DELETES=sometimes\n',
+      );
+      const { code, stderr } = await runProgram(['sync'], { cwd: own.path, env: { MIRROR_DELETES: 'soft' } });
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/2 problems:\n {2}MIRROR_SCHEMA: "pg_wrong" .*\n {2}MIRROR_API_KEY: not set/);
+    } finally {
+      own.remove();
+    }
+  });
+});
