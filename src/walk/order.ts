@@ -67,8 +67,8 @@ export interface Observation {
   readonly evidence: OrderEvidence;
   readonly run: number;
   /**
-   * The page begins where the list does and not beyond its cursor: the service ignored the cursor, as some do with
-   * one that they don't know. That says nothing against the order, but it costs trust.
+   * The page begins before its cursor: the service ignored the cursor, as some do with one that they don't know, and
+   * began at the top. That says nothing against the order, but it costs trust.
    */
   readonly fromStart: boolean;
   readonly contradiction: boolean;
@@ -76,7 +76,7 @@ export interface Observation {
 
 /** What a page says of the order: within itself, and against the cursor that it followed. */
 export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): Observation {
-  const fromStart = beginsAtStart(evidence.direction, keyType, sample);
+  const fromStart = beginsBefore(evidence, keyType, sample);
   const { keys, after, recent } = sample;
   const chain = after === null || after === keys[0] || fromStart ? keys : [after, ...keys];
   let direction = evidence.direction;
@@ -103,12 +103,19 @@ export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: 
   return { evidence: learnt, run, fromStart, contradiction: false };
 }
 
-function beginsAtStart(direction: Direction | null, keyType: KeyType, sample: OrderSample): boolean {
+/**
+ * While an order is being earned, only a page from the very top is a cursor ignored; any other that does not follow
+ * its cursor speaks against the order. Once earned it takes more to lose it: the top row may be gone meanwhile.
+ */
+function beginsBefore(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): boolean {
+  const { direction } = evidence;
+  const { after, first } = sample;
   const [begin] = sample.keys;
-  if (begin === undefined || sample.after === null || begin === sample.after) return false;
-  if (begin === sample.first) return true;
-  if (direction === null || compareInList(keyType, direction, begin, sample.after) > 0) return false;
-  return sample.first === null || compareInList(keyType, direction, begin, sample.first) <= 0;
+  if (begin === undefined || after === null || begin === after) return false;
+  if (begin === first) return true;
+  if (direction === null || compareInList(keyType, direction, begin, after) > 0) return false;
+  if (first === null || gradeOf(evidence) !== 'none') return true;
+  return compareInList(keyType, direction, begin, first) <= 0;
 }
 
 /** A row of a written page, in the page's order. */

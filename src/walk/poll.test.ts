@@ -112,7 +112,7 @@ describe('a poll', () => {
         }
         client.now += OVERLAP;
         arrive();
-        // The first may finish an interrupted poll of long ago: the overlap is the second one's.
+        // In rising order the first may only finish an interrupted one: the overlap is the second one's.
         client.run(client.beginPoll(), ENOUGH);
         client.run(client.beginPoll(), ENOUGH);
         expect(missing(source, client)).toEqual([]);

@@ -8,7 +8,7 @@ import { noteWritten } from './note-written.ts';
 import { beginPoll } from './poll.ts';
 import { beginRefresh } from './refresh.ts';
 import { step } from './step.ts';
-import type { Answer, Step, Walk } from './walk.ts';
+import type { Answer, Step } from './walk.ts';
 
 const PAGED: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 25 };
 
@@ -76,7 +76,7 @@ describe('step', () => {
     fc.assert(
       fc.property(scenario, ({ memory, kind, answers }) => {
         const written = new Set<string>();
-        let stepped: Step<Walk> =
+        let stepped: Step =
           kind === 'poll'
             ? beginPoll(memory, { overlapKey: '20', now: 0 })
             : kind === 'full'
