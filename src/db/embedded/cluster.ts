@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, link, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Unusable } from '../../model/errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { messageOf } from '../../runtime/message.ts';
 import { exists, MAJOR, run } from './binaries.ts';
-import type { Place } from './place.ts';
-import { isAlive } from './postmaster.ts';
+import { UNFINISHED, type Place } from './place.ts';
 
 /** Superuser of the embedded server, and the database that holds the mirror. */
 export const SUPERUSER = 'postgres';
@@ -57,14 +57,18 @@ export async function ensurePassword(file: string, cluster: string): Promise<str
  * an interrupted initdb leaves nothing half-made and of two programs one wins.
  * @throws Unusable for a database of another PostgreSQL, and with initdb's own words when it fails
  */
-export async function ensureCluster(place: Place, password: string, durable: boolean): Promise<void> {
+export async function ensureCluster(
+  place: Place,
+  password: string,
+  durable: boolean,
+  clock: Clock,
+): Promise<void> {
   const folder = dirname(place.cluster);
-  await removeUnfinished(folder);
+  await removeAbandoned(folder, clock);
   if (await exists(place.cluster)) return checkVersion(place.cluster);
-  const unfinished = join(folder, `${UNFINISHED}${process.pid}`);
+  const unfinished = await mkdtemp(join(folder, UNFINISHED));
   const passwordFile = join(unfinished, 'password');
   const data = join(unfinished, 'data');
-  await mkdir(unfinished, { mode: 0o700 });
   try {
     await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
     if (place.user !== undefined) {
@@ -99,14 +103,16 @@ export async function ensureCluster(place: Place, password: string, durable: boo
   }
 }
 
-const UNFINISHED = `pg${MAJOR}.new-`;
+/** Longer than anybody takes to make a database, milliseconds. */
+const ABANDONED = 3_600_000;
 
-/** What a killed program left behind; those of living ones stay. */
-async function removeUnfinished(folder: string): Promise<void> {
+/** What a killed program left behind; those of living ones are younger. */
+async function removeAbandoned(folder: string, clock: Clock): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(UNFINISHED)) continue;
-    const pid = Number(name.slice(UNFINISHED.length));
-    if (pid === process.pid || !isAlive(pid)) await rm(join(folder, name), { recursive: true, force: true });
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+    if (clock.now() - mtimeMs > ABANDONED) await rm(path, { recursive: true, force: true });
   }
 }
 

@@ -5,7 +5,7 @@ import { DATABASE, SUPERUSER } from './cluster.ts';
 import { explainFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import type { Place } from './place.ts';
-import { runningPostmaster } from './postmaster.ts';
+import { clearStalePidFile, runningPostmaster } from './postmaster.ts';
 import { Presence } from './presence.ts';
 import { spawnServer, type Ended, type Spawned } from './server.ts';
 
@@ -66,6 +66,7 @@ export async function enter(
         return { presence, url, port: running.port, owned: child?.pid === running.pid };
       }
     } else if (running === undefined && child === undefined) {
+      await clearStalePidFile(place.cluster);
       const port = wanted === 'free' ? await freePort() : wanted;
       child = await spawnServer(place, port, installation.settings, installation.logFile);
     }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Unusable } from '../../model/errors.ts';
 import {
@@ -26,6 +26,9 @@ export interface Place {
 
 /** Home of databases whose `MIRROR_DATA_DIR` PostgreSQL's user can't enter. */
 export const SYSTEM_FOLDER = '/var/lib/research-mirror';
+
+/** Beginning of the names of folders that are temporary: ensureCluster removes what a killed program left. */
+export const UNFINISHED = `pg${MAJOR}.new-`;
 
 /** In `MIRROR_DATA_DIR`: one line, the folder in which the database is instead. */
 const POINTER = 'pg18-location';
@@ -98,9 +101,7 @@ export async function findPlace(
 
 /** True when `user` can work in a folder below `folder`. The proof is that it does. */
 async function canUse(folder: string, user: SystemUser): Promise<boolean> {
-  const probe = join(folder, `.probe-${process.pid}`);
-  await rm(probe, { recursive: true, force: true });
-  await mkdir(probe, { mode: 0o700 });
+  const probe = await mkdtemp(join(folder, UNFINISHED));
   try {
     await chown(probe, user.uid, user.gid);
     await run('/bin/sh', ['-c', ': > "$1/file"', 'sh', probe], user);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { link, readFile, rename, rm } from 'node:fs/promises';
+import { link, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -10,27 +10,54 @@ export interface Postmaster {
   readonly port: number | undefined;
 }
 
-/**
- * The server that runs on `cluster`; undefined when none does. A file that a dead server left is no obstacle:
- * PostgreSQL replaces it, unless another program has that process ID by now; then it is taken away here.
- */
+/** The server that runs on `cluster`; undefined when none does. */
 export async function runningPostmaster(cluster: string): Promise<Postmaster | undefined> {
-  const file = join(cluster, 'postmaster.pid');
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (text === undefined) return undefined;
-  // Lines: process ID, data folder, start time, port, …
-  const lines = text.split('\n');
-  const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined;
-  if (!(await isPostgresOn(pid, cluster))) {
-    await removeStale(file, text);
+  const found = await readPidFile(cluster);
+  if (found === undefined || !isAlive(found.pid) || !(await isPostgresOn(found.pid, cluster)))
     return undefined;
+  return { pid: found.pid, port: found.port };
+}
+
+/**
+ * Takes away the file of a dead server whose process ID another program has by now; PostgreSQL would not start.
+ * What any other dead server left, PostgreSQL replaces itself.
+ */
+export async function clearStalePidFile(cluster: string): Promise<void> {
+  const found = await readPidFile(cluster);
+  if (found === undefined || !isAlive(found.pid) || (await isPostgresOn(found.pid, cluster))) return;
+  const aside = `${found.file}.stale-${process.pid}`;
+  try {
+    await rename(found.file, aside);
+    // A server that started meanwhile gets its own back at once.
+    if ((await readFile(aside, 'utf8')) !== found.text) await link(aside, found.file);
+    await rm(aside);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
   }
-  const port = Number(lines[3]);
-  return { pid, port: Number.isInteger(port) && port > 0 ? port : undefined };
+}
+
+interface PidFile {
+  readonly file: string;
+  readonly text: string;
+  readonly pid: number;
+  readonly port: number | undefined;
+}
+
+async function readPidFile(cluster: string): Promise<PidFile | undefined> {
+  const file = join(cluster, 'postmaster.pid');
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  // Lines: process ID, data folder, start time, port, …; the file is written in steps.
+  const lines = text.split('\n');
+  const [pid, port] = [Number(lines[0]), Number(lines[3])];
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  return { file, text, pid, port: Number.isInteger(port) && port > 0 ? port : undefined };
 }
 
 /** True while a process has this ID (also a stranger's, which we may not signal). */
@@ -43,7 +70,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** True when `pid` is a server started with `-D cluster`. */
+/** True when `pid` is a server started with `-D cluster`, and where that can't be found out. */
 async function isPostgresOn(pid: number, cluster: string): Promise<boolean> {
   const command =
     process.platform === 'linux'
@@ -53,18 +80,5 @@ async function isPostgresOn(pid: number, cluster: string): Promise<boolean> {
             stdout: '',
           }))
         ).stdout;
-  return command.includes('postgres') && command.includes(cluster);
-}
-
-/** Takes away exactly the file that was judged; a server that started meanwhile gets its own back at once. */
-async function removeStale(file: string, judged: string): Promise<void> {
-  const aside = `${file}.stale-${process.pid}`;
-  try {
-    await rename(file, aside);
-    if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file);
-    await rm(aside);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
-  }
+  return command === '' || (command.includes('postgres') && command.includes(await realpath(cluster)));
 }

@@ -60,7 +60,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const dataDir = await realpath(options.dataDir);
   const place = await findPlace(dataDir, process.getuid?.() === 0, options.systemFolder ?? SYSTEM_FOLDER);
   const password = await ensurePassword(join(dataDir, `pg${MAJOR}-password`), place.cluster);
-  await ensureCluster(place, password, options.durable ?? true);
+  await ensureCluster(place, password, options.durable ?? true, clock);
   const installation: Installation = {
     place,
     password,

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { readDsn } from './dsn.ts';
+
+describe('readDsn', () => {
+  it('takes from libpq’s variables what the URL leaves out, and nothing else', () => {
+    const variables = {
+      PGHOST: 'db',
+      PGPORT: '6432',
+      PGUSER: 'u',
+      PGPASSWORD: 'p',
+      PGDATABASE: 'd',
+      PGSSLMODE: 'require',
+    };
+    expect(readDsn('postgres://', variables)).toMatchObject({
+      ...{ host: 'db', port: 6432, user: 'u', password: 'p', database: 'd' },
+      tls: { sslmode: 'require' },
+    });
+    expect(readDsn('postgres://me:my%40word@other:5433/mine?sslmode=disable', variables)).toMatchObject({
+      ...{ host: 'other', port: 5433, user: 'me', password: 'my@word', database: 'mine' },
+      tls: { sslmode: 'disable' },
+    });
+  });
+
+  it.each([
+    ['postgres:///mirror?host=/var/run/postgresql', '/var/run/postgresql'],
+    ['postgres://me@%2Fvar%2Frun%2Fpostgresql/mirror', '/var/run/postgresql'],
+    ['postgresql:///mirror?host=/tmp&port=5433', '/tmp'],
+  ])('connects %s by a socket, without TLS', (url, host) => {
+    expect(readDsn(url, { PGSSLMODE: 'verify-full' })).toMatchObject({
+      host,
+      database: 'mirror',
+      tls: { sslmode: 'disable' },
+    });
+  });
+
+  it('reads timeouts as libpq does: seconds, two at least', () => {
+    expect(readDsn('postgres://h/d?connect_timeout=1', {}).connectTimeout).toBe(2_000);
+    expect(readDsn('postgres://h/d', { PGCONNECT_TIMEOUT: '7' }).connectTimeout).toBe(7_000);
+    expect(readDsn('postgres://h/d?connect_timeout=0', {}).connectTimeout).toBeUndefined();
+  });
+
+  it('quotes no part of a URL that it can’t read', () => {
+    expect(() => readDsn('postgres://me:secret@[broken/d', {})).toThrow(
+      /^DATABASE_URL can’t be read as a URL: postgres:\/\/user:password@host:5432\/database$/,
+    );
+  });
+});
