@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { explain, type Refusal } from './refusal.ts';
+
+const plain: Refusal = {
+  limit: 60,
+  routeLimit: 60,
+  size: 60,
+  held: 20,
+  heldOverall: 20,
+  foreign: 0,
+  blamedForeign: false,
+  paced: false,
+};
+
+describe('a 429 is explained', () => {
+  it('by a lower limit that it names', () => {
+    expect(explain({ ...plain, limit: 30 })).toEqual({ kind: 'lower-limit', limit: 30 });
+  });
+
+  it('by a limit over all endpoints when it names one that is not its route’s', () => {
+    expect(explain({ ...plain, limit: 100, heldOverall: 100 })).toEqual({
+      kind: 'overall-limit',
+      limit: 100,
+    });
+  });
+
+  it('by others’ use, once an hour', () => {
+    expect(explain({ ...plain, foreign: 3 })).toEqual({ kind: 'foreign-use' });
+    expect(explain({ ...plain, foreign: 3, blamedForeign: true })).toEqual({ kind: 'unexplained' });
+  });
+
+  it('by the sum over all endpoints when pacing its own group did not help', () => {
+    const busy = { ...plain, heldOverall: 50, held: 20 };
+    expect(explain(busy)).toEqual({ kind: 'unexplained' });
+    expect(explain({ ...busy, paced: true })).toEqual({ kind: 'overall-limit', limit: 49 });
+  });
+
+  it('by nothing, when this program kept to what it knew', () => {
+    expect(explain(plain)).toEqual({ kind: 'unexplained' });
+    expect(explain({ ...plain, limit: undefined, routeLimit: undefined })).toEqual({ kind: 'unexplained' });
+  });
+});

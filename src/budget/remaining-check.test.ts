@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { RemainingCheck } from './remaining-check.ts';
+
+/** Judges samples in turn and says which one was found broken. */
+function judge(
+  samples: readonly { at: number; remaining: number; foreign?: number }[],
+  cameFree: () => boolean = () => false,
+): number {
+  const check = new RemainingCheck();
+  return samples.findIndex((sample) => check.isBroken({ foreign: 0, ...sample }, cameFree));
+}
+
+const burst = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 100, remaining: 0 }));
+
+describe('Remaining', () => {
+  it('is broken when five requests within a second do not move it', () => {
+    expect(judge(burst)).toBe(4);
+  });
+
+  it('is honest when slots of ours may have come free meanwhile', () => {
+    expect(judge(burst, () => true)).toBe(-1);
+  });
+
+  it('is honest when it moves', () => {
+    expect(judge(burst.map((each, i) => ({ ...each, remaining: 60 - i })))).toBe(-1);
+  });
+
+  it('is broken when it claims use by others for more than two windows and never moves', () => {
+    const still = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 30_000, remaining: 4, foreign: 55 }));
+    expect(judge(still)).toBe(5);
+    expect(judge(still.map((each) => ({ ...each, foreign: 0 })))).toBe(-1);
+  });
+});
