@@ -93,13 +93,9 @@ function decide(
   if (body === undefined) return plain(failure(413, 'too_large', 'The body is too large', options.errorBody));
 
   const fault = throwFault(route, options, state.random);
-  const instead = faultAnswer(fault, options);
-  if (fault === 'faultEmpty') return { verdict, answer: emptyPage(route.action, state), fault };
-  if (instead !== undefined && (options.faultEffect === 'undone' || !route.name.startsWith('POST'))) {
-    return { verdict, answer: instead, fault };
-  }
-  const undone = fault === 'faultReset' && options.faultEffect === 'undone';
-  if (undone) return { verdict, answer: { status: 0, body: undefined, type: '' }, fault };
+  const instead = fault === 'faultEmpty' ? emptyPage(route.action, state) : faultAnswer(fault, options);
+  const takesEffect = options.faultEffect === 'done' && route.name.startsWith('POST');
+  if (instead !== undefined && !takesEffect) return { verdict, answer: instead, fault };
   const idempotencyKey = request.headers['idempotency-key'];
   const honest = respond(
     {

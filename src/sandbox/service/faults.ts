@@ -1,5 +1,5 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { failure, htmlPage, json, type Answer } from './answer.ts';
+import { failure, htmlPage, json, noContent, type Answer } from './answer.ts';
 import type { Route } from './routes.ts';
 
 const NAMES = [
@@ -56,8 +56,10 @@ export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): 
       return json(200, '{"error":{"code":"upstream_timeout","message":"The upstream did not answer"}}');
     case 'faultRedirect':
       return { ...json(302, '{}'), headers: { Location: 'https://elsewhere.example/v1/research' } };
-    case undefined:
     case 'faultReset':
+      // Never sent: the connection is cut in its place.
+      return noContent();
+    case undefined:
     case 'faultTruncated':
     case 'faultEmpty':
     case 'faultStale':

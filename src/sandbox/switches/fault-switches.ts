@@ -23,6 +23,6 @@ export const FAULT_SWITCHES = {
   faultEffect: choice(
     ['undone', 'done'],
     'undone',
-    'whether a POST that a fault answers took effect all the same',
+    'whether a POST that a fault answers took effect all the same (cut off or slow: it always did)',
   ),
 };

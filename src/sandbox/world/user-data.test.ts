@@ -208,7 +208,7 @@ describe('what was computed of a population', () => {
         fc.constantFrom('last-updated', 'score', 'unordered', 'falling', 'created'),
         (script, order) => {
           const state = stateWith({
-            order: order as SandboxOptions['order'],
+            order,
             jobs: 30,
             watchlist: 30,
             newWatchEntriesPerMinute: 3,

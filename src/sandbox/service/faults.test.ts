@@ -1,0 +1,115 @@
+import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { startTestSandbox, STILL, type TestSandbox } from '../../../test/support/sandbox.ts';
+import { SWITCH_NAMES, type SandboxOptions } from '../switches/sandbox-switches.ts';
+
+let sandbox: TestSandbox;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ ...STILL, limits: 'off' });
+});
+
+afterAll(async () => {
+  await sandbox.stop();
+});
+
+/** All faults off again. */
+afterEach(async () => {
+  const off = SWITCH_NAMES.filter((name) => /^fault(?!Routes|Effect)/.test(name)).map((name) => [name, 0]);
+  await sandbox.control.change({
+    ...(Object.fromEntries(off) as Partial<SandboxOptions>),
+    faultRoutes: 'all',
+    faultEffect: 'undone',
+  });
+});
+
+async function get(path = '/v1/research', init: RequestInit = {}): Promise<{ status: number; text: string }> {
+  const headers = { authorization: `Bearer ${sandbox.key}` };
+  const response = await fetch(`${sandbox.url}${path}`, { redirect: 'manual', headers, ...init });
+  return { status: response.status, text: await response.text() };
+}
+
+function jobs(): Promise<number> {
+  return sandbox.control.count({ collection: 'research_jobs' });
+}
+
+describe('a fault', () => {
+  it.each([
+    ['fault500', 500],
+    ['fault503', 503],
+    ['fault402', 402],
+    ['fault409', 409],
+    ['faultRedirect', 302],
+  ] as const)('%s answers %i', async (fault, status) => {
+    await sandbox.control.change({ [fault]: 1 });
+    expect((await get()).status).toBe(status);
+    expect((await sandbox.control.counters()).byFault[fault]).toBe(1);
+  });
+
+  it.each([
+    ['faultHtml', /^<!DOCTYPE html>/],
+    ['faultGarbage', /"compl$/],
+    ['faultError200', /^\{"error"/],
+    ['faultEmpty', /^\{"object":"list","data":\[\],"has_more":false\}$/],
+  ] as const)('%s answers 200 with what is no page of items', async (fault, pattern) => {
+    await sandbox.control.change({ [fault]: 1 });
+    const { status, text } = await get();
+    expect(status).toBe(200);
+    expect(text).toMatch(pattern);
+  });
+
+  it.each(['faultReset', 'faultTruncated'] as const)('%s cuts the connection', async (fault) => {
+    await sandbox.control.change({ [fault]: 1 });
+    await expect(get()).rejects.toThrow(/fetch failed|terminated/);
+    expect((await sandbox.control.counters()).byRouteAndStatus['GET /v1/research cut']).toBeGreaterThan(0);
+    expect((await sandbox.control.counters()).inFlight).toBe(0);
+  });
+
+  it('lets a replica answer that lags', async () => {
+    await sandbox.control.change({ faultStale: 1, staleSeconds: 100 });
+    await sandbox.control.clock({ freeze: true });
+    const before = (await get()).text;
+    const [id = ''] = await sandbox.control.mutate({ op: 'insert', collection: 'research_jobs' });
+    await sandbox.control.clock({ advanceMs: 99_000 });
+    expect((await get()).text).not.toContain(`"job_id":${id},`);
+    await sandbox.control.clock({ advanceMs: 1000 });
+    expect((await get()).text).toContain(`"job_id":${id},`);
+    expect(before).not.toContain(`"job_id":${id},`);
+    await sandbox.control.clock({ resume: true });
+  });
+
+  it('makes an answer slow, so that a client that will not wait gets none', async () => {
+    await sandbox.control.change({ faultSlow: 1, slowMs: 60_000 });
+    const impatient = get('/v1/ping', { signal: AbortSignal.timeout(50) });
+    await expect(impatient).rejects.toThrow(/timeout/);
+  });
+
+  it('comes as often as its probability says', async () => {
+    await sandbox.control.change({ fault500: 0.3 });
+    let count = 0;
+    for (let number = 0; number < 300; number += 1) count += (await get('/v1/ping')).status === 500 ? 1 : 0;
+    expect(count).toBeGreaterThan(55);
+    expect(count).toBeLessThan(125);
+  });
+
+  it('may be kept to lists or to POST operations', async () => {
+    await sandbox.control.change({ fault500: 1, faultRoutes: 'lists' });
+    expect([(await get('/v1/ping')).status, (await get()).status]).toEqual([200, 500]);
+    await sandbox.control.change({ faultRoutes: 'posts' });
+    expect([
+      (await get()).status,
+      (await get('/v1/research', { method: 'POST', body: '{}' })).status,
+    ]).toEqual([200, 500]);
+  });
+
+  it.each(['fault500', 'faultReset'] as const)('%s hides whether a POST took effect', async (fault) => {
+    const post = (): Promise<unknown> =>
+      get('/v1/research', { method: 'POST', body: '{}' }).catch(() => 'no answer');
+    const before = await jobs();
+    await sandbox.control.change({ [fault]: 1, faultEffect: 'done' });
+    await post();
+    expect(await jobs()).toBe(before + 1);
+    await sandbox.control.change({ faultEffect: 'undone' });
+    await post();
+    expect(await jobs()).toBe(before + 1);
+  });
+});
