@@ -53,7 +53,7 @@ export function sortPage(
   for (const [index, item] of items.entries()) {
     const reason = item.key === undefined ? (item.problem ?? 'has no cursor ID') : knownBad(item);
     if (reason !== undefined) bad.push({ index, item, reason });
-    else if (item.key !== undefined) lastOf.set(item.key, index);
+    if (item.key !== undefined) lastOf.set(item.key, index);
   }
   const keyed: KeyedItem[] = [];
   const duplicates: number[] = [];

@@ -36,9 +36,13 @@ export async function quarantine(
     select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key,
       x.reason, ${at}::timestamptz, ${at}::timestamptz
     from json_to_recordset(${JSON.stringify(payload)}::text::json) as x (hash text, item text, key text, reason text)
+    where not exists (
+      select from ${beside(schema, 'quarantine')} as known
+      where known._user_id = ${scope.userId}::bigint and known.collection = ${scope.collection}
+        and known.parent = ${scope.parent} and known.item_hash = decode(x.hash, 'hex')
+        and known.last_seen_at >= ${at}::timestamptz - ${STAMP_EVERY}::interval)
     on conflict (_user_id, collection, parent, item_hash) do update
-    set last_seen_at = excluded.last_seen_at, reason = excluded.reason
-    where q.last_seen_at < excluded.last_seen_at - ${STAMP_EVERY}::interval`.execute(trx);
+    set last_seen_at = excluded.last_seen_at, reason = excluded.reason`.execute(trx);
 }
 
 /** Items whose key came in a form that could be mirrored are no longer in question. */
