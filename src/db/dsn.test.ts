@@ -12,11 +12,19 @@ describe('readDsn', () => {
       PGSSLMODE: 'require',
     };
     expect(readDsn('postgres://', variables)).toMatchObject({
-      ...{ host: 'db', port: 6432, user: 'u', password: 'p', database: 'd' },
+      host: 'db',
+      port: 6432,
+      user: 'u',
+      password: 'p',
+      database: 'd',
       tls: { sslmode: 'require' },
     });
     expect(readDsn('postgres://me:my%40word@other:5433/mine?sslmode=disable', variables)).toMatchObject({
-      ...{ host: 'other', port: 5433, user: 'me', password: 'my@word', database: 'mine' },
+      host: 'other',
+      port: 5433,
+      user: 'me',
+      password: 'my@word',
+      database: 'mine',
       tls: { sslmode: 'disable' },
     });
   });

@@ -28,7 +28,7 @@ export async function wake(db: Kysely<unknown>, schema: string): Promise<void> {
 
 /**
  * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing,
- * so the first thing is a notification to oneself: without it, and while the connection is gone, `onWake` is called
+ * so the first thing is a notification to ourselves: without it, and while the connection is gone, `onWake` is called
  * each second.
  */
 export function createWakeups(options: WakeupOptions): Service {
@@ -79,12 +79,14 @@ function channelOf(schema: string): string {
 /** A connection that does nothing but LISTEN. */
 class Listener {
   readonly #client: pg.Client;
+  readonly #config: pg.ClientConfig;
   readonly #channel: string;
   readonly #lost: Promise<void>;
   #onNotification: () => void = () => {};
 
-  private constructor(client: pg.Client, channel: string) {
+  private constructor(client: pg.Client, config: pg.ClientConfig, channel: string) {
     this.#client = client;
+    this.#config = config;
     this.#channel = channel;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#lost = promise;
@@ -94,8 +96,9 @@ class Listener {
   }
 
   static async connect({ connection, schema }: WakeupOptions, signal: AbortSignal): Promise<Listener> {
-    const client = new pg.Client(await unlessAborted(signal, resolveConnection(connection)));
-    const listener = new Listener(client, channelOf(schema));
+    const config = await unlessAborted(signal, resolveConnection(connection));
+    const client = new pg.Client(config);
+    const listener = new Listener(client, config, channelOf(schema));
     try {
       await unlessAborted(signal, client.connect());
       await client.query(`listen ${client.escapeIdentifier(listener.#channel)}`);
@@ -106,12 +109,22 @@ class Listener {
     return listener;
   }
 
-  /** Whether a notification arrives. */
+  /**
+   * Whether a notification arrives. It is sent by another connection: a pooler does pass on what comes back while
+   * the listener's own statement runs.
+   */
   async hears(clock: Clock, signal: AbortSignal): Promise<boolean> {
     const heard = new Promise<boolean>((resolve) => {
       this.#onNotification = () => resolve(true);
     });
-    await this.#client.query('select pg_notify($1, $2)', [this.#channel, '']);
+    const other = new pg.Client(this.#config);
+    other.on('error', () => {});
+    try {
+      await unlessAborted(signal, other.connect());
+      await other.query('select pg_notify($1, $2)', [this.#channel, '']);
+    } finally {
+      void other.end().catch(() => {});
+    }
     return Promise.race([heard, clock.sleep(SELF_TEST, signal).then(() => false)]);
   }
 

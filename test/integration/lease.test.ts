@@ -39,8 +39,14 @@ afterEach(async () => {
 async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat> {
   const log = { info: () => {}, warn: () => {} };
   const heartbeat = createHeartbeat({
-    ...{ db: database.kysely, schema: 'mirror', processId, identity, clock: systemClock, log },
-    ...{ command: 'start', version: '0.0.0' },
+    db: database.kysely,
+    schema: 'mirror',
+    processId,
+    identity,
+    clock: systemClock,
+    log,
+    command: 'start',
+    version: '0.0.0',
   });
   heartbeats.push(heartbeat);
   await heartbeat.start();
@@ -193,8 +199,14 @@ describe('the heartbeat', () => {
     const clock = new VirtualClock();
     const log = { info: () => {}, warn: () => {} };
     const heartbeat = createHeartbeat({
-      ...{ db: database.kysely, schema: 'mirror', processId: 'V', identity: own, clock, log },
-      ...{ command: 'start', version: '0.0.0' },
+      db: database.kysely,
+      schema: 'mirror',
+      processId: 'V',
+      identity: own,
+      clock,
+      log,
+      command: 'start',
+      version: '0.0.0',
     });
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
     await heartbeat.start();
