@@ -6,9 +6,10 @@ import { Secret } from '../config/secret.ts';
 import { isStopped } from '../runtime/service.ts';
 import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
 import { examples, type AddCommand } from './command.ts';
-import { loadEngine, type SyncProgress } from './engine.ts';
+import type { PassProgress } from '../app.ts';
+import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
-import { countOf } from './figures.ts';
+import { countOf } from '../runtime/figures.ts';
 import { makeLog } from './log.ts';
 import { demoFolder } from './mirror-database.ts';
 import { Progress } from './progress.ts';
@@ -59,13 +60,14 @@ export const addDemo: AddCommand = (program, run) => {
 async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): Promise<void> {
   const { runDaemon } = await loadEngine();
   const progress = new Progress(shell);
-  const sums = new Map<string, SyncProgress>();
+  const sums = new Map<string, PassProgress>();
   progress.say(`starting: emulated service, embedded Postgres in ${relative('', config.dataDir)}, daemon …`);
   try {
     await runDaemon(config, {
       signal: shell.signal,
       log: makeLog(config, shell, shell.err, 'warn'),
       hide: (secret) => shell.scrubber.hide(secret),
+      scrub: (text) => shell.scrubber.scrub(text),
       onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox)),
       onProgress: (each) => {
         sums.set(each.collection, each);
@@ -120,7 +122,7 @@ function welcome(statusUrl: string, sandbox: Sandbox): string {
   ].join('\n');
 }
 
-function progressLine(sums: readonly SyncProgress[]): string {
+function progressLine(sums: readonly PassProgress[]): string {
   const total = sums.reduce((sum, { inserted }) => sum + inserted, 0);
   const changed = sums.reduce((sum, { updated }) => sum + updated, 0);
   const parts = sums

@@ -6,7 +6,7 @@ import { Unusable } from '../model/errors.ts';
 import { examples, type AddCommand } from './command.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { failureText } from './failure.ts';
-import { countOf } from './figures.ts';
+import { countOf } from '../runtime/figures.ts';
 import { makeLog } from './log.ts';
 import { reachMirror } from './mirror-database.ts';
 import { MIGRATIONS } from '../app/program-files.ts';

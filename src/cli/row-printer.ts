@@ -1,5 +1,5 @@
 import type { ResultColumn } from '../db/read-only-query.ts';
-import { countOf, formatCount } from './figures.ts';
+import { countOf, formatCount } from '../runtime/figures.ts';
 import type { Terminal } from './shell.ts';
 import { formatTable } from './table.ts';
 

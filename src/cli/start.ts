@@ -32,6 +32,7 @@ export const addStart: AddCommand = (program, run) => {
             signal: shell.signal,
             log: makeLog(config, shell, shell.out, 'info'),
             hide: (secret) => shell.scrubber.hide(secret),
+            scrub: (text) => shell.scrubber.scrub(text),
           });
         } catch (error) {
           // Interrupted while it was still starting: that, too, is a clean stop.

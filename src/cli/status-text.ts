@@ -1,5 +1,5 @@
 import type { AccountStatus, CollectionStatus, StatusReport } from '../model/status-report.ts';
-import { formatAge, formatCount } from './figures.ts';
+import { formatAge, formatCount } from '../runtime/figures.ts';
 import { formatTable, printable } from './table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */

@@ -2,11 +2,10 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { openDatabase } from '../db/database.ts';
 import { pendingMigrations } from '../db/migrate.ts';
-import { readStoredStatus } from '../db/stored-status.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import { examples, type AddCommand } from './command.ts';
 import { EXIT } from './exit-code.ts';
-import { judgeStatus } from './judge-status.ts';
+import { statusReport } from '../app/status-report.ts';
 import { makeLog } from './log.ts';
 import { reachMirror, type MirrorDatabase } from './mirror-database.ts';
 import { MIGRATIONS, programVersion } from '../app/program-files.ts';
@@ -67,41 +66,24 @@ async function readStatus(
   { connection, words }: MirrorDatabase,
 ): Promise<StatusReport> {
   const { schema } = config;
-  const database = await openDatabase({ ...connection, max: 1 });
+  const { kysely: db, close } = await openDatabase({ ...connection, max: 1 });
   try {
-    const pending = await pendingMigrations({ db: database.kysely, schema, folder: MIGRATIONS });
-    const frame = {
+    const pending = await pendingMigrations({ db, schema, folder: MIGRATIONS });
+    if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
+    return {
       version: programVersion(),
+      at: new Date(shell.clock.now()).toISOString(),
+      healthy: false,
+      problems: [`the database is behind this program (${pending.join(', ')}): "research-mirror migrate"`],
+      notes: [],
       service: config.service?.url ?? null,
       database: words,
       schema,
-    };
-    if (pending.length > 0) {
-      const behind = `the database is behind this program (${pending.join(', ')}): "research-mirror migrate"`;
-      return {
-        ...frame,
-        at: new Date(shell.clock.now()).toISOString(),
-        healthy: false,
-        problems: [behind],
-        notes: [],
-        processes: [],
-        accounts: [],
-        errors: [],
-      };
-    }
-    const { now, processes, accounts, errors } = await readStoredStatus(database.kysely, schema);
-    const { problems, notes } = judgeStatus(accounts, processes, now);
-    return {
-      ...frame,
-      at: now.toISOString(),
-      healthy: problems.length === 0,
-      problems,
-      notes,
-      processes,
-      accounts,
-      errors,
+      processes: [],
+      accounts: [],
+      errors: [],
     };
   } finally {
-    await database.close();
+    await close();
   }
 }

@@ -2,9 +2,10 @@ import { loadConfig } from '../config/load.ts';
 import { suggestion } from '../config/suggestion.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { examples, type AddCommand } from './command.ts';
-import { loadEngine, type CollectionReport, type SyncProgress, type SyncReport } from './engine.ts';
+import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
+import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
-import { countOf, formatCount, formatSpan } from './figures.ts';
+import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
 import { makeLog } from './log.ts';
 import { Progress } from './progress.ts';
 import { formatTable } from './table.ts';
@@ -35,7 +36,7 @@ export const addSync: AddCommand = (program, run) => {
         const config = loadConfig(shell.env, 'service');
         const { runSync } = await loadEngine();
         const progress = new Progress(shell);
-        const sums = new Map<string, SyncProgress>();
+        const sums = new Map<string, PassProgress>();
         let report: SyncReport;
         try {
           report = await runSync(config, {
@@ -44,6 +45,7 @@ export const addSync: AddCommand = (program, run) => {
             signal: shell.signal,
             log: makeLog(config, shell, shell.err, 'warn'),
             hide: (secret) => shell.scrubber.hide(secret),
+            scrub: (text) => shell.scrubber.scrub(text),
             onProgress: (each) => {
               sums.set(`${each.userId}/${each.collection}`, each);
               progress.show(progressLine(sums.values()));
@@ -70,7 +72,7 @@ function chooseCollections(names: readonly string[]): readonly CollectionName[] 
   return COLLECTION_NAMES.filter((name) => names.includes(name));
 }
 
-function progressLine(sums: Iterable<SyncProgress>): string {
+function progressLine(sums: Iterable<PassProgress>): string {
   const parts = [...sums].map(({ collection, items, inserted, updated }) => {
     const changes = [
       ...(inserted > 0 ? [`+${formatCount(inserted)}`] : []),
@@ -98,7 +100,7 @@ function describe(report: SyncReport, width: number | undefined): string {
   return `${table}${countOf(report.requests, 'request')}${refused}\n`;
 }
 
-function figuresOf(report: CollectionReport): string[] {
+function figuresOf(report: CollectionPass): string[] {
   const { items, inserted, updated, unchanged, quarantined, milliseconds } = report;
   return [...[items, inserted, updated, unchanged, quarantined].map(formatCount), formatSpan(milliseconds)];
 }

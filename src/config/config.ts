@@ -30,6 +30,8 @@ export interface Config {
   readonly http: HttpConfig;
   readonly webhook: WebhookConfig;
   readonly log: LogConfig;
+  /** Proxies for requests to the service. */
+  readonly proxy: ProxyConfig;
   /** Values that no line of output may contain: keys, tokens, passwords in DSNs and proxies. */
   readonly secrets: readonly Secret[];
 }
@@ -83,6 +85,13 @@ export interface SubmitConfig {
   readonly maxQueued: number;
   /** Decimal digits; submissions wait while the account has fewer credits. */
   readonly creditsFloor: string | undefined;
+}
+
+/** As `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` say (or their lower-case names, which come first); they may hold passwords. */
+export interface ProxyConfig {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  readonly except: string | undefined;
 }
 
 export interface HttpConfig {

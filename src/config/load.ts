@@ -92,6 +92,11 @@ export function loadConfig(env: Environment, need: Need): Config {
       level: read.value('LOG_LEVEL', parseChoice(LOG_LEVELS), undefined),
       format: read.value('LOG_FORMAT', parseChoice(['json', 'pretty']), undefined),
     },
+    proxy: {
+      http: textOf(env, 'http_proxy') ?? textOf(env, 'HTTP_PROXY'),
+      https: textOf(env, 'https_proxy') ?? textOf(env, 'HTTPS_PROXY'),
+      except: textOf(env, 'no_proxy') ?? textOf(env, 'NO_PROXY'),
+    },
     secrets: secretsOf(env),
   };
   refuseSharedPorts(read, config);

@@ -38,7 +38,7 @@ export class AccountSource implements Api {
    * Asks again with every key, refused ones too.
    * @throws KeyRefused when none is good
    */
-  async ping(request: Pick<ObjectRequest, 'priority' | 'signal'>): Promise<void> {
+  async ping(request: Pick<ObjectRequest, 'priority' | 'signal' | 'stop'>): Promise<void> {
     let refusal: unknown;
     for (const key of this.keys) {
       try {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { type RecordFreed, recordFreed } from '../db/budget-store.ts';
 import { fenced } from '../db/fenced.ts';
+import { mirrorTables, syncTables } from '../db/tables.ts';
 import {
   type Direction,
   liveCount,
@@ -24,6 +25,10 @@ export interface AccountStore {
   liveRows(scope: Scope): Promise<number>;
   unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
   saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
+  /** The account's own state: stopped while its keys are refused. */
+  saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
+  /** When each collection's next full walk was to begin, as last stored. */
+  promisedFullWalks(): Promise<ReadonlyMap<string, Date>>;
   readonly recordFreed: RecordFreed;
 }
 
@@ -47,6 +52,21 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
     saveCollection: (name, change) =>
       fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
+    saveState: (state, error) =>
+      fenced(db, schema, fence, async (trx) => {
+        const account = syncTables(trx, schema).updateTable('account').set({ state, error });
+        await account.where('_user_id', '=', userId).execute();
+      }),
+    promisedFullWalks: async () => {
+      const rows = await mirrorTables(db, schema)
+        .selectFrom('_collections')
+        .select(['collection', 'next_full_at'])
+        .where('_user_id', '=', userId)
+        .execute();
+      return new Map(
+        rows.flatMap((row) => (row.next_full_at === null ? [] : [[row.collection, row.next_full_at]])),
+      );
+    },
     recordFreed: recordFreed(schema, userId),
   };
 }

@@ -1,5 +1,5 @@
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../model/status-report.ts';
-import { formatCount, formatSpan } from './figures.ts';
+import { formatCount, formatSpan } from '../runtime/figures.ts';
 
 /** A poll that is this late (milliseconds) is late for a reason that somebody should look at. */
 const LATE = 5 * 60_000;

@@ -1,0 +1,9 @@
+/**
+ * The composition root: what the command line asks of the program. Where each part comes from and who gets it is
+ * said in src/app/: process.ts (what every process has), open-account.ts (what one account consists of),
+ * run-daemon.ts and run-sync.ts (what runs).
+ */
+export type { PassProgress } from './app/pass-progress.ts';
+export type { CollectionPass } from './app/pass.ts';
+export { runDaemon, type DaemonOptions } from './app/run-daemon.ts';
+export { runSync, type SyncOptions, type SyncReport } from './app/run-sync.ts';

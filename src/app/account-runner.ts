@@ -1,0 +1,147 @@
+import type { Secret } from '../config/secret.ts';
+import { databaseTime } from '../db/database-time.ts';
+import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
+import type { ProcessIdentity } from '../db/process-identity.ts';
+import { NEVER } from '../config/config.ts';
+import { PRIORITY } from '../budget/priorities.ts';
+import { pruneLog } from '../mirror/prune-log.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { LeaseLost } from '../model/errors.ts';
+import type { Fence } from '../model/fence.ts';
+import { messageOf } from '../runtime/message.ts';
+import { type Service, service } from '../runtime/service.ts';
+import { accountService, type AccountService } from '../sync/account-service.ts';
+import { type AccountParts, openAccount, type OpenAccount } from './open-account.ts';
+import type { LinkedKey } from './service-link.ts';
+
+export interface RunnerParts extends AccountParts {
+  readonly processId: string;
+  readonly identity: ProcessIdentity;
+}
+
+/** An account as the daemon keeps it: taken when it is free, run while it is ours, taken again. */
+export interface AccountRunner extends Service {
+  readonly userId: string;
+  /** What runs now; undefined while the account is another process's. */
+  current(): { readonly account: OpenAccount; readonly service: AccountService } | undefined;
+}
+
+/** Waits (ms) before a held account is looked at again, and before a failed one is opened again. */
+const HELD_MS = 2_000;
+const BROKEN_MS = 5_000;
+
+export function accountRunner(
+  parts: RunnerParts,
+  userId: string,
+  keys: readonly Secret[],
+  linked: LinkedKey | undefined,
+): AccountRunner {
+  const { log, link } = parts;
+  let current: ReturnType<AccountRunner['current']>;
+  // A freshly pinged key's budget serves the first opening; later ones begin with what the database has.
+  let fresh = linked;
+
+  const runOnce = async (signal: AbortSignal): Promise<void> => {
+    const fence = await take(parts, userId, signal);
+    const account = await openAccount(parts, fence, keys, fresh);
+    fresh = undefined;
+    const running = serviceOf(parts, account, await dueAtStart(parts, account));
+    current = { account, service: running };
+    const stop = (): void => void running.stop();
+    signal.addEventListener('abort', stop);
+    try {
+      if (signal.aborted) return;
+      await running.start();
+      const error = await running.ended;
+      if (error !== undefined) throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      current = undefined;
+      await account.close();
+    }
+  };
+
+  const body = service(`account ${userId}`, async ({ signal, ready }) => {
+    ready();
+    for (;;) {
+      try {
+        await runOnce(signal);
+        signal.throwIfAborted();
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
+        else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
+        await link.clock.sleep(BROKEN_MS, signal);
+      }
+    }
+  });
+  return { ...body, userId, current: () => current };
+}
+
+/** Waits until nobody else holds the account. */
+async function take(parts: RunnerParts, userId: string, signal: AbortSignal): Promise<Fence> {
+  const { db, config, log, link } = parts;
+  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  let told = '';
+  for (;;) {
+    const taken = await takeAccount(db, config.schema, userId, parts.processId, parts.identity);
+    if (taken.state === 'taken') return taken.fence;
+    if (told !== taken.by.processId) log.info(heldBy(userId, taken.by));
+    told = taken.by.processId;
+    await link.clock.sleep(HELD_MS, signal);
+  }
+}
+
+export function heldBy(userId: string, { command, pid, here }: Holder): string {
+  const where = here ? `process ${pid}` : `process ${pid} on another machine`;
+  return `account ${userId} is held by "research-mirror ${command}" (${where})`;
+}
+
+/** Collections whose promised full walk came due while nobody ran. */
+async function dueAtStart(
+  { db, config }: RunnerParts,
+  { store }: OpenAccount,
+): Promise<readonly CollectionName[]> {
+  const now = await databaseTime(db);
+  const promised = await store.promisedFullWalks();
+  return config.collections.filter((name) => {
+    const at = promised.get(name);
+    return config.cron[name].full !== NEVER && at !== undefined && at <= now;
+  });
+}
+
+function serviceOf(
+  parts: RunnerParts,
+  { fence, reader, source, store, mirror }: OpenAccount,
+  fullDue: readonly CollectionName[],
+): AccountService {
+  const { config, db, log, link } = parts;
+  const { userId } = fence;
+  let prunedAt = Number.NEGATIVE_INFINITY;
+  return accountService({
+    reader,
+    collections: config.collections,
+    fullDue,
+    clock: link.clock,
+    random: link.random,
+    ping: (stop) => source.ping({ priority: PRIORITY.POLL, signal: new AbortController().signal, stop }),
+    tidy: async (signal) => {
+      while (!signal.aborted && (await mirror.backfill(fence)));
+      for (const { budget } of source.keys) await budget.flush();
+      if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
+      prunedAt = link.clock.monotonic();
+      await pruneLog(db, config.schema, fence, config.retention.logMs);
+    },
+    onState: async (state, reason) => {
+      const message = reason === undefined ? undefined : messageOf(reason);
+      if (message === undefined) log.info(`account ${userId}: goes on`);
+      else log.error(`account ${userId} has stopped: ${message}; its data stays. Set a good MIRROR_API_KEY`);
+      await store.saveState(state, message ?? null);
+      for (const each of parts.observers) each.accountChanged?.({ userId, state, reason: message });
+    },
+    onFailure: (what, error) => log.warn({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`),
+  });
+}
+
+/** How often (ms) old rows of sync_log are looked for. */
+const PRUNE_MS = 3_600_000;

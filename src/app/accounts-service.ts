@@ -1,0 +1,96 @@
+import type { Secret } from '../config/secret.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { messageOf } from '../runtime/message.ts';
+import { type Service, service } from '../runtime/service.ts';
+import { accountRunner, type AccountRunner, type RunnerParts } from './account-runner.ts';
+import { askOwner, sortKeys } from './find-owners.ts';
+import { hashOfKey } from './service-link.ts';
+
+/** All accounts of the configured keys. A key that is refused or can't be asked holds up no other. */
+export interface AccountsService extends Service {
+  runners(): readonly AccountRunner[];
+  /** Keys that nobody knows the owner of, by short hash, and why. */
+  unknownKeys(): ReadonlyMap<string, string>;
+  /** Resolves when every key has been asked once: its owner is known, or why not. */
+  readonly sorted: Promise<void>;
+}
+
+/** Waits (ms) before a key is asked again: refused by the service, and not answered. */
+const REFUSED_WAITS_MS = [30_000, 60_000, 300_000, 900_000] as const;
+const LONGEST_WAIT_MS = 60_000;
+
+export function accountsService(parts: RunnerParts, keys: readonly Secret[]): AccountsService {
+  const { log, link, config, db } = parts;
+  const register = { db, schema: config.schema, link };
+  const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
+  const unknown = new Map<string, string>();
+  const sorted = Promise.withResolvers<void>();
+
+  /** Runs the account; when it runs already, it begins again with one key more. */
+  const run = async (
+    userId: string,
+    more: readonly Secret[],
+    linked: Parameters<typeof accountRunner>[3],
+  ): Promise<void> => {
+    const before = runners.get(userId);
+    await before?.runner.stop();
+    const all = [...(before?.keys ?? []), ...more];
+    const runner = accountRunner(parts, userId, all, linked);
+    runners.set(userId, { runner, keys: all });
+    await runner.start();
+  };
+
+  /** Asks until the key's owner is known. @param asked called after the first attempt */
+  const find = async (key: Secret, signal: AbortSignal, asked: () => void): Promise<void> => {
+    const name = hashOfKey(key).slice(0, 8);
+    for (let tries = 0; ; tries += 1) {
+      let waitMs = Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** tries);
+      try {
+        const { userId, linked } = await askOwner(register, key, signal);
+        unknown.delete(name);
+        log.info(`API key ${name}… is account ${userId}'s`);
+        await run(userId, [key], linked);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const refused = error instanceof KeyRefused;
+        if (refused) waitMs = REFUSED_WAITS_MS[Math.min(tries, REFUSED_WAITS_MS.length - 1)] ?? waitMs;
+        unknown.set(name, messageOf(error));
+        const remedy = refused ? '; set a good MIRROR_API_KEY' : '';
+        log[refused ? 'error' : 'warn'](
+          `API key ${name}…: ${messageOf(error)}${remedy}; asked again in ${waitMs / 1000} s`,
+        );
+        await link.clock.sleep(waitMs, signal);
+      } finally {
+        asked();
+      }
+    }
+  };
+
+  const body = service('accounts', async ({ signal, ready }) => {
+    try {
+      const { byOwner, unknown: strangers } = await sortKeys(register, keys);
+      for (const [userId, own] of byOwner) await run(userId, own, undefined);
+      ready();
+      let left = strangers.length;
+      if (left === 0) sorted.resolve();
+      const asked = (): void => {
+        left -= 1;
+        if (left === 0) sorted.resolve();
+      };
+      await Promise.all(strangers.map((key) => find(key, signal, asked)));
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        if (signal.aborted) reject(signal.reason as Error);
+      });
+    } finally {
+      await Promise.all([...runners.values()].map(({ runner }) => runner.stop()));
+    }
+  });
+  return {
+    ...body,
+    runners: () => [...runners.values()].map(({ runner }) => runner),
+    unknownKeys: () => unknown,
+    sorted: sorted.promise,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Kysely } from 'kysely';
+import type { Secret } from '../config/secret.ts';
+import { knownKeys, rememberKey } from '../db/api-keys.ts';
+import { databaseTime } from '../db/database-time.ts';
+import { createFirstPingStore } from '../db/first-ping-store.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { messageOf } from '../runtime/message.ts';
+import { hashOfKey, linkKey, type LinkedKey, pingOwner, type ServiceLink } from './service-link.ts';
+
+/** A key whose owner was asked just now; its budget knows of that ping, and is to be kept. */
+export interface OwnedKey {
+  readonly userId: string;
+  readonly linked: LinkedKey;
+}
+
+export interface KeyRegister {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly link: ServiceLink;
+}
+
+/** Keys whose owner is known from earlier runs, by owner, and those that have to be asked for. */
+export async function sortKeys(
+  { db, schema }: KeyRegister,
+  keys: readonly Secret[],
+): Promise<{
+  readonly byOwner: ReadonlyMap<string, readonly Secret[]>;
+  readonly unknown: readonly Secret[];
+}> {
+  const known = new Map(
+    (await knownKeys(db, schema, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
+  );
+  const byOwner = new Map<string, Secret[]>();
+  const unknown: Secret[] = [];
+  for (const key of keys) {
+    const owner = known.get(hashOfKey(key));
+    if (owner === undefined) unknown.push(key);
+    else byOwner.set(owner, [...(byOwner.get(owner) ?? []), key]);
+  }
+  return { byOwner, unknown };
+}
+
+/**
+ * Asks the service whose the key is, and remembers it.
+ * @throws KeyRefused, and what requests throw
+ */
+export async function askOwner(
+  { db, schema, link }: KeyRegister,
+  key: Secret,
+  stop: AbortSignal,
+): Promise<OwnedKey> {
+  const linked = await linkKey(link, key, createFirstPingStore(db, schema));
+  const { keyHash } = linked;
+  try {
+    const userId = await pingOwner(linked.api, stop);
+    await rememberKey(db, schema, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
+    return { userId, linked };
+  } catch (error) {
+    linked.budget.close(new Error('the key has no owner yet'));
+    if (error instanceof KeyRefused) {
+      const pingedAt = await databaseTime(db);
+      await rememberKey(db, schema, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });
+    }
+    throw error;
+  }
+}

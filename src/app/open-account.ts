@@ -1,0 +1,96 @@
+import type { Kysely } from 'kysely';
+import type { Config } from '../config/config.ts';
+import type { Secret } from '../config/secret.ts';
+import { createBudgetStore } from '../db/budget-store.ts';
+import { releaseAccount } from '../db/lease.ts';
+import type { TableChange } from '../db/notifications.ts';
+import { createMirror } from '../mirror/create-mirror.ts';
+import type { Mirror } from '../mirror/mirror.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Fence } from '../model/fence.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { messageOf } from '../runtime/message.ts';
+import { AccountReader } from '../sync/account-reader.ts';
+import { AccountSource } from '../sync/account-source.ts';
+import { createAccountStore, type AccountStore } from '../sync/account-store.ts';
+import { observeAll, type SyncObserver } from '../sync/observer.ts';
+import { stateClass } from '../walk/warmth.ts';
+import type { Firings } from './firings.ts';
+import { linkKey, type LinkedKey, type ServiceLink } from './service-link.ts';
+
+export interface AccountParts {
+  readonly config: Config;
+  readonly db: Kysely<unknown>;
+  readonly link: ServiceLink;
+  readonly observers: readonly SyncObserver[];
+  readonly onChanged: (change: TableChange) => void;
+  readonly log: Logger;
+  readonly firings: (userId: string, name: CollectionName) => Firings;
+}
+
+/** An account that this process owns, composed. */
+export interface OpenAccount {
+  readonly fence: Fence;
+  readonly source: AccountSource;
+  readonly store: AccountStore;
+  readonly mirror: Mirror;
+  readonly reader: AccountReader;
+  /** Stores what the budgets learnt, and gives the account up; also after the lease was lost. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param linked a key of the account whose budget is there already (it was just pinged to learn its owner)
+ */
+export async function openAccount(
+  parts: AccountParts,
+  fence: Fence,
+  keys: readonly Secret[],
+  linked: LinkedKey | undefined,
+): Promise<OpenAccount> {
+  const { config, db, link } = parts;
+  const { schema } = config;
+  const budgetStore = createBudgetStore(db, schema, fence);
+  linked?.budget.adopt(budgetStore);
+  const others = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
+  const all =
+    linked === undefined ? others : [linked, ...others.filter((each) => each.keyHash !== linked.keyHash)];
+  const source = new AccountSource(all);
+  const store = createAccountStore(db, schema, fence);
+  const mirror = createMirror(db, {
+    schema,
+    schemaDrift: config.schemaDrift,
+    ignoreFields: config.ignoreFields,
+    excludeFields: config.excludeFields,
+    stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
+  });
+  const reader = new AccountReader(
+    {
+      fence,
+      source,
+      mirror,
+      store,
+      observer: observeAll(parts.observers),
+      onChanged: parts.onChanged,
+      clock: link.clock,
+    },
+    (name) => parts.firings(fence.userId, name),
+  );
+  return {
+    fence,
+    source,
+    store,
+    mirror,
+    reader,
+    close: async () => {
+      for (const { budget } of all) budget.close(new Error('the account is closed'));
+      try {
+        for (const { budget } of all) await budget.flush();
+        await releaseAccount(db, schema, fence);
+      } catch (error) {
+        // The lease may be lost or the database away: then there is nothing to store or to give up.
+        parts.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(error)}`);
+      }
+    },
+  };
+}

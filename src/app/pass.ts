@@ -1,0 +1,60 @@
+import { collection, type CollectionName } from '../model/collections.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/message.ts';
+import type { WalkTotals } from '../mirror/walk-end.ts';
+import { NO_TOTALS } from '../sync/walk-totals.ts';
+import type { AccountReader } from '../sync/account-reader.ts';
+
+export interface PassOptions {
+  readonly collections: readonly CollectionName[];
+  readonly full: boolean;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** What one pass did of one collection. */
+export interface CollectionPass extends WalkTotals {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly milliseconds: number;
+  /** Why it could not be read to its end; null when it was. */
+  readonly error: string | null;
+}
+
+/**
+ * Reads the collections of one account once, side by side; collections that hang on others come after those.
+ * @throws LeaseLost, KeyRefused; the signal's reason
+ */
+export async function passOver(reader: AccountReader, options: PassOptions): Promise<CollectionPass[]> {
+  const { clock, signal, collections } = options;
+  const what = options.full ? 'full' : 'poll';
+  const isChild = (name: CollectionName): boolean => {
+    const found = collection(name);
+    return found.kind === 'list' && found.parent !== undefined;
+  };
+  const read = async (name: CollectionName): Promise<CollectionPass> => {
+    const begin = clock.monotonic();
+    const { totals, error } = await reader.read(name, { what, signal });
+    return {
+      userId: reader.userId,
+      collection: name,
+      ...totals,
+      milliseconds: Math.round(clock.monotonic() - begin),
+      error: error === undefined ? null : messageOf(error),
+    };
+  };
+  const readAll = async (names: readonly CollectionName[]): Promise<CollectionPass[]> => {
+    const ended = await Promise.allSettled(names.map(read));
+    const rejected = ended.find((each) => each.status === 'rejected');
+    if (rejected !== undefined) throw rejected.reason;
+    return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  };
+  const parents = await readAll(collections.filter((name) => !isChild(name)));
+  signal.throwIfAborted();
+  return [...parents, ...(await readAll(collections.filter(isChild)))];
+}
+
+/** A pass that did not take place. */
+export function noPass(userId: string, collection: CollectionName, error: string): CollectionPass {
+  return { userId, collection, ...NO_TOTALS, milliseconds: 0, error };
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { createTransport } from '../api/transport.ts';
+import type { Exchange } from '../api/api.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { createHeartbeat, type Heartbeat } from '../db/heartbeat.ts';
+import { createNotifications, type Notifications } from '../db/notifications.ts';
+import { ownIdentity } from '../db/process-identity.ts';
+import { LeaseLost } from '../model/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { SyncObserver } from '../sync/observer.ts';
+import type { RunnerParts } from './account-runner.ts';
+import { firingsOf } from './firings.ts';
+import type { OpenMirror } from './open-mirror.ts';
+import { programVersion } from './program-files.ts';
+
+export interface ProcessOptions {
+  /** `start`, `sync`: what others see of this process. */
+  readonly command: string;
+  readonly config: ServiceConfig;
+  readonly mirror: OpenMirror;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly scrub: (text: string) => string;
+  readonly onExchange: (exchange: Exchange) => void;
+  /** Read at each event: may grow and shrink. */
+  readonly observers: readonly SyncObserver[];
+}
+
+/** What a process that reads accounts consists of, whether it stays or makes one pass. */
+export interface MirrorProcess {
+  readonly parts: RunnerParts;
+  readonly heartbeat: Heartbeat;
+  readonly notifications: Notifications;
+  /** Closes connections to the service. */
+  close(): Promise<void>;
+}
+
+export async function createProcess(options: ProcessOptions): Promise<MirrorProcess> {
+  const { config, mirror, clock, log } = options;
+  const { schema } = config;
+  const identity = await ownIdentity();
+  const processId = randomUUID();
+  const version = programVersion();
+  const heartbeat = createHeartbeat({
+    db: mirror.heartbeatDb,
+    schema,
+    processId,
+    identity,
+    command: options.command,
+    version,
+    clock,
+    log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
+  });
+  const notifications = createNotifications(mirror.db, schema, clock);
+  const wire = createTransport({
+    baseUrl: config.service.url,
+    clock,
+    userAgent: `research-mirror/${version}`,
+    proxy: config.proxy,
+  });
+  const parts: RunnerParts = {
+    config,
+    db: mirror.db,
+    processId,
+    identity,
+    log,
+    observers: options.observers,
+    onChanged: (change) => notifications.changed(change),
+    firings: (userId, name) => firingsOf(config, userId, name),
+    link: {
+      transport: {
+        ...wire,
+        // A process that can't say that it lives may have lost its accounts: it asks nothing more for them (design 10).
+        get: (path, key, signal) => {
+          if (clock.monotonic() > heartbeat.ownsUntil()) {
+            throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
+          }
+          return wire.get(path, key, signal);
+        },
+      },
+      share: config.budgetShare,
+      clock,
+      random: Math.random,
+      scrub: options.scrub,
+      onExchange: options.onExchange,
+      onBudgetEvent: (keyHash, { kind, group, message }) =>
+        log.warn({ key: keyHash.slice(0, 8), group, kind }, `rate limit: ${message}`),
+    },
+  };
+  return { parts, heartbeat, notifications, close: () => wire.close() };
+}

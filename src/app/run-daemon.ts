@@ -1,0 +1,192 @@
+import { commandService, type CommandHandler } from '../commands/command-service.ts';
+import { NEVER, type ServiceConfig } from '../config/config.ts';
+import { readStoredStatus } from '../db/stored-status.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { messageOf } from '../runtime/message.ts';
+import { type Service, startAll, stopAll } from '../runtime/service.ts';
+import { cronService, type CronLine } from '../schedule/cron.ts';
+import { createMetrics } from '../status/metrics.ts';
+import { createStatusServer } from '../status/server.ts';
+import type { SyncObserver } from '../sync/observer.ts';
+import type { AccountRunner } from './account-runner.ts';
+import { accountsService, type AccountsService } from './accounts-service.ts';
+import { spreadMs } from './firings.ts';
+import { logObserver } from './log-observer.ts';
+import { type OpenMirror, openMirrorPatiently } from './open-mirror.ts';
+import { type CollectionPass, noPass, passOver } from './pass.ts';
+import { type PassProgress, sumUp } from './pass-progress.ts';
+import { createProcess } from './process.ts';
+import { programVersion } from './program-files.ts';
+import { statusReport } from './status-report.ts';
+import { statusToken } from './status-token.ts';
+
+export interface DaemonOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly scrub: (text: string) => string;
+  readonly onProgress?: (progress: PassProgress) => void;
+  /** Called once, when the daemon mirrors and serves its page. */
+  readonly onReady?: (address: { readonly statusUrl: string }) => void;
+}
+
+/**
+ * Runs the daemon until the signal aborts; resolves after a clean stop.
+ * @throws what keeps it from running: Unusable, or a defect
+ */
+export async function runDaemon(config: ServiceConfig, options: DaemonOptions): Promise<void> {
+  const { signal, log, hide, scrub, onProgress } = options;
+  const clock = systemClock;
+  const metrics = createMetrics(programVersion());
+  let mirror: OpenMirror | undefined;
+  let accounts: AccountsService | undefined;
+
+  // The page comes first: whoever waits for a database that is away sees why.
+  const server = createStatusServer({
+    host: config.http.host,
+    port: config.http.port,
+    token: await statusToken(config, hide, log),
+    metrics,
+    clock,
+    log,
+    ready: async () => {
+      if (mirror === undefined) return { ok: false, why: 'the database is not reached or not migrated yet' };
+      await readStoredStatus(mirror.db, config.schema);
+      return { ok: true };
+    },
+    status: async () => {
+      if (mirror === undefined) throw new Error('the database is not reached or not migrated yet');
+      return statusReport({ config, db: mirror.db, words: mirror.words, accounts });
+    },
+  });
+  await server.start();
+  const started: Service[] = [server];
+  try {
+    mirror = await openMirrorPatiently(config, {
+      program: 'research-mirror start',
+      clock,
+      log,
+      signal,
+      hide,
+    });
+    // Commands beside the daemon listen for as long as they take: the list is read at each event.
+    const observers: SyncObserver[] = [logObserver(log), metrics];
+    if (onProgress !== undefined) observers.push(sumUp(onProgress));
+    const onExchange = metrics.requestEnded;
+    const running = await createProcess({
+      command: 'start',
+      config,
+      mirror,
+      clock,
+      log,
+      scrub,
+      onExchange,
+      observers,
+    });
+    const { heartbeat, notifications, parts } = running;
+    accounts = accountsService(parts, config.service.keys);
+    const { runners } = accounts;
+    const services = [
+      heartbeat,
+      notifications,
+      accounts,
+      commandService({
+        db: mirror.db,
+        schema: config.schema,
+        processId: heartbeat.processId,
+        handlers: { sync: syncHandler(runners, observers) },
+        clock,
+        onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
+      }),
+      cronService(
+        cronLines(config, runners, (ms, fire) => {
+          clock.sleep(ms, signal).then(fire, () => {});
+        }),
+      ),
+    ];
+    try {
+      await startAll(services);
+      started.push(...services);
+      log.info({ url: server.url() }, `mirroring into ${mirror.words}; status page ${server.url()}`);
+      options.onReady?.({ statusUrl: server.url() });
+      await firstEnd(started, signal);
+    } finally {
+      await stopAll(services);
+      await running.close();
+    }
+  } finally {
+    await server.stop();
+    await mirror?.close();
+  }
+}
+
+/** Waits for the stop, or for a service that ends by itself. @throws that service's error */
+async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const error = await Promise.race([stopped, ...services.map((each) => each.ended)]);
+  if (error !== undefined && !signal.aborted) throw error;
+}
+
+/** Each collection's lines ring all accounts; full walks are spread by account. */
+function cronLines(
+  config: ServiceConfig,
+  runners: () => readonly AccountRunner[],
+  after: (ms: number, fire: () => void) => void,
+): CronLine[] {
+  return config.collections.flatMap((name) => {
+    const { poll, full } = config.cron[name];
+    const lines: CronLine[] = [];
+    if (poll !== NEVER) {
+      const fire = (): void => {
+        for (const runner of runners()) runner.current()?.service.pollDue(name);
+      };
+      lines.push({ expression: poll, fire });
+    }
+    if (full !== NEVER) {
+      const fire = (): void => {
+        for (const runner of runners()) {
+          after(spreadMs(full, runner.userId), () => runner.current()?.service.fullDue(name));
+        }
+      };
+      lines.push({ expression: full, fire });
+    }
+    return lines;
+  });
+}
+
+/** `sync` beside the daemon: a pass over every account, under the daemon's lease and budget. */
+function syncHandler(runners: () => readonly AccountRunner[], observers: SyncObserver[]): CommandHandler {
+  return async (given, { signal, report }) => {
+    const { collections, full } = given as { collections: readonly CollectionName[]; full: boolean };
+    const sums = new Map<string, PassProgress>();
+    const observer = sumUp((each) => {
+      sums.set(`${each.userId}/${each.collection}`, each);
+      report([...sums.values()]);
+    });
+    const passOf = async (runner: AccountRunner): Promise<CollectionPass[]> => {
+      const current = runner.current();
+      const none = (why: string): CollectionPass[] =>
+        collections.map((name) => noPass(runner.userId, name, why));
+      if (current === undefined) return none('the daemon does not hold the account at the moment');
+      try {
+        return await passOver(current.account.reader, { collections, full, signal, clock: systemClock });
+      } catch (error) {
+        if (error instanceof KeyRefused) return none(messageOf(error));
+        throw error;
+      }
+    };
+    observers.push(observer);
+    try {
+      return (await Promise.all(runners().map(passOf))).flat();
+    } finally {
+      observers.splice(observers.indexOf(observer), 1);
+    }
+  };
+}

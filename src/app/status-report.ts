@@ -1,0 +1,73 @@
+import type { Kysely } from 'kysely';
+import type { GroupSnapshot } from '../budget/budget.ts';
+import type { Config } from '../config/config.ts';
+import { readStoredStatus } from '../db/stored-status.ts';
+import type {
+  AccountStatus,
+  GroupBudgetStatus,
+  KeyBudgetStatus,
+  StatusReport,
+} from '../model/status-report.ts';
+import type { AccountsService } from './accounts-service.ts';
+import { judgeStatus } from './judge-status.ts';
+import { programVersion } from './program-files.ts';
+
+export interface StatusSources {
+  readonly config: Config;
+  readonly db: Kysely<unknown>;
+  /** The database in words, without password. */
+  readonly words: string;
+  /** The running daemon's accounts; undefined for a command, which knows what Postgres knows. */
+  readonly accounts: AccountsService | undefined;
+}
+
+/** What is mirrored, how fresh, and what is wrong: from Postgres, and from the memory of a daemon. */
+export async function statusReport({ config, db, words, accounts }: StatusSources): Promise<StatusReport> {
+  const stored = await readStoredStatus(db, config.schema);
+  const budgets = budgetsByUser(accounts);
+  const told = stored.accounts.map((account): AccountStatus => ({
+    ...account,
+    budgets: budgets.get(account.userId) ?? account.budgets,
+  }));
+  const judged = judgeStatus(told, stored.processes, stored.now);
+  const keys = [...(accounts?.unknownKeys() ?? [])].map(([name, why]) => `API key ${name}…: ${why}`);
+  const problems = [...keys, ...judged.problems];
+  return {
+    version: programVersion(),
+    at: stored.now.toISOString(),
+    healthy: problems.length === 0,
+    problems,
+    notes: judged.notes,
+    service: config.service?.url ?? null,
+    database: words,
+    schema: config.schema,
+    processes: stored.processes,
+    accounts: told,
+    errors: stored.errors,
+  };
+}
+
+function budgetsByUser(
+  accounts: AccountsService | undefined,
+): ReadonlyMap<string, readonly KeyBudgetStatus[]> {
+  const found = new Map<string, readonly KeyBudgetStatus[]>();
+  for (const runner of accounts?.runners() ?? []) {
+    const keys = runner.current()?.account.source.keys ?? [];
+    found.set(
+      runner.userId,
+      keys.map(({ keyHash, budget }) => ({
+        key: keyHash.slice(0, 8),
+        groups: budget
+          .snapshot()
+          .groups.filter(({ sent }) => sent > 0)
+          .map(groupStatus),
+      })),
+    );
+  }
+  return found;
+}
+
+function groupStatus(group: GroupSnapshot): GroupBudgetStatus {
+  const { limit, size, used, waiting, foreignUse, pausedForMs, refused } = group;
+  return { group: group.group, limit, size, used, waiting, foreignUse, pausedForMs, refused };
+}
