@@ -97,13 +97,14 @@ async function ours(db: Kysely<unknown>, pages: number): Promise<Way> {
     write: async (text, page) => {
       const items = itemsOf(text);
       obs += 1;
-      // A checkpoint of a usual size: 150 bytes of JSON.
-      const checkpoint = {
-        kind: 'full',
-        page,
-        cursor: items.at(-1)?.key,
-        first: items[0]?.key,
-        recent: '.'.repeat(60),
+      // As src/walk stores it.
+      const fullWalk = {
+        began: 1_767_322_245_123,
+        took: 112,
+        first: '10000000',
+        recent: items.slice(-6).map((item) => item.key),
+        pages: page,
+        items: page * PAGE,
       };
       await mirror.applyPage(
         { userId: '1', owner: 'bench', token: '1' },
@@ -111,12 +112,17 @@ async function ours(db: Kysely<unknown>, pages: number): Promise<Way> {
           scope,
           obs,
           items,
-          decide: () => ({ scope: { fullWalk: checkpoint } }),
+          decide: () => ({ scope: { fullWalk } }),
         },
       );
     },
   };
 }
+
+const NAIVE_COLUMNS = (
+  'user_id job_id status company_url company_name document_id created_at completed_at score employee_count tags ' +
+  'summary contact changed_at change_id hash raw'
+).split(' ');
 
 /** The naive ways write the same columns of a table of the same shape. */
 async function naive(
@@ -133,46 +139,33 @@ async function naive(
     tags jsonb, summary text, contact jsonb, changed_at timestamptz, change_id bigint, hash bytea, raw jsonb,
     primary key (user_id, job_id))`.execute(db);
   await sql`create index on ${id} (user_id, change_id)`.execute(db);
-  const columns = [
-    ...[
-      'user_id',
-      'job_id',
-      'status',
-      'company_url',
-      'company_name',
-      'document_id',
-      'created_at',
-      'completed_at',
-    ],
-    ...['score', 'employee_count', 'tags', 'summary', 'contact', 'changed_at', 'change_id', 'hash', 'raw'],
-  ];
   let changeId = 0;
   return {
     name,
     table: `${SCHEMA}.${table}`,
     pages,
     write: async (text) => {
-      const rows = itemsOf(text).map(({ fields: f, source, key }) => {
+      const rows = itemsOf(text).map(({ fields, source }) => {
         changeId += 1;
-        return [
-          ...['1', key, f['status'], f['company_url'], f['company_name'], f['document_id'], f['created_at']],
-          ...[f['completed_at'], f['score'], f['employee_count'], JSON.stringify(f['tags']), f['summary']],
-          ...[
-            JSON.stringify(f['contact']),
-            new Date(),
-            changeId,
-            Buffer.from(contentHash(source, new Set()), 'hex'),
-            source,
-          ],
-        ];
+        const own: Record<string, unknown> = {
+          ...fields,
+          user_id: '1',
+          tags: JSON.stringify(fields['tags']),
+          contact: JSON.stringify(fields['contact']),
+          changed_at: new Date(),
+          change_id: changeId,
+          hash: Buffer.from(contentHash(source, new Set()), 'hex'),
+          raw: source,
+        };
+        return NAIVE_COLUMNS.map((column) => own[column]);
       });
       await db.transaction().execute(async (trx) => {
         for (let start = 0; start < rows.length; start += unit) {
           const values = rows.slice(start, start + unit).map((row) => sql`(${sql.join(row)})`);
-          await sql`insert into ${id} as t (${sql.join(columns.map((column) => sql.id(column)))})
+          await sql`insert into ${id} as t (${sql.join(NAIVE_COLUMNS.map((column) => sql.id(column)))})
             values ${sql.join(values)}
             on conflict (user_id, job_id) do update
-            set ${sql.join(columns.slice(2).map((column) => sql`${sql.id(column)} = excluded.${sql.id(column)}`))}
+            set ${sql.join(NAIVE_COLUMNS.slice(2).map((column) => sql`${sql.id(column)} = excluded.${sql.id(column)}`))}
             ${sql.raw(guard)}`.execute(trx);
         }
       });
@@ -223,7 +216,8 @@ async function run(url: string, rows: number): Promise<void> {
   });
   await admin.close();
   // One connection: its statistics are all of them.
-  const { kysely: db, close } = await openDatabase({ url, program: 'bench', max: 1 });
+  const database = await openDatabase({ url, program: 'bench', max: 1 });
+  const db = database.kysely;
   const pages = Math.ceil(rows / PAGE);
   const bodies = Array.from({ length: pages }, (_, page) => body(page));
   const few = Math.max(1, Math.round(pages / 10));
@@ -254,7 +248,7 @@ async function run(url: string, rows: number): Promise<void> {
   }
   await sql`drop schema ${sql.id(SCHEMA)} cascade`.execute(db);
   await sql`drop schema ${sql.id(`${SCHEMA}_sync`)} cascade`.execute(db);
-  await close();
+  await database.close();
 }
 
 const [rows = '100000', url] = process.argv.slice(2);

@@ -17,10 +17,22 @@ export async function predecessor(
   of: string,
   nth: number,
 ): Promise<string | undefined> {
+  const { rows } = await predecessorQuery(schema, scope, direction, of, nth).execute(db);
+  return rows.at(-1)?.key;
+}
+
+/** What `predecessor` asks: up to `nth` keys, the nearest first. */
+export function predecessorQuery(
+  schema: string,
+  scope: Scope,
+  direction: Direction,
+  of: string,
+  nth: number,
+): RawBuilder<{ key: string }> {
   const table = tableOf(schema, scope.collection);
-  const before = sql`${place(table)} ${direction === 'falling' ? sql`>` : sql`<`} ${placeOf(table, of)}`;
-  const keys = await liveKeys(db, table, scope, before, direction === 'falling' ? 'up' : 'down', nth);
-  return keys.at(-1);
+  const falling = direction === 'falling';
+  const before = sql`${place(table)} ${falling ? sql`>` : sql`<`} ${placeOf(table, of)}`;
+  return liveKeys(table, scope, before, falling ? 'up' : 'down', nth);
 }
 
 /** The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer. */
@@ -31,8 +43,8 @@ export async function nthNewest(
   nth: number,
 ): Promise<string | undefined> {
   const table = tableOf(schema, scope.collection);
-  const keys = await liveKeys(db, table, scope, sql`true`, 'down', nth);
-  return keys[nth - 1];
+  const { rows } = await liveKeys(table, scope, sql`true`, 'down', nth).execute(db);
+  return rows[nth - 1]?.key;
 }
 
 /** How many live rows the scope has, by its own counter. */
@@ -88,25 +100,22 @@ export async function forgetFailed(
       and finished and since < ${failedSince}`.execute(trx);
 }
 
-async function liveKeys(
-  db: Kysely<unknown>,
+function liveKeys(
   table: Table,
   scope: Scope,
   condition: RawBuilder<unknown>,
   order: 'up' | 'down',
   limit: number,
-): Promise<string[]> {
-  if (table.key === undefined) return [];
-  const { rows } = await sql<{ key: string }>`
-    select t.${sql.id(table.key.column)}::text as key from ${named(table)} as t
+): RawBuilder<{ key: string }> {
+  return sql<{ key: string }>`
+    select t.${keyName(table)}::text as key from ${named(table)} as t
     where ${inScope(table, scope)} and ${condition} and t._deleted_at is null
-    order by ${placeOrder(table, order)} limit ${limit}`.execute(db);
-  return rows.map(({ key }) => key);
+    order by ${placeOrder(table, order)} limit ${limit}`;
 }
 
 /** Keys compare as `compareKeys` says: bigint as such, text by length, then bytes (an index serves it). */
 function place(table: Table): RawBuilder<unknown> {
-  const column = sql`t.${sql.id(table.key?.column ?? '')}`;
+  const column = sql`t.${keyName(table)}`;
   return table.key?.type === 'bigint' ? column : sql`(octet_length(${column}), ${column})`;
 }
 
@@ -115,9 +124,14 @@ function placeOf(table: Table, key: string): RawBuilder<unknown> {
 }
 
 function placeOrder(table: Table, order: 'up' | 'down'): RawBuilder<unknown> {
-  const column = sql`t.${sql.id(table.key?.column ?? '')}`;
+  const column = sql`t.${keyName(table)}`;
   const way = order === 'up' ? sql`asc` : sql`desc`;
   return table.key?.type === 'bigint'
     ? sql`${column} ${way}`
     : sql`octet_length(${column}) ${way}, ${column} ${way}`;
+}
+
+function keyName(table: Table): RawBuilder<unknown> {
+  if (table.key === undefined) throw new RangeError(`${table.name} has no keys`);
+  return sql.id(table.key.column);
 }

@@ -85,15 +85,15 @@ describe('columns for new fields', () => {
     );
     expect(result).toMatchObject({ counts: { inserted: 4, conflicts: 7 } });
     const rows = await account.query(
-      `select started_at at time zone 'UTC' is not null as at, part_id, n, status, _raw -> 'part_id' as raw
+      `select started_at at time zone 'UTC' is not null as at, part_id, n, status, _raw ->> 'part_id' as raw
        from mirror.research_jobs where _user_id = 3 order by job_id`,
     );
     expect(rows).toEqual([
-      { at: true, part_id: '1', n: '1', status: null, raw: 1 },
+      { at: true, part_id: '1', n: '1', status: null, raw: '1' },
       { at: false, part_id: null, n: null, status: null, raw: 'x' },
-      { at: false, part_id: null, n: null, status: null, raw: 1.5 },
-      { at: false, part_id: null, n: null, status: null, raw: 99999999999999999999 },
-      { at: false, part_id: '5', n: null, status: null, raw: 5 },
+      { at: false, part_id: null, n: null, status: null, raw: '1.5' },
+      { at: false, part_id: null, n: null, status: null, raw: '99999999999999999999' },
+      { at: false, part_id: '5', n: null, status: null, raw: '5.0' },
     ]);
     expect(
       await account.query(
@@ -202,13 +202,13 @@ describe('the view of live rows', () => {
 
 describe('columns among several hands', () => {
   it('are made once by processes that see the field at the same time', async () => {
-    const [a, b] = await Promise.all(['51', '52'].map((user) => MirroredAccount.make(database, user)));
+    const accounts = await Promise.all(['51', '52'].map((user) => MirroredAccount.make(database, user)));
     const pages = await Promise.all(
-      [a, b].map((account) => account?.page('research_jobs', '[{"job_id":1,"together":"x"}]')),
+      accounts.map((account) => account.page('research_jobs', '[{"job_id":1,"together":"x"}]')),
     );
     expect(pages).toMatchObject([{ outcomes: ['inserted'] }, { outcomes: ['inserted'] }]);
     expect(
-      await a?.query(
+      await accounts[0]?.query(
         `select _user_id, together from mirror.research_jobs where together is not null order by 1`,
       ),
     ).toEqual([

@@ -40,7 +40,11 @@ describe('an item that can’t be mirrored', () => {
     const result = await account.page('research_jobs', `[${[...good, ...bad, '{"job_id":9}'].join()}]`);
     expect(result).toMatchObject({ counts: { inserted: 41, quarantined: 4 } });
     expect(result.state === 'applied' && result.outcomes.slice(40)).toEqual([
-      ...['quarantined', 'quarantined', 'quarantined', 'quarantined', 'inserted'],
+      'quarantined',
+      'quarantined',
+      'quarantined',
+      'quarantined',
+      'inserted',
     ]);
     expect((await quarantined(account)).map(({ key, reason }) => [key, reason.slice(0, 40)])).toEqual(
       expect.arrayContaining([

@@ -71,7 +71,7 @@ describe('after any sequence of pages', () => {
           const seen = new Map(
             items.map((each) => [String((JSON.parse(each) as { job_id: number }).job_id), each]),
           );
-          const expected = new Map([...last]);
+          const expected = new Map(last);
           for (const [key, each] of seen) if (!each.includes('1e200000')) expected.set(key, each);
 
           const rows = await stored(account);

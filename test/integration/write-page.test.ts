@@ -18,6 +18,18 @@ const newAccount = (options: Parameters<typeof MirroredAccount.make>[2] = {}): P
   return MirroredAccount.make(database, String(nextUser), options);
 };
 
+const NO_TOTALS = {
+  pages: 0,
+  items: 0,
+  inserted: 0,
+  updated: 0,
+  deleted: 0,
+  unchanged: 0,
+  quarantined: 0,
+  requests: 0,
+  rateLimited: 0,
+};
+
 interface Row {
   readonly job_id: string;
   readonly status: string | null;
@@ -286,10 +298,7 @@ describe('the end of a walk', () => {
           kind: 'full',
           startedAt: at,
           outcome: 'completed',
-          totals: {
-            ...{ pages: 1, items: 2, inserted: counts.inserted, updated: 0, deleted: 0, unchanged: 0 },
-            ...{ quarantined: 0, requests: 1, rateLimited: 0 },
-          },
+          totals: { ...NO_TOTALS, pages: 1, items: 2, inserted: counts.inserted, requests: 1 },
           collection: { polledAt: at, state: 'current', failure: null },
         },
       }),
@@ -320,10 +329,7 @@ describe('the end of a walk', () => {
         startedAt: at,
         outcome: 'failed',
         error: failure.message,
-        totals: {
-          ...{ pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, unchanged: 0 },
-          ...{ quarantined: 0, requests: 3, rateLimited: 0 },
-        },
+        totals: { ...NO_TOTALS, requests: 3 },
         collection: { state: 'failing', failure },
       },
     });
