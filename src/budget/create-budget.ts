@@ -54,7 +54,7 @@ class KeyBudget implements Budget {
     this.#time = new StoreTime(loaded.now, now);
     this.#model = new KeyModel(share);
     this.#lanes = new Map(RATE_GROUPS.map((name) => [name, new Lane(this.#model.group(name), clock)]));
-    inheritLearnt(this.#model, loaded.learnt, this.#time);
+    inheritLearnt(this.#model, loaded.learnt, now, this.#time);
     inheritBlocks(this.#model, loaded.blocks, now, this.#time);
     this.#model.answered = loaded.known;
     if (loaded.known && loaded.blocks.length === 0 && loaded.learnt.length === 0) this.#model.beQuiet(now);
@@ -203,6 +203,8 @@ class KeyBudget implements Budget {
     });
     lane.reservations.free(block, receivedAt + WINDOW_MS + lane.model.pace.guardMs(now));
     for (const event of events) this.#onEvent(event);
+    // A stopped group reads no pages that could carry the lesson. If this fails, it waits for the next chance.
+    if (answer.status === 429) this.flush().catch(() => {});
   }
 
   #pumpAll(): void {

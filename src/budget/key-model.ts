@@ -86,6 +86,7 @@ export class KeyModel {
     const lesson = group.pace.lesson(now);
     const routeLimit = group.limits.of(answer.route, now);
     const facts = group.refused(answer);
+    this.changed.add(group.name);
     if (facts === undefined) return [];
     const cause = explain({
       ...facts,
@@ -106,7 +107,7 @@ export class KeyModel {
         const lowered = Math.max(1, Math.floor((this.overallLimit(now) ?? Infinity) * LOWER_BY));
         this.overall = { limit: Math.min(cause.limit, lowered), until: now + LESSON_MEMORY_MS };
         this.changed.add('all');
-        return;
+        break;
       }
       case 'lower-limit':
         group.limits.observe(answer.route, cause.limit, now);
@@ -118,7 +119,6 @@ export class KeyModel {
         group.learnPace(size, now);
         break;
     }
-    this.changed.add(group.name);
   }
 
   #sum(of: (group: GroupModel) => number): number {

@@ -2,6 +2,7 @@ import { FirstContact } from './first-contact.ts';
 import type { GroupModel } from './group-model.ts';
 import type { KeyModel } from './key-model.ts';
 import { Pace } from './pace.ts';
+import { LONGEST_PAUSE_MS } from './timing.ts';
 import type { StoreTime } from './store-time.ts';
 import type { LearntRate, LearntRow, StoredGroup } from './store.ts';
 
@@ -26,6 +27,7 @@ function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
     limits: Object.fromEntries(limits),
     ...(lesson === undefined ? {} : { paced: { ...lesson, until: time.toStore(lesson.until) } }),
     ...(group.ceilingUntil > now ? { grantedOnlyUntil: time.toStore(group.ceilingUntil) } : {}),
+    ...(group.pausedUntil > now ? { pausedUntil: time.toStore(group.pausedUntil) } : {}),
     ...(group.remainingIgnoredUntil > now
       ? { remainingIgnoredUntil: time.toStore(group.remainingIgnoredUntil) }
       : {}),
@@ -33,7 +35,12 @@ function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
 }
 
 /** Takes up what earlier processes learnt; what has expired or makes no sense is left out. */
-export function inheritLearnt(model: KeyModel, rows: readonly LearntRow[], time: StoreTime): void {
+export function inheritLearnt(
+  model: KeyModel,
+  rows: readonly LearntRow[],
+  now: number,
+  time: StoreTime,
+): void {
   for (const { group: name, learnt } of rows) {
     if (name === 'all') {
       const { ceiling } = learnt;
@@ -41,12 +48,12 @@ export function inheritLearnt(model: KeyModel, rows: readonly LearntRow[], time:
         model.overall = { limit: ceiling.limit, until: time.fromStore(ceiling.until) };
     } else {
       const group = model.groups.get(name);
-      if (group !== undefined) inherit(group, learnt, time);
+      if (group !== undefined) inherit(group, learnt, now, time);
     }
   }
 }
 
-function inherit(group: GroupModel, learnt: LearntRate, time: StoreTime): void {
+function inherit(group: GroupModel, learnt: LearntRate, now: number, time: StoreTime): void {
   group.contact = new FirstContact(learnt.contacted === true);
   for (const [route, { limit, seenAt }] of Object.entries(learnt.limits ?? {})) {
     if (Number.isInteger(limit) && limit > 0) group.limits.inherit(route, limit, time.fromStore(seenAt));
@@ -55,5 +62,7 @@ function inherit(group: GroupModel, learnt: LearntRate, time: StoreTime): void {
     group.pace = new Pace({ ...learnt.paced, until: time.fromStore(learnt.paced.until) });
   }
   group.ceilingUntil = time.fromStore(learnt.grantedOnlyUntil ?? -Infinity);
+  // No pause is longer, whatever happened to the store's clock.
+  group.pausedUntil = Math.min(now + LONGEST_PAUSE_MS, time.fromStore(learnt.pausedUntil ?? -Infinity));
   group.remainingIgnoredUntil = time.fromStore(learnt.remainingIgnoredUntil ?? -Infinity);
 }

@@ -1,4 +1,5 @@
 import type { AnswerHeaders } from './budget.ts';
+import { LONGEST_PAUSE_MS } from './timing.ts';
 
 /** What one answer says about its rate limit; members that are missing or nonsense are undefined. */
 export interface RateHeaders {
@@ -11,8 +12,8 @@ export interface RateHeaders {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Bounds of a pause after a 429, and its length when the answer names none (unknowns.md). */
-const PAUSE = { leastMs: 1_000, mostMs: 900_000, defaultMs: 60_000 } as const;
+/** Shortest pause after a 429, and its length when the answer names none (unknowns.md). */
+const PAUSE = { leastMs: 1_000, defaultMs: 60_000 } as const;
 
 /** A Reset further away than this is no window's end, but a misread format. */
 const FARTHEST_RESET_MS = 900_000;
@@ -35,7 +36,7 @@ export function readRateHeaders(headers: AnswerHeaders, wallNow: number): RateHe
 /** For how long a 429 stops its group. */
 export function pauseAfter(headers: RateHeaders): number {
   const asked = headers.retryAfterMs ?? Math.min(headers.resetInMs ?? PAUSE.defaultMs, PAUSE.defaultMs);
-  return Math.min(PAUSE.mostMs, Math.max(PAUSE.leastMs, asked));
+  return Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE.leastMs, asked));
 }
 
 function field(headers: AnswerHeaders, name: string): string | undefined {

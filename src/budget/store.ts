@@ -83,6 +83,8 @@ export interface LearntRate {
   readonly ceiling?: { readonly limit: number; readonly until: number };
   /** No `X-RateLimit-Limit` above the specification's is believed, until that moment. */
   readonly grantedOnlyUntil?: number;
+  /** A Retry-After stops the group until that moment. */
+  readonly pausedUntil?: number;
   /** `X-RateLimit-Remaining` of this group is broken, until that moment. */
   readonly remainingIgnoredUntil?: number;
 }

@@ -13,6 +13,9 @@ export const GUARD_MS = 250;
 /** Widest guard after repeated 429s that the model excluded. */
 export const WIDEST_GUARD_MS = 8_000;
 
+/** No Retry-After stops a group for longer. */
+export const LONGEST_PAUSE_MS = 900_000;
+
 /** A request without an answer may still be on its way to the server: its slot is held this much longer. */
 export const UNANSWERED_MS = 30_000;
 
