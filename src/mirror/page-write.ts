@@ -15,7 +15,10 @@ export interface PageWrite {
    * each attempt to write the page: it must be pure.
    */
   readonly decide: (observed: ObservedPage) => Decision;
-  /** More that belongs into the page's transaction, for example slots of the budget that came free. */
+  /**
+   * More that belongs into the page's transaction, for example slots of the budget that came free. Not called when
+   * nothing of the page is written.
+   */
   readonly alsoInTransaction?: (trx: Transaction<unknown>) => Promise<void>;
 }
 

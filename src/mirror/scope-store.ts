@@ -123,14 +123,17 @@ export async function markDue(db: Kysely<unknown>, schema: string, scope: Scope,
   );
 }
 
-/** As of when all scopes of a collection are polled: the least over those of parents that are not deleted. */
+/**
+ * As of when all scopes of a collection are polled: the least over those of parents that are not deleted; undefined
+ * where there are none. `unread`: at least one of them was never polled.
+ */
 export async function leastPolledAt(
   db: Kysely<unknown>,
   schema: string,
   userId: string,
   collection: CollectionName,
   parents: { readonly table: string; readonly column: string },
-): Promise<Date | undefined> {
+): Promise<{ readonly polledAt: Date | undefined; readonly unread: boolean }> {
   const { rows } = await sql<{ polled_at: Date | null; unread: boolean }>`
     select min(t.polled_at) as polled_at, coalesce(bool_or(t.polled_at is null), false) as unread
     from ${own(schema, 'scope')} as t
@@ -140,7 +143,7 @@ export async function leastPolledAt(
         where p._user_id = ${userId}::bigint and p.${sql.id(parents.column)} = t.parent::bigint
           and p._deleted_at is not null)`.execute(db);
   const [row] = rows;
-  return row === undefined || row.unread ? undefined : (row.polled_at ?? undefined);
+  return { polledAt: row?.polled_at ?? undefined, unread: row?.unread ?? false };
 }
 
 function storedScope(row: ScopeRow): StoredScope {
