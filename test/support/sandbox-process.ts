@@ -6,5 +6,9 @@ const options = JSON.parse(process.argv[2] ?? '{}') as Partial<SandboxOptions>;
 const { url, controlUrl, stop } = await startSandbox(options);
 process.stdout.write(`${JSON.stringify({ url, controlUrl })}\n`);
 process.once('SIGTERM', () => {
+  void stop().then(() => process.stdin.destroy());
+});
+// The parent is gone, however it ended: nothing is left behind.
+process.stdin.resume().once('end', () => {
   void stop();
 });

@@ -45,7 +45,7 @@ export async function startTestSandbox(
 export async function spawnTestSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const script = new URL('./sandbox-process.ts', import.meta.url).pathname;
   const given = JSON.stringify({ port: 0, controlPort: 0, ...options });
-  const child = spawn(process.execPath, [script, given], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [script, given], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
   if (first.done === true) throw new Error('the sandbox process ended before it listened');

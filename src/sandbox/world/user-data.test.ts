@@ -144,6 +144,20 @@ describe('the data of a user', () => {
     expect(later).toHaveLength(countOf(jobsOf(state), time + 60_000));
   });
 
+  it('are there once also where an inserted item took the ID of one yet to be born', () => {
+    const state = stateWith({ jobs: 3, newJobsPerMinute: 1 });
+    const jobs = jobsOf(state);
+    const id = jobs.idOf(4);
+    mutate(state, { op: 'insert', collection: 'research_jobs', id, fields: { status: 'early' } });
+    const later = EPOCH + 180_000;
+    const all = texts(state, jobs, later);
+    expect(all).toHaveLength(6);
+    expect(all.filter((text) => text.startsWith(`{"job_id":${id},`))).toEqual([
+      `{"job_id":${id},"status":"early"}`,
+    ]);
+    expect(countOf(jobs, later)).toBe(6);
+  });
+
   it('spell states and times as the switches say', () => {
     const words = (states: SandboxOptions['states']): Set<unknown> =>
       new Set(statuses(stateWith({ jobs: 400, states }), EPOCH));
