@@ -1,5 +1,6 @@
 import { runCommandLine } from './cli/run.ts';
 import { EXIT } from './cli/exit-code.ts';
+import { interrupts } from './cli/interrupts.ts';
 import { failureText } from './cli/failure.ts';
 import { OutputClosed } from './cli/output-closed.ts';
 import { systemClock } from './runtime/clock.ts';
@@ -8,23 +9,19 @@ import { Stopped } from './runtime/service.ts';
 
 // argv, signals, exit code: the only file that touches the process.
 
-/** A terminal and a launcher may both deliver one Ctrl-C: within this time it is the same one. Milliseconds. */
-const SAME_SIGNAL = 500;
 /** A stop that takes longer is broken off (contract: within 8 s). Nothing is lost by it: invariant 1. */
 const STOP_BOUND = 8_000;
 
 const stopping = new AbortController();
 const scrubber = new Scrubber();
-let firstSignalAt: number | undefined;
+const judge = interrupts();
 
 function stop(reason: Stopped): void {
-  if (firstSignalAt === undefined) {
-    firstSignalAt = performance.now();
-    stopping.abort(reason);
-    setTimeout(() => process.exit(EXIT.INTERRUPTED), STOP_BOUND).unref();
-  } else if (performance.now() - firstSignalAt > SAME_SIGNAL) {
-    process.exit(EXIT.INTERRUPTED);
-  }
+  const which = judge(performance.now());
+  if (which === 'again') process.exit(EXIT.INTERRUPTED);
+  if (which === 'same') return;
+  stopping.abort(reason);
+  setTimeout(() => process.exit(EXIT.INTERRUPTED), STOP_BOUND).unref();
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stop(new Stopped('research-mirror')));
@@ -33,7 +30,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 // A reader that has seen enough (`… | head -1`), or a terminal that was closed: what is written now is for nobody.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', () => {
-    if (firstSignalAt === undefined) stop(new OutputClosed());
+    if (!stopping.signal.aborted) stop(new OutputClosed());
   });
 }
 

@@ -1,15 +1,15 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import type { PassProgress } from '../app.ts';
 import type { Config, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
+import { countOf } from '../runtime/figures.ts';
 import { isStopped } from '../runtime/service.ts';
 import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
 import { examples, type AddCommand } from './command.ts';
-import type { PassProgress } from '../app.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
-import { countOf } from '../runtime/figures.ts';
 import { makeLog } from './log.ts';
 import { demoFolder } from './mirror-database.ts';
 import { Progress } from './progress.ts';

@@ -1,3 +1,5 @@
+import { MIGRATIONS, programVersion } from '../app/program-files.ts';
+import { statusReport } from '../app/status-report.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { openDatabase } from '../db/database.ts';
@@ -5,10 +7,8 @@ import { pendingMigrations } from '../db/migrate.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import { examples, type AddCommand } from './command.ts';
 import { EXIT } from './exit-code.ts';
-import { statusReport } from '../app/status-report.ts';
 import { makeLog } from './log.ts';
 import { reachMirror, type MirrorDatabase } from './mirror-database.ts';
-import { MIGRATIONS, programVersion } from '../app/program-files.ts';
 import type { Shell } from './shell.ts';
 import { describeStatus } from './status-text.ts';
 
@@ -66,8 +66,9 @@ async function readStatus(
   { connection, words }: MirrorDatabase,
 ): Promise<StatusReport> {
   const { schema } = config;
-  const { kysely: db, close } = await openDatabase({ ...connection, max: 1 });
+  const database = await openDatabase({ ...connection, max: 1 });
   try {
+    const db = database.kysely;
     const pending = await pendingMigrations({ db, schema, folder: MIGRATIONS });
     if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
     return {
@@ -84,6 +85,6 @@ async function readStatus(
       errors: [],
     };
   } finally {
-    await close();
+    await database.close();
   }
 }

@@ -1,11 +1,11 @@
+import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
 import { loadConfig } from '../config/load.ts';
 import { suggestion } from '../config/suggestion.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
 import { examples, type AddCommand } from './command.ts';
-import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
-import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
 import { makeLog } from './log.ts';
 import { Progress } from './progress.ts';
 import { formatTable } from './table.ts';
