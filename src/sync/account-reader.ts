@@ -101,31 +101,28 @@ export class AccountReader {
     const { name } = lists;
     const since = new Date(this.#reader.clock.now());
     let first: Error | undefined;
+    let failed = 0;
     let totals = NO_TOTALS;
-    const { failed } = await passOverScopes(
+    await passOverScopes(
       this.#reader.store,
       { lists, since, dueOnly, workers: LIST_WORKERS, signal },
       async ({ scope }) => {
         const result = await this.#readList(lists, scope, what, signal);
-        // A list that is gone is no failure: its row goes when a walk of the lists has proved it.
-        const gone = result.outcome === 'parent-deleted' || result.status === 404;
         const { error } = this.#outcome(result);
         totals = addTotals(totals, result.totals);
-        if (error !== undefined && !gone) first ??= error;
-        return error === undefined;
+        if (error === undefined) return true;
+        first ??= error;
+        failed += 1;
+        return false;
       },
     );
-    if (!dueOnly) {
-      const read: CollectionChange = { polledAt: since, state: 'current', failure: null };
-      const broken: CollectionChange = {
-        state: 'failing',
-        failure: { message: `${failed} lists could not be read: ${messageOf(first)}`, at: since },
-      };
-      await this.#reader.store.saveCollection(name, {
-        ...(first === undefined ? read : broken),
-        ...this.#nextFirings(name),
-      });
-    }
+    const failure = { message: `${failed} lists could not be read: ${messageOf(first)}`, at: since };
+    const polledAt = await this.#reader.store.listsPolledAt(lists);
+    await this.#reader.store.saveCollection(name, {
+      ...(first === undefined ? { state: 'current', failure: null } : { state: 'failing', failure }),
+      ...(polledAt === undefined ? {} : { polledAt }),
+      ...this.#nextFirings(name),
+    });
     return { error: first, totals };
   }
 

@@ -11,7 +11,7 @@ import {
   unsettledRows,
 } from '../mirror/known-rows.ts';
 import { saveCollection } from '../mirror/log-walk.ts';
-import { dueScopes, openScope, type StoredScope } from '../mirror/scope-store.ts';
+import { dueScopes, leastPolledAt, openScope, type StoredScope } from '../mirror/scope-store.ts';
 import type { CollectionChange } from '../mirror/walk-end.ts';
 import { type CollectionName, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
@@ -25,6 +25,11 @@ export interface AccountStore {
   liveRows(scope: Scope): Promise<number>;
   unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
   saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
+  /**
+   * As of when new and unsettled rows of all lists are mirrored: the least over the lists that are not deleted, and
+   * not later than the lists themselves were polled. Undefined while one of them was never read.
+   */
+  listsPolledAt(lists: ListCollection): Promise<Date | undefined>;
   /** The account's own state: stopped while its keys are refused. */
   saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
   /** When each collection's next full walk was to begin, as last stored. */
@@ -52,6 +57,20 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
     saveCollection: (name, change) =>
       fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
+    listsPolledAt: async (lists) => {
+      const parents = parentsOf(lists);
+      const parent = await mirrorTables(db, schema)
+        .selectFrom('_collections')
+        .select('polled_at')
+        .where('_user_id', '=', userId)
+        .where('collection', '=', parents.table)
+        .executeTakeFirst();
+      const known = parent?.polled_at ?? undefined;
+      if (known === undefined) return undefined;
+      const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name, parents);
+      if (unread) return undefined;
+      return polledAt === undefined || polledAt > known ? known : polledAt;
+    },
     saveState: (state, error) =>
       fenced(db, schema, fence, async (trx) => {
         const account = syncTables(trx, schema).updateTable('account').set({ state, error });

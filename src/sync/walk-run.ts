@@ -193,7 +193,7 @@ class WalkRun {
     );
     this.#walk = stepped.walk;
     const { ask } = stepped;
-    const end = ask.type === 'end' ? ask : undefined;
+    const end = ask.type === 'end' ? this.#settled(ask) : undefined;
     const following = ask.type === 'page' && !this.#options.signal.aborted ? this.#turn(ask) : undefined;
     try {
       await this.#write(page, obs, stepped, end);
@@ -209,6 +209,15 @@ class WalkRun {
     }
     if (end === undefined && following === undefined) this.#options.signal.throwIfAborted();
     return { end, following };
+  }
+
+  /**
+   * A list that is gone is read, and has nothing to say: its row goes when walks of the lists have proved it
+   * (unknowns.md, "a deleted list").
+   */
+  #settled(end: End): End {
+    const gone = end.outcome === 'failed' && end.status === 404 && this.#session.scope.parent !== '';
+    return gone ? { type: 'end', outcome: 'reached' } : end;
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service (or nothing more). */
