@@ -1,11 +1,11 @@
-import { advance, advanceByFull, type OpenPart } from './frontier.ts';
+import { advance, advanceByFull } from './frontier.ts';
 import type { ScopeMemory } from './memory.ts';
-import type { Direction } from './order.ts';
 import type { Reading } from './reading.ts';
 
 /**
  * What to remember once every item of the scope was read: a clean pass ends all doubt about the order, and has
- * reached the old frontier wherever that was.
+ * reached the old frontier wherever that was. What an interrupted poll left open needs no separate reading any more:
+ * it lies beyond the frontier, or was passed just now.
  * @param pass `snapshot`: one answer held everything; `clean`: nothing contradicted the order since it began
  */
 export function afterComplete(
@@ -16,16 +16,10 @@ export function afterComplete(
   const { direction } = memory.evidence;
   if (!pass.clean || direction === null) return { ...memory, open: null };
   const evidence = { ...memory.evidence, doubt: false };
-  const open = pass.snapshot ? null : stillOpen(memory.open, direction, reading);
   const falling = direction === 'falling';
   const key = falling ? reading.first : reading.recent.at(-1);
-  if (key === null || key === undefined) return { ...memory, evidence, open };
+  if (key === null || key === undefined) return { ...memory, evidence, open: null };
   const reached = { key, at: falling ? reading.firstAt : pass.now, asOf: reading.began };
   const move = pass.snapshot ? advance : advanceByFull;
-  return { ...memory, evidence, open, frontier: move(memory.keyType, memory.frontier, reached) };
-}
-
-/** A poll's rest is done with when the full walk passed there after the poll had begun. */
-function stillOpen(open: OpenPart | null, direction: Direction, full: Reading): OpenPart | null {
-  return open !== null && direction === 'falling' && full.firstAt < open.at ? open : null;
+  return { ...memory, evidence, open: null, frontier: move(memory.keyType, memory.frontier, reached) };
 }
