@@ -1,0 +1,87 @@
+import type { SqlText } from './sql-statements.ts';
+
+/**
+ * Tables without `_user_id` (rule 2): settings, processes, the migrations' own, and what is known of a key before its
+ * owner is. On Citus they stay on one node.
+ */
+export const LOCAL_TABLES = [
+  'process',
+  'migration',
+  'installation',
+  'api_key',
+  'first_ping',
+  'command',
+  '_columns',
+];
+
+interface Rule {
+  readonly name: string;
+  /** True when the statement breaks it. */
+  readonly broken: (sql: SqlText) => boolean;
+}
+
+const WRITES =
+  /^(?:insert into|update|delete from)\b|\bfor (?:no key )?update\b|^\.(?:insertinto|updatetable|deletefrom)\(/;
+const LOCAL = new RegExp(
+  `["'.](?:${LOCAL_TABLES.join('|')})["']|^(?:insert into|update) \\$\\{table\\} \\(name, checksum`,
+);
+const VOLATILE =
+  /\b(?:now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday|random|gen_random_uuid|uuidv7|nextval)\(|\bcurrent_(?:timestamp|date|time)\b|\blocaltime/;
+
+/** The rules of `sql-rules.md` that a text can show. */
+export const RULES: readonly Rule[] = [
+  {
+    name: '1: what writes or locks rows of an account names its _user_id',
+    broken: ({ kind, text }) =>
+      kind !== 'migration' && WRITES.test(text) && !text.includes('_user_id') && !LOCAL.test(text),
+  },
+  {
+    name: '3: no MERGE, no CTE that writes: on Citus, CTEs run one after another',
+    broken: ({ text }) =>
+      /\bmerge into\b/.test(text) ||
+      /\bas (?:not )?(?:materialized )?\( ?(?:insert into|update|delete from)\b/.test(text),
+  },
+  {
+    name: '4: in UPDATE and ON CONFLICT SET columns, excluded, parameters and immutable functions only',
+    broken: ({ kind, text }) => kind !== 'migration' && VOLATILE.test(assigned(text)),
+  },
+  {
+    name: '6: SKIP LOCKED only within an account',
+    broken: ({ text }) => /\bskip locked\b/.test(text) && !text.includes('_user_id'),
+  },
+  {
+    name: '7: functions are PL/pgSQL with a fixed search_path',
+    broken: ({ text }) =>
+      /^create (?:or replace )?(?:function|procedure)\b/.test(text) &&
+      !(/\blanguage plpgsql\b/.test(text) && /\bset search_path (?:=|to)/.test(text)),
+  },
+  {
+    name: '7: no triggers',
+    broken: ({ text }) => /^create (?:or replace )?(?:constraint )?trigger\b/.test(text),
+  },
+  {
+    name: '7: NOTIFY is a statement of its own',
+    broken: ({ text }) => /\bpg_notify\(/.test(text) && !text.startsWith('select pg_notify('),
+  },
+  {
+    name: 'poolers: nothing that belongs to a session',
+    broken: ({ text }) =>
+      /\bpg_(?:try_)?advisory_(?:lock|unlock)\w*\(/.test(text) ||
+      /^(?:set (?!local|transaction|constraints)|listen\b|prepare\b|declare\b.*\bwith hold\b|create temp)/.test(
+        text,
+      ),
+  },
+];
+
+/** What stands behind SET: nothing for a statement that assigns nothing to rows that are there. */
+function assigned(text: string): string {
+  return (
+    /(?:^update\b.*? set |\bdo update set |^\.updatetable\(.*?\.set\(|doupdateset\()(.*)/s.exec(text)?.[1] ??
+    ''
+  );
+}
+
+/** One line for each rule that a statement breaks. */
+export function violations(all: readonly SqlText[]): string[] {
+  return RULES.flatMap(({ name, broken }) => all.filter(broken).map(({ place }) => `${place}: ${name}`));
+}
