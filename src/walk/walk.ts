@@ -22,8 +22,6 @@ import type { Reading } from './reading.ts';
  */
 export type Walk = PollWalk | RefreshWalk | FullWalk;
 
-export type WalkKind = Walk['kind'];
-
 /** From the newest rows down to the frontier and the overlap (falling), or from there to the end (rising). */
 export interface PollWalk extends Reading {
   readonly kind: 'poll';
