@@ -1,58 +1,61 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { Scrubber } from '../runtime/scrub.ts';
 import { Progress } from './progress.ts';
-import { hasColour, type Shell } from './shell.ts';
+import { hasColour } from './shell.ts';
 
-function makeShell(terminal: { isTTY?: boolean; columns?: number }): {
-  shell: Shell;
+function makeProgress(terminal: { isTTY?: boolean; columns?: number }): {
+  progress: Progress;
+  clock: VirtualClock;
   text: () => string;
-  pass: (ms: number) => void;
 } {
   let text = '';
-  let now = 0;
+  const clock = new VirtualClock();
   const sink = { ...terminal, write: (part: string) => (text += part) };
-  const clock = { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() };
-  const signal = new AbortController().signal;
-  return {
-    shell: { env: {}, out: sink, err: sink, signal, clock, scrubber: new Scrubber() },
-    text: () => text,
-    pass: (ms) => (now += ms),
-  };
+  const { signal } = new AbortController();
+  const shell = { env: {}, out: sink, err: sink, signal, clock, scrubber: new Scrubber() };
+  return { progress: new Progress(shell), clock, text: () => text };
 }
 
 describe('Progress', () => {
-  it('replaces its line on a terminal, cut to its width', () => {
-    const { shell, text, pass } = makeShell({ isTTY: true, columns: 10 });
-    const progress = new Progress(shell);
+  it('replaces its line on a terminal, cut to its width', async () => {
+    const { progress, clock, text } = makeProgress({ isTTY: true, columns: 10 });
     progress.show('one');
-    pass(50);
     progress.show('too soon');
-    pass(100);
     progress.show('much too long for it');
+    await clock.advance(100);
     progress.end();
     expect(text()).toBe('\r\u001b[Kone\r\u001b[Kmuch too…\n');
   });
 
-  it('writes plain lines elsewhere, seldom, and the last state at the end', () => {
-    const { shell, text, pass } = makeShell({});
-    const progress = new Progress(shell);
+  it('writes plain lines elsewhere, seldom, and the newest state though nothing follows it', async () => {
+    const { progress, clock, text } = makeProgress({});
     progress.show('one');
-    pass(1_000);
+    await clock.advance(1_000);
     progress.show('two');
-    pass(4_000);
     progress.show('three');
-    progress.show('four');
+    await clock.advance(3_999);
+    expect(text()).toBe('one\n');
+    await clock.advance(1);
+    expect(text()).toBe('one\nthree\n');
+  });
+
+  it('shows the last state at its end, and nothing after it', async () => {
+    const { progress, clock, text } = makeProgress({});
+    progress.show('one');
+    progress.show('two');
     progress.end();
     progress.end();
-    expect(text()).toBe('one\nthree\nfour\n');
+    await clock.advance(10_000);
+    expect(text()).toBe('one\ntwo\n');
   });
 
   it('lets other lines pass above it', () => {
-    const { shell, text } = makeShell({ isTTY: true, columns: 80 });
-    const progress = new Progress(shell);
+    const { progress, text } = makeProgress({ isTTY: true, columns: 80 });
+    progress.say('first');
     progress.show('reading');
     progress.say('a message');
-    expect(text()).toBe('\r\u001b[Kreading\r\u001b[Ka message\nreading');
+    expect(text()).toBe('first\n\r\u001b[Kreading\r\u001b[Ka message\nreading');
   });
 });
 

@@ -14,12 +14,15 @@ export class Progress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #live: boolean;
+  readonly #ended = new AbortController();
   #lastAt = Number.NEGATIVE_INFINITY;
-  /** The line as it stands on the terminal. */
+  /** A later showing of the newest state is on its way. */
+  #pending = false;
+  /** The state that was shown last, and the newest one. */
   #shown = '';
-  /** The state that it shows, and the newest one. */
-  #painted = '';
   #latest = '';
+  /** The line as it stands on the terminal. */
+  #line = '';
 
   constructor(shell: Shell) {
     this.#terminal = shell.err;
@@ -27,37 +30,48 @@ export class Progress {
     this.#live = isInteractive(shell.err, shell.env);
   }
 
-  /** The state now; shown at once when the last showing is long enough ago, else with a later one. */
+  /** The state now: shown at once, or as soon as the last showing is long enough ago. */
   show(text: string): void {
     this.#latest = text;
-    const now = this.#clock.monotonic();
-    if (now - this.#lastAt < (this.#live ? REPAINT : PLAIN_LINE)) return;
-    this.#lastAt = now;
-    this.#paint();
+    if (this.#pending) return;
+    const wait = this.#lastAt + (this.#live ? REPAINT : PLAIN_LINE) - this.#clock.monotonic();
+    if (wait <= 0) {
+      this.#paint();
+      return;
+    }
+    this.#pending = true;
+    this.#clock.sleep(wait, this.#ended.signal).then(
+      () => {
+        this.#pending = false;
+        this.#paint();
+      },
+      () => {},
+    );
   }
 
   /** Writes lines of their own above the progress. */
   say(text: string): void {
-    this.#terminal.write(`${this.#live && this.#shown !== '' ? '\r\u001b[K' : ''}${text}\n`);
-    if (this.#live && this.#shown !== '') this.#terminal.write(this.#shown);
+    this.#terminal.write(`${this.#line === '' ? '' : '\r\u001b[K'}${text}\n${this.#line}`);
   }
 
   /** Shows the last state and ends the line. */
   end(): void {
-    if (this.#latest !== this.#painted) this.#paint();
-    if (this.#live && this.#shown !== '') this.#terminal.write('\n');
-    this.#latest = this.#painted = this.#shown = '';
+    if (this.#ended.signal.aborted) return;
+    this.#ended.abort();
+    this.#paint();
+    if (this.#line !== '') this.#terminal.write('\n');
   }
 
   #paint(): void {
-    this.#painted = this.#latest;
+    if (this.#latest === this.#shown) return;
+    this.#shown = this.#latest;
+    this.#lastAt = this.#clock.monotonic();
     if (this.#live) {
       // One column is left free: a full line would wrap, and could not be replaced.
-      this.#shown = cutToWidth(this.#latest, (this.#terminal.columns ?? 80) - 1);
-      this.#terminal.write(`\r\u001b[K${this.#shown}`);
+      this.#line = cutToWidth(this.#latest, (this.#terminal.columns ?? 80) - 1);
+      this.#terminal.write(`\r\u001b[K${this.#line}`);
     } else {
-      this.#shown = this.#latest;
-      this.#terminal.write(`${this.#shown}\n`);
+      this.#terminal.write(`${this.#latest}\n`);
     }
   }
 }

@@ -11,9 +11,9 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ...report.notes.map((note) => `  note: ${printable(note)}`),
     ...report.processes
       .filter(({ alive }) => alive)
-      .map(({ command, pid, machine, version, startedAt }) => {
-        const since = formatAge(now - Date.parse(startedAt));
-        return `  running: ${command}, process ${pid} on ${printable(machine)}, version ${version}, begun ${since}`;
+      .map(({ command, pid, version, startedAt }) => {
+        const begun = formatAge(now - Date.parse(startedAt));
+        return `  running: ${command} (process ${pid}, version ${version}), begun ${begun}`;
       }),
   ];
   const accounts = report.accounts.map((account) => describeAccount(account, now, width));
