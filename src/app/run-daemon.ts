@@ -76,7 +76,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     // Commands beside the daemon listen for as long as they take: the list is read at each event.
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
-    const onExchange = metrics.requestEnded;
     const running = await createProcess({
       command: 'start',
       config,
@@ -84,12 +83,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       clock,
       log,
       scrub,
-      onExchange,
+      onExchange: (exchange) => metrics.requestEnded(exchange),
       observers,
     });
     const { heartbeat, notifications, parts } = running;
     accounts = accountsService(parts, config.service.keys);
-    const { runners } = accounts;
+    const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const services = [
       heartbeat,
       notifications,

@@ -1,5 +1,5 @@
 import { syncTables } from '../db/tables.ts';
-import { LeaseLost, MirrorError } from '../model/errors.ts';
+import { MirrorError } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped, type Service, service, Stopped } from '../runtime/service.ts';
@@ -35,30 +35,33 @@ export function commandService(options: CommandServiceOptions): Service {
 
   const carryOut = async (id: string, kind: string, given: unknown, stop: AbortSignal): Promise<void> => {
     const withdrawn = new AbortController();
+    const over = new AbortController();
     const signal = AbortSignal.any([stop, withdrawn.signal]);
     let progress: unknown;
-    let ended = false;
+    /** Writes progress, and looks whether the asker still waits, until the command is over. */
     const watch = async (): Promise<void> => {
       let written: unknown;
-      while (!ended) {
-        await clock.sleep(LOOK_MS, signal);
+      for (;;) {
+        await clock.sleep(LOOK_MS, over.signal);
+        const told = progress;
         const row = await tables
           .updateTable('command')
-          .set(progress === written ? { owner: options.processId } : { progress: JSON.stringify(progress) })
+          .set(told === written ? { owner: options.processId } : { progress: JSON.stringify(told) })
           .where('command_id', '=', id)
           .where('state', '=', 'running')
           .where('wanted_until', '>', await databaseTime(db))
           .returning('command_id')
           .executeTakeFirst();
-        written = progress;
-        if (row === undefined && !ended) withdrawn.abort(new Stopped('the command, by its asker,'));
+        written = told;
+        if (row === undefined) withdrawn.abort(new Stopped('the command, by its asker,'));
       }
     };
     const watching = watch().catch((error: unknown) => {
-      if (!isStopped(error)) options.onFailure(error);
+      if (!over.signal.aborted) options.onFailure(error);
     });
     const finish = async (state: string, result: unknown, error: string | null): Promise<void> => {
-      ended = true;
+      over.abort(new Stopped('the watch'));
+      await watching;
       await tables
         .updateTable('command')
         .set({
@@ -75,16 +78,15 @@ export function commandService(options: CommandServiceOptions): Service {
     try {
       const handler = handlers[kind];
       if (handler === undefined) throw new Error(`the running daemon does not know the command ${kind}`);
-      const result = await handler(given, { signal, report: (told) => (progress = told) });
-      await finish('done', result, null);
+      const report = (told: unknown): void => {
+        progress = told;
+      };
+      await finish('done', await handler(given, { signal, report }), null);
     } catch (error) {
       const remedy = error instanceof MirrorError ? error.remedy : 'stop';
       await finish('failed', { remedy }, isStopped(error) ? 'the daemon was stopped' : messageOf(error));
-      if (error instanceof LeaseLost) throw error;
     } finally {
-      ended = true;
-      withdrawn.abort(new Stopped('the command'));
-      await watching;
+      over.abort(new Stopped('the watch'));
     }
   };
 

@@ -47,14 +47,16 @@ export async function passOverScopes(
       });
       await fetching;
     }
-    return queue.shift();
+    const stored = queue.shift();
+    // In the same turn as it leaves the queue: whoever fetches next must not get it again.
+    if (stored !== undefined) active.add(stored.scope.parent);
+    return stored;
   };
   const worker = async (): Promise<void> => {
     while (!broken && !options.signal.aborted) {
       const stored = await next();
       if (stored === undefined) return;
       const { parent } = stored.scope;
-      active.add(parent);
       try {
         count += 1;
         if (!(await read(stored))) failed.add(parent);

@@ -1,17 +1,16 @@
 import type { Exchange } from '../api/api.ts';
 import type { Priority } from '../budget/priorities.ts';
-import type { Decision, ObservedPage } from '../mirror/page-write.ts';
-import type { CollectionChange, WalkEnd, WalkTotals } from '../mirror/walk-end.ts';
-import { type ListCollection, scopeName } from '../model/collections.ts';
+import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
+import type { ListCollection } from '../model/collections.ts';
 import { LeaseLost, MirrorError, RequestRefused } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
-import { noteWritten } from '../walk/note-written.ts';
 import { step } from '../walk/step.ts';
 import type { Answer, Ask, End, Step, Walk } from '../walk/walk.ts';
+import { decide, failing, type PageStep } from './page-decision.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
@@ -235,15 +234,23 @@ class WalkRun {
   /** The page, the checkpoint, the evidence and the budget's slots: one transaction. */
   async #write(page: Page | undefined, obs: number, stepped: Step, end: End | undefined): Promise<void> {
     const { reader, scope } = { reader: this.#reader, scope: this.#session.scope };
-    const before = this.#session.memory;
     // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
     const atEnd =
       (end === undefined ? undefined : await this.#options.onEnd?.(end, this.#seen, stepped.memory)) ?? {};
-    let memory = atEnd.memory ?? stepped.memory;
-    const told = memory;
     const items = page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: page === undefined ? 0 : 1, items: items.length });
-
+    const taken: PageStep = {
+      scope,
+      startedAt: this.#startedAt,
+      totals: this.#totals,
+      before: this.#session.memory,
+      walk: stepped.walk,
+      memory: atEnd.memory ?? stepped.memory,
+      items,
+      end,
+      collection: atEnd.collection,
+    };
+    let memory = taken.memory;
     const result = await carryingFreed(reader, (alsoInTransaction) =>
       reader.mirror.applyPage(reader.fence, {
         scope,
@@ -251,15 +258,9 @@ class WalkRun {
         items,
         alsoInTransaction,
         decide: (observed) => {
-          memory = noteWritten(told, writtenRows(items, observed));
-          return {
-            scope: {
-              ...(memory === before ? {} : { memory }),
-              ...this.#checkpoint(stepped, end),
-              ...(end === undefined ? {} : this.#reachedBy(end, observed.at)),
-            },
-            ...(end === undefined ? {} : { walkEnd: this.#walkEnd(end, observed, atEnd.collection) }),
-          };
+          const decided = decide(taken, observed);
+          ({ memory } = decided);
+          return decided.decision;
         },
       }),
     );
@@ -288,61 +289,21 @@ class WalkRun {
     if (result.changed !== undefined) reader.onChanged(result.changed);
   }
 
-  #checkpoint(stepped: Step, end: End | undefined): Decision['scope'] {
-    // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
-    if (stepped.walk.kind !== 'full') return {};
-    return { fullWalk: end === undefined ? checkpoint(stepped.walk) : null };
-  }
-
-  /** What a walk that ended well says of its scope; a failure is remembered with its message. */
-  #reachedBy(end: End, at: Date): Decision['scope'] {
-    if (end.outcome === 'failed') return { failure: { message: this.#failure(end), at } };
-    if (end.outcome === 'full-needed') return {};
-    const began = new Date(this.#walk.began);
-    return {
-      lastReadAt: began,
-      clearDueUntil: began,
-      failure: null,
-      ...(this.#walk.kind === 'refresh' ? {} : { polledAt: began }),
-      ...(end.outcome === 'complete' ? { fullAt: began } : {}),
-    };
-  }
-
-  #walkEnd(end: End, observed: ObservedPage, collection: CollectionChange | undefined): WalkEnd {
-    return {
-      scope: this.#session.scope,
-      kind: this.#walk.kind,
-      startedAt: this.#startedAt,
-      outcome:
-        end.outcome === 'failed' ? 'failed' : end.outcome === 'full-needed' ? 'full-needed' : 'completed',
-      totals: addTotals(this.#totals, totalsOf(observed.counts)),
-      ...(end.outcome === 'failed' ? { error: this.#failure(end) } : {}),
-      ...(collection === undefined ? {} : { collection }),
-    };
-  }
-
-  #failure(end: End): string {
-    return `${scopeName(this.#session.scope)}: ${end.reason ?? 'the walk failed'}`;
-  }
-
   /** A walk that no page ended: its failure is remembered, its checkpoint stays as its last page left it. */
   async #recordEnd(outcome: WalkResult['outcome'], error: Error | undefined): Promise<void> {
+    const { scope } = this.#session;
     const at = new Date(this.#reader.clock.now());
     const message = error === undefined ? undefined : messageOf(error);
-    const failure = message === undefined ? undefined : { message, at };
+    const collection = message === undefined ? undefined : failing(scope, message, at);
+    const failed = { kind: this.#walk.kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
     try {
-      await this.#reader.mirror.endWalk(this.#reader.fence, this.#session.scope, {
-        scope: failure === undefined ? {} : { failure },
+      await this.#reader.mirror.endWalk(this.#reader.fence, scope, {
+        scope: message === undefined ? {} : { failure: { message, at } },
         walkEnd: {
-          scope: this.#session.scope,
-          kind: this.#walk.kind,
-          startedAt: this.#startedAt,
-          outcome,
-          totals: this.#totals,
+          scope,
+          ...failed,
           ...(message === undefined ? {} : { error: message }),
-          ...(failure === undefined || this.#session.scope.parent !== ''
-            ? {}
-            : { collection: { state: 'failing', failure } }),
+          ...(collection === undefined ? {} : { collection }),
         },
       });
     } catch (cause) {
@@ -350,22 +311,4 @@ class WalkRun {
       if (cause instanceof LeaseLost || !(cause instanceof MirrorError)) throw cause;
     }
   }
-}
-
-function writtenRows(
-  items: Page['items'],
-  observed: ObservedPage,
-): { key: string; known: boolean; changed: boolean }[] {
-  return items.flatMap((item, index) => {
-    const outcome = observed.outcomes[index];
-    if (
-      item.key === undefined ||
-      outcome === undefined ||
-      outcome === 'quarantined' ||
-      outcome === 'duplicate'
-    ) {
-      return [];
-    }
-    return [{ key: item.key, known: outcome !== 'inserted', changed: outcome !== 'unchanged' }];
-  });
 }
