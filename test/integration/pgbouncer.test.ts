@@ -13,11 +13,10 @@ import { LeaseLost } from '../../src/model/errors.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Doorbell } from '../../src/runtime/doorbell.ts';
 import { migrateTo } from '../support/migrated-database.ts';
-import { startPgbouncer, type Pooler } from '../support/pgbouncer.ts';
+import { isPgbouncerTested, startPgbouncer, type Pooler } from '../support/pgbouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 
-// Left out only where somebody says so: without the binary these tests fail.
-describe.runIf(process.env['TEST_PGBOUNCER'] !== 'off')('through pgbouncer in transaction mode', () => {
+describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () => {
   let database: TestDatabase;
   let pooler: Pooler;
   let open: Database;

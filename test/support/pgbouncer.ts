@@ -23,16 +23,26 @@ const PLACES = [
 ];
 
 /**
+ * Whether tests through pgbouncer run: where it is installed, unless TEST_PGBOUNCER is `off`. `required` (CI) makes
+ * a missing one a failure; otherwise it is said on stderr, for `npm test` needs nothing but Node.
+ */
+export function isPgbouncerTested(): boolean {
+  const wish = process.env['TEST_PGBOUNCER'];
+  if (wish === 'off') return false;
+  if (wish === 'required' || binary !== undefined) return true;
+  process.stderr.write(`${MISSING}; NOT TESTED: transaction poolers\n`);
+  return false;
+}
+
+const binary = PLACES.find((path) => existsSync(path));
+const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew install pgbouncer)';
+
+/**
  * pgbouncer in transaction mode in front of a database: fewer connections than clients, so that sessions are mixed.
  * @throws Error where it is not installed
  */
 export async function startPgbouncer(databaseUrl: string): Promise<Pooler> {
-  const binary = PLACES.find((path) => existsSync(path));
-  if (binary === undefined) {
-    throw new Error(
-      'pgbouncer is not installed: install it (apt-get install pgbouncer, brew install pgbouncer), or set TEST_PGBOUNCER=off to leave its tests out',
-    );
-  }
+  if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
