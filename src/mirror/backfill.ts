@@ -3,7 +3,7 @@ import { fenced } from '../db/fenced.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import { fieldSources } from '../model/json-text.ts';
-import type { ColumnRegistry } from './column-registry.ts';
+import { readRegistry } from './column-registry.ts';
 import type { Executor } from './executor.ts';
 import { countConflicts } from './counters.ts';
 import { type FieldColumn, otherValues } from './row-payload.ts';
@@ -25,19 +25,15 @@ interface Task {
  * batch and rows that changed since (they came with the column) drop out by themselves.
  * @returns true while there is more to fill
  */
-export async function fillBatch(
-  db: Kysely<unknown>,
-  fence: Fence,
-  schema: string,
-  registryOf: (collection: CollectionName) => Promise<ColumnRegistry>,
-): Promise<boolean> {
+export async function fillBatch(db: Kysely<unknown>, fence: Fence, schema: string): Promise<boolean> {
   const { rows: tasks } = await sql<Task>`
     select collection, field, done_through, until from ${own(schema, 'backfill')}
     where _user_id = ${fence.userId}::bigint order by collection, field limit 1`.execute(db);
   const [task] = tasks;
   if (task === undefined) return false;
   const table = tableOf(schema, task.collection);
-  const registry = await registryOf(task.collection);
+  // Read afresh: what this process knew may be older than the task.
+  const registry = await readRegistry(db, table);
   const column = registry.columns.find(({ field }) => field === task.field);
   await fenced(db, schema, fence, async (trx, now) => {
     const last =

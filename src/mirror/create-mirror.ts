@@ -68,7 +68,7 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         if (decision.walkEnd !== undefined) await logWalk(trx, schema, decision.walkEnd, now);
         await saveScope(trx, schema, scope, decision.scope, undefined, 0);
       }),
-    backfill: (fence) => fillBatch(db, fence, schema, (name) => stateOfTable(name).columns.forPage()),
+    backfill: (fence) => fillBatch(db, fence, schema),
   };
 }
 

@@ -228,6 +228,18 @@ describe('columns among several hands', () => {
     ).toEqual([{ later: null }, { later: '2' }]);
   });
 
+  it('made by another process for a field known to stay in _raw are written from then on', async () => {
+    const one = await MirroredAccount.make(database, '63', { schemaDrift: 'raw' });
+    await one.page('research_jobs', '[{"job_id":1,"shade":"dark"}]');
+    const other = await MirroredAccount.make(database, '64');
+    await other.page('research_jobs', '[{"job_id":1}]');
+    while (await one.mirror.backfill(one.fence));
+    await one.page('research_jobs', '[{"job_id":2,"shade":"light"}]');
+    expect(
+      await one.query('select shade from mirror.research_jobs where _user_id = 63 order by job_id'),
+    ).toEqual([{ shade: 'dark' }, { shade: 'light' }]);
+  });
+
   it('made by hand keep their name and their content', async () => {
     const account = await MirroredAccount.make(database, '7');
     await account.query(`alter table mirror.research_jobs add column stage integer default 5`);

@@ -1,4 +1,12 @@
-import { sql } from 'kysely';
+import {
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type QueryResult,
+  type RootOperationNode,
+  sql,
+  type UnknownRow,
+} from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/model/errors.ts';
 import { Superseded } from '../../src/mirror/scope-row.ts';
@@ -29,6 +37,20 @@ const NO_TOTALS = {
   requests: 0,
   rateLimited: 0,
 };
+
+/** Counts the statements that go through Kysely. */
+class StatementCounter implements KyselyPlugin {
+  statements = 0;
+
+  transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    this.statements += 1;
+    return node;
+  }
+
+  transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    return Promise.resolve(result);
+  }
+}
 
 interface Row {
   readonly job_id: string;
@@ -100,6 +122,20 @@ describe('a page', () => {
     await account.query('select pg_stat_force_next_flush()');
     expect(await account.query(tables)).toEqual(before);
     expect(await account.query(locks)).toEqual([{ count: '0' }]);
+  });
+
+  it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit', async () => {
+    const counter = new StatementCounter();
+    const account = await MirroredAccount.make(
+      { ...database, kysely: database.kysely.withPlugin(counter) },
+      `${(nextUser += 1)}`,
+    );
+    const page = '[{"job_id":1},{"job_id":2}]';
+    await account.page('research_jobs', page);
+    counter.statements = 0;
+    expect(await account.page('research_jobs', page)).toMatchObject({ counts: { unchanged: 2 } });
+    // The plugin sees no begin and no commit.
+    expect(counter.statements).toBe(3);
   });
 
   it('takes the last of items with one key, and counts the others', async () => {
