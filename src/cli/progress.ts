@@ -40,13 +40,7 @@ export class Progress {
       return;
     }
     this.#pending = true;
-    this.#clock.sleep(wait, this.#ended.signal).then(
-      () => {
-        this.#pending = false;
-        this.#paint();
-      },
-      () => {},
-    );
+    void this.#paintAfter(wait);
   }
 
   /** Writes lines of their own above the progress. */
@@ -60,6 +54,16 @@ export class Progress {
     this.#ended.abort();
     this.#paint();
     if (this.#line !== '') this.#terminal.write('\n');
+  }
+
+  async #paintAfter(ms: number): Promise<void> {
+    try {
+      await this.#clock.sleep(ms, this.#ended.signal);
+    } catch {
+      return;
+    }
+    this.#pending = false;
+    this.#paint();
   }
 
   #paint(): void {
