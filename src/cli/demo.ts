@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { PassProgress } from '../app.ts';
 import type { Config, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
-import { countOf } from '../runtime/figures.ts';
+import { countOf, formatCount } from '../runtime/figures.ts';
 import { isStopped } from '../runtime/service.ts';
 import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
 import { examples, type AddCommand } from './command.ts';
@@ -14,6 +14,7 @@ import { makeLog } from './log.ts';
 import { demoFolder } from './mirror-database.ts';
 import { Progress } from './progress.ts';
 import type { Shell } from './shell.ts';
+import { shortPath } from './short-path.ts';
 
 /** The demo's account: nobody's secret. */
 const KEY = 'demo-key';
@@ -61,7 +62,7 @@ async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): P
   const { runDaemon } = await loadEngine();
   const progress = new Progress(shell);
   const sums = new Map<string, PassProgress>();
-  progress.say(`starting: emulated service, embedded Postgres in ${relative('', config.dataDir)}, daemon …`);
+  progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   try {
     await runDaemon(config, {
       signal: shell.signal,
@@ -122,11 +123,13 @@ function welcome(statusUrl: string, sandbox: Sandbox): string {
   ].join('\n');
 }
 
+/** What this run has mirrored. */
 function progressLine(sums: readonly PassProgress[]): string {
-  const total = sums.reduce((sum, { inserted }) => sum + inserted, 0);
-  const changed = sums.reduce((sum, { updated }) => sum + updated, 0);
+  const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
+  const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
   const parts = sums
     .filter(({ inserted }) => inserted > 0)
-    .map((each) => `${each.collection} ${each.inserted}`);
-  return `${countOf(total, 'row')} mirrored, ${countOf(changed, 'change')} since: ${parts.join(' · ')}`;
+    .map(({ collection, inserted }) => `${collection} ${formatCount(inserted)}`);
+  const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
+  return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
 }

@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { lookForEmbedded, type EmbeddedState } from '../db/embedded/look.ts';
 import { startEmbedded } from '../db/embedded/start.ts';
@@ -6,6 +6,7 @@ import type { ConnectionOptions } from '../db/pool.ts';
 import { Unusable } from '../model/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Shell } from './shell.ts';
+import { shortPath } from './short-path.ts';
 
 /** A mirror's database that a command has reached. */
 export interface MirrorDatabase {
@@ -68,7 +69,7 @@ export async function reachMirror(
   return {
     connection,
     direct: connection,
-    words: `embedded Postgres in ${relative('', dataDir) || '.'}, port ${server.port}`,
+    words: `embedded Postgres in ${shortPath(dataDir)}, port ${server.port}`,
     leave: () => server.stop(),
   };
 }

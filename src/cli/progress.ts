@@ -1,5 +1,5 @@
 import type { Clock } from '../runtime/clock.ts';
-import { isInteractive, type Shell, type Terminal } from './shell.ts';
+import { isInteractive, widthOfTerminal, type Shell, type Terminal } from './shell.ts';
 import { cutToWidth } from './width.ts';
 
 /** Least milliseconds between two repaints of a terminal's line, and between two plain lines. */
@@ -72,7 +72,7 @@ export class Progress {
     this.#lastAt = this.#clock.monotonic();
     if (this.#live) {
       // One column is left free: a full line would wrap, and could not be replaced.
-      this.#line = cutToWidth(this.#latest, (this.#terminal.columns ?? 80) - 1);
+      this.#line = cutToWidth(this.#latest, (widthOfTerminal(this.#terminal) ?? 80) - 1);
       this.#terminal.write(`\r\u001b[K${this.#line}`);
     } else {
       this.#terminal.write(`${this.#latest}\n`);

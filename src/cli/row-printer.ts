@@ -1,6 +1,6 @@
 import type { ResultColumn } from '../db/read-only-query.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
-import type { Terminal } from './shell.ts';
+import { widthOfTerminal, type Terminal } from './shell.ts';
 import { formatTable } from './table.ts';
 
 /** Prints a query's answer as it comes. */
@@ -43,8 +43,7 @@ export class TableRows implements RowPrinter {
     const columns = this.#columns.map(
       ({ name, kind }) => ({ title: name, align: kind === 'number' ? 'right' : 'left' }) as const,
     );
-    const width = this.#out.isTTY === true ? this.#out.columns : undefined;
-    this.#out.write(formatTable(columns, this.#rows, width));
+    this.#out.write(formatTable(columns, this.#rows, widthOfTerminal(this.#out)));
     this.#out.write(`(${countOf(this.#rows.length, 'row')})\n`);
     if (this.#more) {
       this.#err.write(`only the first ${formatCount(MOST_ROWS)} rows: --json prints all, "limit" chooses\n`);

@@ -8,7 +8,7 @@ import { exitCodeOf, failureText } from './failure.ts';
 import { addMigrate } from './migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addSandbox } from './sandbox.ts';
-import { hasColour, type Shell } from './shell.ts';
+import { hasColour, widthOfTerminal, type Shell } from './shell.ts';
 import { addSql } from './sql.ts';
 import { addStart } from './start.ts';
 import { addStatus } from './status.ts';
@@ -70,8 +70,8 @@ function makeProgram(shell: Shell): Command {
       writeOut: (text) => shell.out.write(text),
       writeErr: (text) => shell.err.write(shell.scrubber.scrub(text)),
       outputError: (text, write) => write(text.replace(/^error: /, 'research-mirror: ')),
-      getOutHelpWidth: () => shell.out.columns ?? 100,
-      getErrHelpWidth: () => shell.err.columns ?? 100,
+      getOutHelpWidth: () => widthOfTerminal(shell.out) ?? 100,
+      getErrHelpWidth: () => widthOfTerminal(shell.err) ?? 100,
       getOutHasColors: () => hasColour(shell.out, shell.env),
       getErrHasColors: () => hasColour(shell.err, shell.env),
     });

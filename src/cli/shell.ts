@@ -33,3 +33,10 @@ export function isInteractive(terminal: Terminal, env: Environment): boolean {
 export function hasColour(terminal: Terminal, env: Environment): boolean {
   return isInteractive(terminal, env) && (env['NO_COLOR'] ?? '') === '';
 }
+
+/** Columns of a terminal; undefined for anything else, and for a terminal that does not know (it says 0). */
+export function widthOfTerminal(terminal: Terminal): number | undefined {
+  return terminal.isTTY === true && terminal.columns !== undefined && terminal.columns > 0
+    ? terminal.columns
+    : undefined;
+}

@@ -9,7 +9,7 @@ import { examples, type AddCommand } from './command.ts';
 import { EXIT } from './exit-code.ts';
 import { makeLog } from './log.ts';
 import { reachMirror, type MirrorDatabase } from './mirror-database.ts';
-import type { Shell } from './shell.ts';
+import { widthOfTerminal, type Shell } from './shell.ts';
 import { describeStatus } from './status-text.ts';
 
 interface StatusOptions {
@@ -53,7 +53,7 @@ export const addStatus: AddCommand = (program, run) => {
         const text =
           options.json === true
             ? `${JSON.stringify(report, undefined, 2)}\n`
-            : describeStatus(report, shell.out.columns);
+            : describeStatus(report, widthOfTerminal(shell.out));
         shell.out.write(shell.scrubber.scrub(text));
         return report.healthy ? EXIT.DONE : EXIT.NO;
       }),

@@ -8,6 +8,7 @@ import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
 import { makeLog } from './log.ts';
 import { Progress } from './progress.ts';
+import { widthOfTerminal } from './shell.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -55,7 +56,9 @@ export const addSync: AddCommand = (program, run) => {
           progress.end();
         }
         const text =
-          options.json === true ? `${JSON.stringify(report)}\n` : describe(report, shell.out.columns);
+          options.json === true
+            ? `${JSON.stringify(report)}\n`
+            : describe(report, widthOfTerminal(shell.out));
         shell.out.write(shell.scrubber.scrub(text));
         return report.collections.every(({ error }) => error === null) ? EXIT.DONE : EXIT.FAILED;
       }),
