@@ -25,8 +25,8 @@ export interface TlsPlan {
  * - disable, allow (plain first), prefer (TLS first; the default): no protection against anybody in between
  * - require: TLS, no check; checks the authority as verify-ca does where a root certificate is given or in its
  *   default place `~/.postgresql/root.crt`
- * - verify-ca: the authority; verify-full: the host's name, too. `sslrootcert=system`: the system's authorities.
- * Stricter only in refusing nothing: verify-full without a root certificate takes the system's authorities.
+ * - verify-ca: the authority; verify-full: the host's name, too. `sslrootcert=system`: those that Node knows.
+ *   Without a root certificate verify-full takes those, too, where libpq refuses (NODE_EXTRA_CA_CERTS adds some).
  * @throws Unusable for files that can't be read
  */
 export function tlsPlan(parameters: TlsParameters): TlsPlan {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, lstat, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../runtime/message.ts';
@@ -69,7 +69,7 @@ export async function makeLinks(root: string): Promise<boolean> {
   return true;
 }
 
-/** Copies the binaries (60 MB, some 0.2 s) to `<folder>/postgres-<version>`, once; the copy appears whole or not at all. */
+/** Copies the binaries (60 MB, some 0.2 s; readable to every user) to `<folder>/postgres-<version>`, once; the copy appears whole or not at all. */
 export async function copyBinaries(from: Binaries, folder: string): Promise<Binaries> {
   const root = join(folder, `postgres-${from.version}`, 'native');
   if (!(await exists(root))) {
@@ -77,6 +77,7 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<Bina
     await rm(unfinished, { recursive: true, force: true });
     await mkdir(unfinished, { recursive: true });
     await cp(from.root, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
+    await openUp(join(unfinished, 'native'));
     await makeLinks(join(unfinished, 'native'));
     try {
       await rename(unfinished, dirname(root));
@@ -87,6 +88,16 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<Bina
     }
   }
   return { root, version: from.version };
+}
+
+/** Modes for everybody, whatever the umask or a read-only store gave the original. */
+async function openUp(root: string): Promise<void> {
+  await chmod(root, 0o755);
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) await chmod(path, 0o755);
+    else if (entry.isFile()) await chmod(path, ((await stat(path)).mode & 0o100) === 0 ? 0o644 : 0o755);
+  }
 }
 
 /** Undefined when `user` can run the binaries, else why not. The proof is running one. */
