@@ -82,6 +82,8 @@ class WalkRun {
   #status: number | undefined;
   #parentDeleted = false;
   #ended = false;
+  /** The turn that was begun last. */
+  #latest: Promise<Turn> | undefined;
 
   constructor(reader: Reader, session: ScopeSession, begun: Step, options: WalkOptions) {
     this.#reader = reader;
@@ -111,6 +113,9 @@ class WalkRun {
       outcome = isStopped(cause) ? 'interrupted' : 'failed';
       if (outcome === 'failed') error = cause instanceof Error ? cause : new Error(messageOf(cause));
     }
+    // What was under way when the walk broke is abandoned by now. (Not waited for where it broke: in the write lane
+    // its answer would stand behind us.)
+    await this.#latest?.catch(() => {});
     if (!this.#ended) await this.#recordEnd(outcome, error);
     observer.walkEnded({
       scope,
@@ -142,6 +147,7 @@ class WalkRun {
       () => this.#ask(ask),
       (answer, obs) => this.#process(answer, obs),
     );
+    this.#latest = turn;
     turn.catch(() => {}); // heard by whoever awaits the turn before it; never an unhandled rejection meanwhile
     return turn;
   }
@@ -198,12 +204,10 @@ class WalkRun {
       await this.#write(page, obs, stepped, end);
     } catch (error) {
       this.#broken.abort(error);
-      await following?.catch(() => {});
       throw error;
     }
     if (this.#parentDeleted) {
       this.#broken.abort(new Error('its list is deleted'));
-      await following?.catch(() => {});
       return { end: { type: 'end', outcome: 'complete' }, following: undefined };
     }
     if (end === undefined && following === undefined) this.#options.signal.throwIfAborted();
