@@ -3,7 +3,19 @@
  *
  *     node bench/write.ts [rows] [postgres URL]
  *
- * Without a URL an embedded server is started in a temporary folder, with durable settings.
+ * Without a URL an embedded server is started in a temporary folder, with durable settings. The naive ways write a
+ * tenth of the rows. WAL of the reload includes the full-page images that follow the checkpoint before it, some 16 KB.
+ *
+ * Two shared cores, PostgreSQL 18.4 embedded (data checksums), Node 26, 50,000 rows:
+ *
+ *     way                                         first load rows/s  WAL/page   reload rows/s  WAL/page  dead tuples
+ *     row at a time                                            3388    859689            3826   1644145         5000
+ *     500 rows, on conflict do update                         12647    859687           12795   1644145         5000
+ *     the same, where the hash differs                        16159    859689           20127    766997            0
+ *     read the (key, hash), write what differs                17252    871620           55625       327            0
+ *
+ * Of an unchanged page's WAL, 54 bytes are the fence's lock, 34 the commit, some 157 the scope's row with a checkpoint
+ * of 130 bytes, and 5 its pruning (pg_walinspect).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

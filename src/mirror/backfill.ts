@@ -82,7 +82,7 @@ async function fillRows(
   if (filled.length > 0) {
     await sql`
       update ${named(table)} as t set ${sql.id(column.name)} = ${columnExpression(column)}
-      from json_to_recordset(${`[${filled.join(',')}]`}::text::json) as x (c bigint, o jsonb, r jsonb)
+      from jsonb_to_recordset(${`[${filled.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
       where t._user_id = ${userId}::bigint and t._change_id = x.c`.execute(trx);
   }
   if (conflicts > 0) {

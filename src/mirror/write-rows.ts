@@ -49,7 +49,7 @@ export async function writeRows(
       sql`${at}::timestamptz, x.c, null::timestamptz, decode(x.h, 'hex'), x.r, x.v`,
     ])}
     from ${own(table.schema, 'account')} as a
-    cross join json_to_recordset(${payloadText(rows, before)}::text::json)
+    cross join jsonb_to_recordset(${payloadText(rows, before)}::text::jsonb)
       as x (k ${table.key === undefined ? sql`text` : typeName(table.key)}, h text, c bigint, o jsonb, v text, r jsonb)
     where a._user_id = ${scope.userId}::bigint
     on conflict (${sql.join(keys.map((name) => sql.id(name)))}) do update
