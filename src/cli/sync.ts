@@ -2,7 +2,7 @@ import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
 import { loadConfig } from '../config/load.ts';
 import { suggestion } from '../config/suggestion.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
+import { countOf, formatCount } from '../runtime/figures.ts';
 import { examples, type AddCommand } from './command.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
@@ -105,5 +105,8 @@ function describe(report: SyncReport, width: number | undefined): string {
 
 function figuresOf(report: CollectionPass): string[] {
   const { items, inserted, updated, unchanged, quarantined, milliseconds } = report;
-  return [...[items, inserted, updated, unchanged, quarantined].map(formatCount), formatSpan(milliseconds)];
+  return [
+    ...[items, inserted, updated, unchanged, quarantined].map(formatCount),
+    `${(milliseconds / 1000).toFixed(1)} s`,
+  ];
 }

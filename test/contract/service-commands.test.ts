@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/start-sandbox.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+
+const KEY = 'key-that-nobody-may-see';
+const folder = makeFolder();
+const cwd = folder.path;
+let sandbox: Sandbox;
+let database: TestDatabase;
+const env = (more: Record<string, string> = {}): Record<string, string> => ({
+  DATABASE_URL: database.url,
+  MIRROR_API_URL: sandbox.url,
+  MIRROR_API_KEY: KEY,
+  MIRROR_HTTP_PORT: '0',
+  ...more,
+});
+
+beforeAll(async () => {
+  const faults = { fault500: 0.1, faultReset: 0.05, faultHtml: 0.05 };
+  sandbox = await startSandbox({
+    port: 0,
+    controlPort: 0,
+    keys: `${KEY}=7`,
+    limits: 'off',
+    jobs: 600,
+    ...faults,
+  });
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await sandbox.stop();
+  await database.drop();
+  folder.remove();
+});
+
+function showsNoSecret({ stdout, stderr }: Outcome): void {
+  for (const secret of [KEY, new URL(database.url).password, Buffer.from(KEY).toString('base64')]) {
+    expect(stdout + stderr).not.toContain(secret);
+  }
+}
+
+describe('sync', () => {
+  it('ends with 0 and nothing but JSON on stdout, and shows no secret, whatever the service does', async () => {
+    const outcome = await runProgram(['sync', '--json'], { cwd, env: env({ LOG_LEVEL: 'trace' }) });
+    expect(outcome.code).toBe(0);
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ rateLimited: 0 });
+    expect(outcome.stderr).toContain('reading: ');
+    expect(outcome.stderr).not.toContain('\u001b');
+    showsNoSecret(outcome);
+    const rows = await runProgram(['sql', '--json', 'select count(*) >= 600 as all from research_jobs'], {
+      cwd,
+      env: env(),
+    });
+    expect(JSON.parse(rows.stdout)).toEqual([{ all: true }]);
+  });
+
+  it('ends with 3 when the key is wrong, and does not show it', async () => {
+    const wrong = 'wrong-key-that-nobody-may-see';
+    const outcome = await runProgram(['sync'], {
+      cwd,
+      env: env({ LOG_LEVEL: 'trace', MIRROR_API_KEY: wrong }),
+    });
+    expect(outcome.code).toBe(3);
+    expect(outcome.stdout + outcome.stderr).not.toContain(wrong);
+    expect(outcome.stderr).toMatch(/key/i);
+  });
+});
+
+describe('start', () => {
+  it('logs JSON lines to stdout, works beside other commands, and ends with 0 when it is told to stop', async () => {
+    const daemon = startProgram(['start'], { cwd, env: env({ LOG_LEVEL: 'trace' }) });
+    await daemon.until('status page http://127.0.0.1:');
+    const beside = await runProgram(['sync', 'lists'], { cwd, env: env() });
+    expect(beside).toMatchObject({ code: 0, stdout: expect.stringMatching(/7 +lists +25/) as string });
+    const status = await runProgram(['status', '--json'], { cwd, env: env() });
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      processes: [{ command: 'start', alive: true }],
+    });
+    daemon.child.kill('SIGTERM');
+    const outcome = await daemon.ended;
+    expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
+    for (const line of outcome.stdout.trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
+    showsNoSecret(outcome);
+  });
+
+  it('ends when nobody reads its log any more', async () => {
+    const daemon = startProgram(['start'], { cwd, env: env({ LOG_LEVEL: 'trace' }) });
+    await daemon.until('status page http://127.0.0.1:');
+    daemon.child.stdout.destroy();
+    expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+describe('demo', () => {
+  it('mirrors without any configuration, is found by sql and status, and ends with 0 at Ctrl-C', async () => {
+    const demo = startProgram(['demo'], { cwd });
+    await demo.until('mirrored: ');
+    const rows = await runProgram(['sql', '--json', 'select sum(live_rows) > 0 as some from freshness'], {
+      cwd,
+    });
+    expect(JSON.parse(rows.stdout)).toEqual([{ some: true }]);
+    const status = await runProgram(['status'], { cwd });
+    expect(status).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^healthy · .*data\/demo/) as string,
+    });
+    demo.child.kill('SIGINT');
+    expect(await demo.ended).toMatchObject({ code: 0, signal: null, stdout: '' });
+    // Nothing runs any more; the data is still there to be asked.
+    expect((await runProgram(['sql', 'select 1 from freshness limit 1'], { cwd })).code).toBe(0);
+  });
+
+  it('keeps away from an account and a database that are configured', async () => {
+    const demo = startProgram(['demo'], {
+      cwd,
+      env: env({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' }),
+    });
+    await demo.until('status page ');
+    demo.child.kill('SIGINT');
+    expect(await demo.ended).toMatchObject({ code: 0 });
+  });
+});
