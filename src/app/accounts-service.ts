@@ -11,8 +11,6 @@ export interface AccountsService extends Service {
   runners(): readonly AccountRunner[];
   /** Keys that nobody knows the owner of, by short hash, and why. */
   unknownKeys(): ReadonlyMap<string, string>;
-  /** Resolves when every key has been asked once: its owner is known, or why not. */
-  readonly sorted: Promise<void>;
 }
 
 /** Waits (ms) before a key is asked again: refused by the service, and not answered. */
@@ -24,7 +22,6 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
   const register = { db, schema: config.schema, link };
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
-  const sorted = Promise.withResolvers<void>();
 
   /** Runs the account; when it runs already, it begins again with one key more. */
   const run = async (
@@ -40,8 +37,8 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
     await runner.start();
   };
 
-  /** Asks until the key's owner is known. @param asked called after the first attempt */
-  const find = async (key: Secret, signal: AbortSignal, asked: () => void): Promise<void> => {
+  /** Asks until the key's owner is known. */
+  const find = async (key: Secret, signal: AbortSignal): Promise<void> => {
     const name = hashOfKey(key).slice(0, 8);
     for (let tries = 0; ; tries += 1) {
       let waitMs = Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** tries);
@@ -61,8 +58,6 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
           `API key ${name}…: ${messageOf(error)}${remedy}; asked again in ${waitMs / 1000} s`,
         );
         await link.clock.sleep(waitMs, signal);
-      } finally {
-        asked();
       }
     }
   };
@@ -72,13 +67,7 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
       const { byOwner, unknown: strangers } = await sortKeys(register, keys);
       for (const [userId, own] of byOwner) await run(userId, own, undefined);
       ready();
-      let left = strangers.length;
-      if (left === 0) sorted.resolve();
-      const asked = (): void => {
-        left -= 1;
-        if (left === 0) sorted.resolve();
-      };
-      await Promise.all(strangers.map((key) => find(key, signal, asked)));
+      await Promise.all(strangers.map((key) => find(key, signal)));
       await new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
         if (signal.aborted) reject(signal.reason as Error);
@@ -91,6 +80,5 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
     ...body,
     runners: () => [...runners.values()].map(({ runner }) => runner),
     unknownKeys: () => unknown,
-    sorted: sorted.promise,
   };
 }

@@ -22,12 +22,14 @@ export interface CollectionPass extends WalkTotals {
 }
 
 /**
- * Reads the collections of one account once, side by side; collections that hang on others come after those.
+ * Reads the collections of one account once, side by side; collections that hang on others come after those, which
+ * are read too: lists that nobody knows have no items.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function passOver(reader: AccountReader, options: PassOptions): Promise<CollectionPass[]> {
-  const { clock, signal, collections } = options;
-  const what = options.full ? 'full' : 'poll';
+  const { clock, signal } = options;
+  const collections = withParents(options.collections);
+  const what = options.full ? 'full' : 'current';
   const isChild = (name: CollectionName): boolean => {
     const found = collection(name);
     return found.kind === 'list' && found.parent !== undefined;
@@ -52,6 +54,14 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
   const parents = await readAll(collections.filter((name) => !isChild(name)));
   signal.throwIfAborted();
   return [...parents, ...(await readAll(collections.filter(isChild)))];
+}
+
+function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
+  const parents = names.flatMap((name) => {
+    const found = collection(name);
+    return found.kind === 'list' && found.parent !== undefined ? [found.parent.collection] : [];
+  });
+  return [...new Set([...parents, ...names])];
 }
 
 /** A pass that did not take place. */

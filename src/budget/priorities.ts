@@ -9,10 +9,10 @@ export const PRIORITY = {
   HINT: 40,
   /** A poll or a refresh that is due. */
   POLL: 30,
-  /** A list's items. */
+  /** A list's items: ten thousand lists are always due somewhere. */
   LISTS: 20,
-  /** A full walk, and what the index reads ahead. */
-  FULL: 10,
+  /** A full walk. By turns with lists, so that neither starves the other. */
+  FULL: 20,
 } as const;
 
 export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];

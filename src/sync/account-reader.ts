@@ -16,11 +16,17 @@ import { addTotals, NO_TOTALS } from './walk-totals.ts';
 export interface ReadOutcome {
   readonly error: Error | undefined;
   readonly totals: WalkTotals;
+  /** A poll could not do the work: nothing but a full walk can (the first one, or for want of an order). */
+  readonly fullNeeded: boolean;
 }
 
 export interface ReadRequest {
-  /** `poll`: new rows and changes of unsettled rows; `full`: every row. */
-  readonly what: 'poll' | 'full';
+  /**
+   * - `full`: every row
+   * - `poll`: new rows and changes of unsettled rows, where a poll can tell them; else the outcome says `fullNeeded`
+   * - `current`: the same, with a full walk where a poll can't
+   */
+  readonly what: 'full' | 'poll' | 'current';
   readonly signal: AbortSignal;
 }
 
@@ -61,26 +67,30 @@ export class AccountReader {
       );
     }
     if (found.parent !== undefined) {
-      return this.#turn(`${name}/${what}`, () => this.#readLists(found, what, signal, false));
+      const each = what === 'full' ? 'full' : 'poll';
+      return this.#turn(`${name}/${each}`, () => this.#readLists(found, each, signal, false));
     }
     const scope = { userId: this.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
-      const reading = {
-        reader: this.#reader,
-        collection: found,
-        session,
-        signal,
-        onRead: this.#onRead(name),
+      const reading = { reader: this.#reader, collection: found, session, signal };
+      const onRead = this.#onRead(name);
+      const full = (): Promise<WalkResult> => readAll({ ...reading, onRead, priority: PRIORITY.FULL });
+      // While a first load goes on, polls bring what is new; what they say of freshness waits for its end.
+      const poll = async (): Promise<WalkResult | undefined> => {
+        if (!session.everComplete && session.memory.frontier === null) return undefined;
+        const polling = { ...reading, priority: PRIORITY.POLL };
+        const polled = await pollScope(session.everComplete ? { ...polling, onRead } : polling);
+        return polled.outcome === 'full-needed' ? undefined : polled;
       };
-      const poll = (): Promise<WalkResult> => pollScope({ ...reading, priority: PRIORITY.POLL });
-      const full = (): Promise<WalkResult> => readAll({ ...reading, priority: PRIORITY.FULL });
       if (what === 'full') return this.#outcome(await this.#turn(`${name}/full`, full));
-      const polled = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
-      if (polled !== undefined && polled.outcome !== 'full-needed') return this.#outcome(polled);
+      const polled = await this.#turn(`${name}/poll`, poll);
+      const whole = session.everComplete || what === 'poll';
+      if (polled !== undefined && whole) return this.#outcome(polled);
+      if (what === 'poll') return { error: undefined, totals: NO_TOTALS, fullNeeded: true };
       // A full walk may be under way: when it has ended, a poll may do.
       return this.#turn(`${name}/full`, async () => {
         const again = session.everComplete ? await poll() : undefined;
-        return this.#outcome(again === undefined || again.outcome === 'full-needed' ? await full() : again);
+        return this.#outcome(again ?? (await full()));
       });
     });
   }
@@ -88,7 +98,8 @@ export class AccountReader {
   /** Reads those lists of the collection that a change or a hint made due. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
-    if (found.kind !== 'list' || found.parent === undefined) return { error: undefined, totals: NO_TOTALS };
+    if (found.kind !== 'list' || found.parent === undefined)
+      return { error: undefined, totals: NO_TOTALS, fullNeeded: false };
     return this.#turn(`${name}/poll`, () => this.#readLists(found, 'poll', signal, true));
   }
 
@@ -123,7 +134,7 @@ export class AccountReader {
       ...(polledAt === undefined ? {} : { polledAt }),
       ...this.#nextFirings(name),
     });
-    return { error: first, totals };
+    return { error: first, totals, fullNeeded: false };
   }
 
   #readList(
@@ -147,7 +158,7 @@ export class AccountReader {
 
   #outcome(result: Pick<WalkResult, 'error' | 'totals'>): ReadOutcome {
     if (result.error instanceof KeyRefused) throw result.error;
-    return { error: result.error, totals: result.totals };
+    return { error: result.error, totals: result.totals, fullNeeded: false };
   }
 
   #turn<T>(name: string, task: () => Promise<T>): Promise<T> {

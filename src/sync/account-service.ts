@@ -82,10 +82,15 @@ export function accountService(options: AccountServiceOptions): AccountService {
     const children = options.collections.filter((each) => hangsOn(each, name));
     const poll = async (): Promise<ReadOutcome> => {
       const outcome = await reader.read(name, { what: 'poll', signal });
+      if (outcome.fullNeeded) ring(name, 'full');
       for (const child of children) ring(child, 'due');
       return outcome;
     };
-    const full = (): Promise<ReadOutcome> => reader.read(name, { what: 'full', signal });
+    const full = async (): Promise<ReadOutcome> => {
+      const outcome = await reader.read(name, { what: 'full', signal });
+      for (const child of children) ring(child, 'due');
+      return outcome;
+    };
     const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);
     return [
       loop(`poll of ${name}`, bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),

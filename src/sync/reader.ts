@@ -21,20 +21,25 @@ export interface Reader {
 }
 
 /**
- * Runs a write that carries the budget's freed slots in its transaction; when it fails they wait for the next one.
- * @param write gets what to do inside the transaction
+ * Runs a write that carries the budget's freed slots in its transaction. Where it fails, or leaves them out, they
+ * wait for the next one.
+ * @param write gets what to do inside the transaction; may do it again when it tries again
  */
 export async function carryingFreed<T>(
-  reader: Reader,
+  reader: Pick<Reader, 'source' | 'store'>,
   write: (alsoInTransaction: (trx: Parameters<RecordFreed>[0]) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const freed: readonly FreedSlots[] = reader.source.takeFreed();
+  let carried = false;
   try {
     return await write(async (trx) => {
+      carried = true;
       for (const each of freed) await reader.store.recordFreed(trx, each);
     });
   } catch (error) {
-    reader.source.putBack(freed);
+    carried = false;
     throw error;
+  } finally {
+    if (!carried) reader.source.putBack(freed);
   }
 }
