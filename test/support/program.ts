@@ -19,6 +19,8 @@ export interface Running {
   readonly ended: Promise<Outcome>;
   /** Resolves when stdout or stderr holds `text`. @throws when the program ends before */
   until(text: string): Promise<void>;
+  /** All that it has written so far, stdout before stderr. */
+  output(): string;
 }
 
 export interface ProgramOptions {
@@ -59,6 +61,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
   return {
     child,
     ended,
+    output: () => stdout + stderr,
     until: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
