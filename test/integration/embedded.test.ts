@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -183,6 +183,15 @@ describe('the embedded PostgreSQL', () => {
     await writeFile(join(folder, 'pg18', 'postmaster.pid'), `${process.pid}\n${folder}/pg18\n1\n5999\n\n\n`);
     const again = await begin(folder);
     expect(again.owned).toBe(true);
+  });
+
+  it('starts although a crash left an empty postmaster.pid', async () => {
+    const folder = await newFolder();
+    await (await begin(folder)).stop();
+    const file = join(folder, 'pg18', 'postmaster.pid');
+    await writeFile(file, '');
+    await utimes(file, 1_000, 1_000);
+    expect((await begin(folder)).owned).toBe(true);
   });
 
   it('is the same server by whatever path the folder is reached', async () => {

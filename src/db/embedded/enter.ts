@@ -39,6 +39,8 @@ export interface Entered {
 const START_BOUND = 5 * 60_000;
 const SAY_EVERY = 10_000;
 const LOOK_EVERY = 25;
+/** After an attempt that failed for a passing reason. */
+const TRY_AGAIN = 100;
 const MAX_FREE_PORTS = 5;
 
 /**
@@ -66,7 +68,7 @@ export async function enter(
         return { presence, url, port: running.port, owned: child?.pid === running.pid };
       }
     } else if (running === undefined && child === undefined) {
-      await clearStalePidFile(place.cluster);
+      await clearStalePidFile(place.cluster, clock);
       const port = wanted === 'free' ? await freePort() : wanted;
       child = await spawnServer(place, port, installation.settings, installation.logFile);
     }
@@ -80,6 +82,7 @@ export async function enter(
         throw new Unusable(`the embedded PostgreSQL did not start: ${reason}`);
       }
       child = undefined;
+      await clock.sleep(TRY_AGAIN, signal);
     }
     const now = clock.monotonic();
     if (now - begin > START_BOUND) {
@@ -99,12 +102,15 @@ function urlOf(installation: Installation, port: number): string {
 }
 
 /**
- * True when a new attempt is due: another program started the server first, or stopped ours before we were present,
- * or one that was killed still holds the shared memory.
+ * True when a new attempt is due: another program is starting the server, or stopped ours before we were present, or
+ * one that was killed still holds the shared memory.
  */
 function isPassing(ended: Ended): boolean {
   return (
-    ended.code === 0 || /"postmaster\.pid" already exists|pre-existing shared memory block/.test(ended.log)
+    ended.code === 0 ||
+    /"postmaster\.pid" (?:already exists|is empty)|bogus data in lock file|pre-existing shared memory block/.test(
+      ended.log,
+    )
   );
 }
 

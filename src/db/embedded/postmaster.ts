@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { link, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { link, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Clock } from '../../runtime/clock.ts';
 
 /** A running server, as its `postmaster.pid` tells. */
 export interface Postmaster {
@@ -12,24 +13,33 @@ export interface Postmaster {
 
 /** The server that runs on `cluster`; undefined when none does. */
 export async function runningPostmaster(cluster: string): Promise<Postmaster | undefined> {
-  const found = await readPidFile(cluster);
+  const found = parsePidFile(await textOf(pidFile(cluster)));
   if (found === undefined || !isAlive(found.pid) || !(await isPostgresOn(found.pid, cluster)))
     return undefined;
-  return { pid: found.pid, port: found.port };
+  return found;
 }
 
+/** A server writes its process ID into the file at once: an empty one as old as this (ms) was left by a crash. */
+const EMPTY_FOR = 5_000;
+
 /**
- * Takes away the file of a dead server whose process ID another program has by now; PostgreSQL would not start.
- * What any other dead server left, PostgreSQL replaces itself.
+ * Takes away a file because of which PostgreSQL would not start: a dead server's whose process ID another program
+ * has by now, and one that a crash left empty. What any other dead server left, PostgreSQL replaces itself.
  */
-export async function clearStalePidFile(cluster: string): Promise<void> {
-  const found = await readPidFile(cluster);
-  if (found === undefined || !isAlive(found.pid) || (await isPostgresOn(found.pid, cluster))) return;
-  const aside = `${found.file}.stale-${process.pid}`;
+export async function clearStalePidFile(cluster: string, clock: Clock): Promise<void> {
+  const file = pidFile(cluster);
+  const text = await textOf(file);
+  if (text === undefined) return;
+  const found = parsePidFile(text);
+  if (found === undefined) {
+    const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
+    if (clock.now() - mtimeMs < EMPTY_FOR) return;
+  } else if (!isAlive(found.pid) || (await isPostgresOn(found.pid, cluster))) return;
+  const aside = `${file}.stale-${process.pid}`;
   try {
-    await rename(found.file, aside);
+    await rename(file, aside);
     // A server that started meanwhile gets its own back at once.
-    if ((await readFile(aside, 'utf8')) !== found.text) await link(aside, found.file);
+    if ((await readFile(aside, 'utf8')) !== text) await link(aside, file);
     await rm(aside);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
@@ -37,27 +47,25 @@ export async function clearStalePidFile(cluster: string): Promise<void> {
   }
 }
 
-interface PidFile {
-  readonly file: string;
-  readonly text: string;
-  readonly pid: number;
-  readonly port: number | undefined;
+function pidFile(cluster: string): string {
+  return join(cluster, 'postmaster.pid');
 }
 
-async function readPidFile(cluster: string): Promise<PidFile | undefined> {
-  const file = join(cluster, 'postmaster.pid');
-  let text: string;
+async function textOf(file: string): Promise<string | undefined> {
   try {
-    text = await readFile(file, 'utf8');
+    return await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  // Lines: process ID, data folder, start time, port, …; the file is written in steps.
-  const lines = text.split('\n');
+}
+
+/** Lines: process ID, data folder, start time, port, …; the server writes them in steps. */
+function parsePidFile(text: string | undefined): Postmaster | undefined {
+  const lines = (text ?? '').split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
-  return { file, text, pid, port: Number.isInteger(port) && port > 0 ? port : undefined };
+  return { pid, port: Number.isInteger(port) && port > 0 ? port : undefined };
 }
 
 /** True while a process has this ID (also a stranger's, which we may not signal). */
