@@ -238,6 +238,8 @@ create table "{schema}_sync".process (
   process_id text primary key,
   command text not null,
   version text not null,
+  -- Host name, for people.
+  host text not null,
   machine text not null,
   pid integer not null,
   started_ticks text not null,
@@ -273,8 +275,7 @@ create table "{schema}_sync".scope (
   last_error text,
   last_error_at timestamptz,
   failures integer not null default 0,
-  -- Unfinished walks, to be resumed: null where none is.
-  poll_walk jsonb,
+  -- Checkpoint of an unfinished full walk: null where none is.
   full_walk jsonb,
   last_obs bigint not null default 0,
   primary key (_user_id, collection, parent)
@@ -286,7 +287,7 @@ create table "{schema}_sync".unsettled (
   collection text not null,
   parent text not null default '',
   key text collate "C" not null,
-  -- Milliseconds since the epoch at which the row last changed: it cools from then on.
+  -- When the row last changed: it cools from then on.
   since timestamptz not null,
   -- true: finished by a word that services take back (failed): warm for an hour.
   finished boolean not null,

@@ -513,6 +513,7 @@ create table mirror_sync.process (
   process_id text not null,
   command text not null,
   version text not null,
+  host text not null,
   machine text not null,
   pid integer not null,
   started_ticks text not null,
@@ -542,7 +543,6 @@ create table mirror_sync.scope (
   last_error text,
   last_error_at timestamp with time zone,
   failures integer default 0 not null,
-  poll_walk jsonb,
   full_walk jsonb,
   last_obs bigint default 0 not null,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)

@@ -7,7 +7,7 @@ const DAEMON: ProcessStatus = {
   processId: 'p',
   command: 'start',
   version: '1.0.0',
-  machine: 'm',
+  host: 'm',
   pid: 1,
   startedAt: '2026-01-01T00:00:00Z',
   alive: true,

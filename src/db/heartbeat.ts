@@ -69,6 +69,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         process_id: processId,
         command: options.command,
         version: options.version,
+        host: identity.host,
         machine: identity.machine,
         pid: identity.pid,
         started_ticks: identity.startedTicks,

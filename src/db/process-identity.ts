@@ -1,7 +1,10 @@
 import { readFile, readlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
 
 /** What tells a process from any other that ever had its ID on the machine. */
 export interface ProcessIdentity {
+  /** Host name, for people. */
+  readonly host: string;
   /** Boot and PID namespace: within it a process ID means one thing. '' where the system does not tell (macOS). */
   readonly machine: string;
   readonly pid: number;
@@ -11,13 +14,14 @@ export interface ProcessIdentity {
 
 /** This process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
+  const host = hostname();
   try {
     const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
     const namespace = await readlink('/proc/self/ns/pid');
     const stat = parseStat(await readFile('/proc/self/stat', 'utf8'));
-    return { machine: `${boot} ${namespace}`, pid: process.pid, startedTicks: stat.startedTicks };
+    return { host, machine: `${boot} ${namespace}`, pid: process.pid, startedTicks: stat.startedTicks };
   } catch {
-    return { machine: '', pid: process.pid, startedTicks: '' };
+    return { host, machine: '', pid: process.pid, startedTicks: '' };
   }
 }
 
@@ -25,7 +29,10 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
  * True when `other` certainly runs no more, because this machine says so: its heartbeat need not be waited out.
  * False where nothing is certain.
  */
-export async function isDeadHere(own: ProcessIdentity, other: ProcessIdentity): Promise<boolean> {
+export async function isDeadHere(
+  own: ProcessIdentity,
+  other: Omit<ProcessIdentity, 'host'>,
+): Promise<boolean> {
   if (own.machine === '' || own.machine !== other.machine) return false;
   try {
     process.kill(other.pid, 0);

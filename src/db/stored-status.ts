@@ -71,7 +71,7 @@ export async function readStoredStatus(db: Kysely<unknown>, schema: string): Pro
 async function processesAt(db: Kysely<unknown>, schema: string, now: Date): Promise<ProcessStatus[]> {
   const rows = await syncTables(db, schema)
     .selectFrom('process')
-    .select(['process_id', 'command', 'version', 'machine', 'pid', 'started_at', 'alive_until'])
+    .select(['process_id', 'command', 'version', 'host', 'pid', 'started_at', 'alive_until'])
     .where('alive_until', '>', sql<Date>`${now}::timestamptz - ${HISTORY}`)
     .orderBy('started_at', 'desc')
     .execute();
@@ -79,7 +79,7 @@ async function processesAt(db: Kysely<unknown>, schema: string, now: Date): Prom
     processId: row.process_id,
     command: row.command,
     version: row.version,
-    machine: row.machine,
+    host: row.host,
     pid: row.pid,
     startedAt: row.started_at.toISOString(),
     alive: row.alive_until > now,

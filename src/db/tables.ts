@@ -129,6 +129,7 @@ export interface SyncTables {
     process_id: string;
     command: string;
     version: string;
+    host: string;
     machine: string;
     pid: number;
     started_ticks: string;
@@ -158,7 +159,6 @@ export interface SyncTables {
     last_error: OrNull<string>;
     last_error_at: OrNull<Date>;
     failures: Generated<number>;
-    poll_walk: ColumnType<unknown, string | null | undefined, string | null>;
     full_walk: ColumnType<unknown, string | null | undefined, string | null>;
     last_obs: BigintWithDefault;
   };

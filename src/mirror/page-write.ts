@@ -61,8 +61,6 @@ export interface Decision {
 export interface ScopeChange {
   /** Order evidence, frontier, what was learnt of the endpoint. Leave it out where it is the same: it is WAL. */
   readonly memory?: unknown;
-  /** Checkpoint of the poll under way; null: none is. */
-  readonly pollWalk?: unknown;
   /** Checkpoint of the full walk under way; null: none is. */
   readonly fullWalk?: unknown;
   /** The scope is no longer due for reasons known up to this moment; a later hint stays. */

@@ -60,7 +60,6 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
     assign('last_error_at', sql`${change.failure.at}::timestamptz`);
     assign('failures', sql`t.failures + 1`);
   }
-  if (change.pollWalk !== undefined) assign('poll_walk', json(change.pollWalk));
   if (change.fullWalk !== undefined) assign('full_walk', json(change.fullWalk));
   if (obs !== undefined) assign('last_obs', sql`${obs}::bigint`);
   return set;

@@ -18,8 +18,7 @@ export interface StoredScope {
   readonly lastErrorAt: Date | undefined;
   /** Failures in a row. */
   readonly failures: number;
-  /** Checkpoint of the unfinished walk, JSON as stored; undefined where none is. */
-  readonly pollWalk: unknown;
+  /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
   readonly fullWalk: unknown;
   readonly lastObs: number;
 }
@@ -37,13 +36,12 @@ interface ScopeRow {
   readonly last_error: string | null;
   readonly last_error_at: Date | null;
   readonly failures: number;
-  readonly poll_walk: unknown;
   readonly full_walk: unknown;
   readonly last_obs: string;
 }
 
 const COLUMNS = sql`t._user_id, t.collection, t.parent, t.memory, t.due_at, t.last_read_at, t.polled_at, t.full_at,
-  t.live_rows, t.last_error, t.last_error_at, t.failures, t.poll_walk, t.full_walk, t.last_obs`;
+  t.live_rows, t.last_error, t.last_error_at, t.failures, t.full_walk, t.last_obs`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Kysely<unknown>, schema: string, scope: Scope): Promise<StoredScope> {
@@ -158,7 +156,6 @@ function storedScope(row: ScopeRow): StoredScope {
     lastError: row.last_error ?? undefined,
     lastErrorAt: row.last_error_at ?? undefined,
     failures: row.failures,
-    pollWalk: row.poll_walk ?? undefined,
     fullWalk: row.full_walk ?? undefined,
     lastObs: Number(row.last_obs),
   };

@@ -32,7 +32,8 @@ export interface ProcessStatus {
   /** `start`, `sync`, … */
   readonly command: string;
   readonly version: string;
-  readonly machine: string;
+  /** Host name. */
+  readonly host: string;
   readonly pid: number;
   readonly startedAt: string;
   /** Heartbeat fresh. */

@@ -14,7 +14,6 @@ const STORED: StoredScope = {
   lastError: undefined,
   lastErrorAt: undefined,
   failures: 0,
-  pollWalk: undefined,
   fullWalk: undefined,
   lastObs: 41,
 };

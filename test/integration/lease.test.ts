@@ -15,7 +15,12 @@ import { createMigratedDatabase, type MigratedDatabase } from '../support/migrat
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const USER = '42';
-const ELSEWHERE: ProcessIdentity = { machine: 'another machine', pid: 1, startedTicks: '1' };
+const ELSEWHERE: ProcessIdentity = {
+  host: 'elsewhere',
+  machine: 'another machine',
+  pid: 1,
+  startedTicks: '1',
+};
 let database: MigratedDatabase;
 let own: ProcessIdentity;
 const heartbeats: Heartbeat[] = [];

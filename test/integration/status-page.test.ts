@@ -4,16 +4,16 @@ import type { StatusReport } from '../../src/model/status-report.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
-import { startBrowser, type Browser } from '../support/browser.ts';
+import { isBrowserTested, startBrowser, type Browser } from '../support/browser.ts';
 import { sampleAccount, sampleCollection, sampleReport } from '../support/status-report.ts';
 
 // The page as people see it: a real browser, with and without script, in the light and on a phone.
 
 let browser: Browser;
 beforeAll(async () => {
-  browser = await startBrowser();
+  if (isBrowserTested()) browser = await startBrowser();
 });
-afterAll(() => browser.close());
+afterAll(() => browser?.close());
 
 const servers: StatusServer[] = [];
 afterEach(async () => {
@@ -39,7 +39,7 @@ async function serve(status: () => StatusReport, port = 0): Promise<StatusServer
 const withRows = (liveRows: number): StatusReport =>
   sampleReport({ accounts: [sampleAccount({ collections: [sampleCollection({ liveRows })] })] });
 
-describe('the status page', () => {
+describe.runIf(isBrowserTested())('the status page', () => {
   it('shows what is mirrored, how fresh, and what is going on', async () => {
     const { page, complaints } = await browser.open((await serve(() => sampleReport())).url());
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
@@ -75,7 +75,10 @@ describe('the status page', () => {
     await first.stop();
     await page.getByText('connection lost, trying again').waitFor();
     await serve(() => withRows(102), Number(new URL(first.url()).port));
-    await page.getByRole('row', { name: /^research_jobs/ }).getByText('102').waitFor();
+    await page
+      .getByRole('row', { name: /^research_jobs/ })
+      .getByText('102')
+      .waitFor();
     expect(await page.locator('#live').innerText()).toBe('live');
   });
 
@@ -107,7 +110,7 @@ describe('the status page', () => {
   });
 });
 
-describe('without script', () => {
+describe.runIf(isBrowserTested())('without script', () => {
   let plain: Browser;
   beforeAll(async () => {
     plain = await startBrowser({ javaScriptEnabled: false, colorScheme: 'dark' });

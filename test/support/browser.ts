@@ -13,16 +13,28 @@ const KNOWN_PATHS = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ];
 
-/** The browser of this machine. @throws with the remedy: a test without its browser would prove nothing */
+const path = process.env['CHROMIUM_PATH'] ?? KNOWN_PATHS.find((each) => existsSync(each));
+const MISSING =
+  path === undefined
+    ? 'there is no browser: install chromium, or name one in CHROMIUM_PATH'
+    : `there is no browser at ${path} (CHROMIUM_PATH)`;
+
+/**
+ * Whether tests in a real browser run: where there is one, unless TEST_BROWSER is `off`. `required` (CI) makes a
+ * missing one a failure; otherwise it is said on stderr, for `npm test` needs nothing but Node.
+ */
+export function isBrowserTested(): boolean {
+  const wish = process.env['TEST_BROWSER'];
+  if (wish === 'off') return false;
+  if (wish === 'required' || (path !== undefined && existsSync(path))) return true;
+  process.stderr.write(`${MISSING}; NOT TESTED: the status page in a browser\n`);
+  return false;
+}
+
+/** @throws with the remedy: a test without its browser would prove nothing */
 function browserPath(): string {
-  const named = process.env['CHROMIUM_PATH'];
-  const found = named ?? KNOWN_PATHS.find((path) => existsSync(path));
-  if (found === undefined || !existsSync(found)) {
-    throw new Error(
-      `no browser at ${named ?? KNOWN_PATHS.join(', ')}: install chromium, or name one in CHROMIUM_PATH`,
-    );
-  }
-  return found;
+  if (path === undefined || !existsSync(path)) throw new Error(MISSING);
+  return path;
 }
 
 export interface Browser {

@@ -25,7 +25,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
         processId: 'p1',
         command: 'start',
         version: '1.2.3',
-        machine: 'mirror-1',
+        host: 'mirror-1',
         pid: 4242,
         startedAt: before(90_000),
         alive: true,

@@ -108,7 +108,7 @@ function processes({ processes, version, at }: StatusReport): Html {
     ${processes.map(
       (each) =>
         html`<p>
-          <code>${each.command}</code> ${each.version} on ${each.machine}, process ${each.pid}, running since
+          <code>${each.command}</code> ${each.version} on ${each.host}, process ${each.pid}, running since
           ${absolute(each.startedAt, at)}${each.alive ? '' : ' (no heartbeat: gone or hanging)'}
         </p>`,
     )}
