@@ -1,9 +1,11 @@
 import { commandService, type CommandHandler } from '../commands/command-service.ts';
 import { NEVER, type ServiceConfig } from '../config/config.ts';
 import { readStoredStatus } from '../db/stored-status.ts';
+import { createWakeups } from '../db/wakeups.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { Doorbell } from '../runtime/doorbell.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { messageOf } from '../runtime/message.ts';
 import { type Service, startAll, stopAll } from '../runtime/service.ts';
@@ -89,14 +91,23 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const { heartbeat, notifications, parts } = running;
     accounts = accountsService(parts, config.service.keys);
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
+    const bell = new Doorbell();
     const services = [
       heartbeat,
       notifications,
       accounts,
+      createWakeups({
+        connection: mirror.direct,
+        schema: config.schema,
+        clock,
+        log,
+        onWake: () => bell.ring(),
+      }),
       commandService({
         db: mirror.db,
         schema: config.schema,
         processId: heartbeat.processId,
+        bell,
         handlers: { sync: syncHandler(runners, observers) },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),

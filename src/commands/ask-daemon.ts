@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { syncTables } from '../db/tables.ts';
+import { wake } from '../db/wakeups.ts';
 import type { Remedy } from '../model/errors.ts';
 import {
   ASKER_BEAT_MS,
@@ -40,6 +41,7 @@ export async function askDaemon(
       wanted_until: await validUntil(),
     })
     .execute();
+  await wake(db, schema);
   let shown = 'null';
   let beatAt = clock.monotonic();
   try {

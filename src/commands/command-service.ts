@@ -1,6 +1,7 @@
 import { syncTables } from '../db/tables.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Doorbell } from '../runtime/doorbell.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped, type Service, service, Stopped } from '../runtime/service.ts';
 import { databaseTime } from '../db/database-time.ts';
@@ -19,18 +20,20 @@ export type CommandHandler = (
 export interface CommandServiceOptions extends CommandQueue {
   readonly processId: string;
   readonly handlers: Readonly<Record<string, CommandHandler>>;
+  /** Rings when an asker may have left a command. */
+  readonly bell: Doorbell;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How often (ms) the daemon looks for commands, and for what became of those under way. */
+/** How often (ms) the daemon writes progress, and looks whether the asker still waits. */
 const LOOK_MS = 500;
 /** Rows of finished commands are kept for an hour, for whoever looks into what happened. */
 const KEEP_MS = 3_600_000;
 
 /** Looks for commands that askers left, and carries them out side by side. */
 export function commandService(options: CommandServiceOptions): Service {
-  const { db, schema, handlers, clock } = options;
+  const { db, schema, handlers, bell, clock } = options;
   const tables = syncTables(db, schema);
 
   const carryOut = async (id: string, kind: string, given: unknown, stop: AbortSignal): Promise<void> => {
@@ -103,10 +106,10 @@ export function commandService(options: CommandServiceOptions): Service {
             running.add(task);
           }
         } catch (error) {
-          // The database is away for a while: the daemon's other parts say so, commands wait.
+          // The database is away for a while: commands wait, and the bell rings when it is back.
           options.onFailure(error);
         }
-        await clock.sleep(LOOK_MS, signal);
+        await bell.heard(signal);
       }
     } finally {
       await Promise.all(running);

@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { askDaemon } from '../../src/commands/ask-daemon.ts';
+import { CommandFailed } from '../../src/commands/command.ts';
+import { commandService, type CommandHandler } from '../../src/commands/command-service.ts';
+import { syncTables } from '../../src/db/tables.ts';
+import { createWakeups } from '../../src/db/wakeups.ts';
+import { RequestRefused } from '../../src/model/errors.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Doorbell } from '../../src/runtime/doorbell.ts';
+import { type Service, startAll, stopAll, Stopped } from '../../src/runtime/service.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+
+let database: MigratedDatabase;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const running: Service[] = [];
+afterEach(() => stopAll(running.splice(0)));
+
+async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
+  const bell = new Doorbell();
+  const { kysely: db, schema, url } = database;
+  const services = [
+    createWakeups({
+      connection: { url, program: 'test' },
+      schema,
+      clock: systemClock,
+      log: { info: () => {}, warn: () => {} },
+      onWake: () => bell.ring(),
+    }),
+    commandService({
+      db,
+      schema,
+      processId: 'daemon',
+      handlers,
+      bell,
+      clock: systemClock,
+      onFailure: (error) => {
+        throw error;
+      },
+    }),
+  ];
+  running.push(...services);
+  await startAll(services);
+}
+
+function ask(
+  kind: string,
+  given: unknown,
+  { signal = new AbortController().signal, onProgress = (_: unknown): void => {} } = {},
+): Promise<unknown> {
+  const queue = { db: database.kysely, schema: database.schema };
+  return askDaemon(queue, { kind, arguments: given }, systemClock, signal, onProgress);
+}
+
+describe('a command left for the daemon', () => {
+  it('is carried out, with progress, and answered', async () => {
+    const heard = Promise.withResolvers<void>();
+    await serve({
+      add: async (given, { report }) => {
+        report({ done: 1 });
+        await heard.promise;
+        const { a, b } = given as { a: number; b: number };
+        return { sum: a + b };
+      },
+    });
+    const progress: unknown[] = [];
+    const onProgress = (told: unknown): void => {
+      progress.push(told);
+      heard.resolve();
+    };
+    await expect(ask('add', { a: 2, b: 3 }, { onProgress })).resolves.toEqual({ sum: 5 });
+    expect(progress).toContainEqual({ done: 1 });
+  });
+
+  it('fails with the daemon’s message and remedy', async () => {
+    await serve({ refuse: () => Promise.reject(new RequestRefused('no such list', 404)) });
+    const failure = await ask('refuse', {}).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(CommandFailed);
+    expect(failure).toMatchObject({ message: 'no such list', remedy: 'skip' });
+  });
+
+  it('fails when the daemon does not know it', async () => {
+    await serve({});
+    await expect(ask('dance', {})).rejects.toThrow('does not know the command dance');
+  });
+
+  it('is withdrawn when the asker is interrupted: the daemon stops working on it', async () => {
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<string>();
+    await serve({
+      wait: async (_, { signal }) => {
+        begun.resolve();
+        await systemClock.sleep(60_000, signal).catch((error: Error) => {
+          ended.resolve(error.message);
+          throw error;
+        });
+      },
+    });
+    const interrupt = new AbortController();
+    const asked = ask('wait', {}, { signal: interrupt.signal });
+    await begun.promise;
+    interrupt.abort(new Stopped('the command'));
+    await expect(asked).rejects.toThrow('the command was stopped');
+    await expect(ended.promise).resolves.toContain('by its asker');
+  });
+
+  it('is told when the daemon stops', async () => {
+    const begun = Promise.withResolvers<void>();
+    await serve({
+      wait: (_, { signal }) => {
+        begun.resolve();
+        return systemClock.sleep(60_000, signal);
+      },
+    });
+    const asked = ask('wait', {});
+    await begun.promise;
+    const told = expect(asked).rejects.toThrow('the daemon was stopped');
+    await stopAll(running.splice(0));
+    await told;
+  });
+
+  it('is not begun when its asker is gone', async () => {
+    const { kysely, schema } = database;
+    const long = new Date(Date.now() - 60_000);
+    await syncTables(kysely, schema)
+      .insertInto('command')
+      .values({
+        command_id: '00000000-0000-4000-8000-000000000001',
+        kind: 'add',
+        arguments: '{}',
+        created_at: long,
+        wanted_until: long,
+      })
+      .execute();
+    let begun = 0;
+    await serve({
+      add: () => {
+        begun += 1;
+        return Promise.resolve();
+      },
+    });
+    await ask('add', {});
+    expect(begun).toBe(1);
+  });
+});
