@@ -1,0 +1,39 @@
+# The daemon and its commands in one image; what to set, and how to run it: docs/containers.md
+
+FROM node:26-bookworm-slim AS dependencies
+WORKDIR /app
+# A registry other than npm's own: --build-arg NPM_CONFIG_REGISTRY=https://…
+ARG NPM_CONFIG_REGISTRY
+COPY package.json package-lock.json .npmrc ./
+# The optional ones are an embedded Postgres and a runtime: here the database is outside, and the image brings Node.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM node:26-bookworm-slim
+LABEL org.opencontainers.image.title="research-mirror" \
+      org.opencontainers.image.description="Mirrors an account of a Research & Enrichment Service into Postgres" \
+      org.opencontainers.image.licenses="Apache-2.0"
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json ./
+COPY bin ./bin
+COPY migrations ./migrations
+COPY src ./src
+COPY docker ./docker
+RUN ln -s /app/bin/research-mirror.js /usr/local/bin/research-mirror \
+ && install --directory --owner=node --group=node --mode=700 /data
+
+# Only loopback would be out of reach from outside the container. Elsewhere the status page asks for a token, which is
+# made and kept in the data folder where MIRROR_STATUS_TOKEN is not set.
+ENV NODE_ENV=production \
+    MIRROR_DATA_DIR=/data \
+    MIRROR_HTTP_HOST=0.0.0.0
+VOLUME /data
+EXPOSE 8080
+
+# The image's user "node", as a number: Kubernetes can't tell from a name that it is not root.
+USER 1000:1000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "/app/docker/healthcheck.js"]
+ENTRYPOINT ["research-mirror"]
+CMD ["start"]
