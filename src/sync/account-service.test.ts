@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
+import type { AccountReader, ReadOutcome, ReadRequest } from './account-reader.ts';
+import { accountService, type AccountService } from './account-service.ts';
+import { NO_TOTALS } from './walk-totals.ts';
+
+const GOOD: ReadOutcome = { error: undefined, totals: NO_TOTALS, fullNeeded: false };
+
+type Answer = (name: string, what: ReadRequest['what'] | 'due') => ReadOutcome | Promise<ReadOutcome>;
+
+const running: AccountService[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.stop();
+});
+
+function account(answer: Answer, ping: () => Promise<void> = () => Promise.resolve()) {
+  const clock = new VirtualClock();
+  const reads: string[] = [];
+  const states: string[] = [];
+  const failures: string[] = [];
+  const read = async (name: string, what: ReadRequest['what'] | 'due'): Promise<ReadOutcome> => {
+    reads.push(`${name} ${what}`);
+    return answer(name, what);
+  };
+  const reader = {
+    userId: '1',
+    read: (name: string, { what }: ReadRequest) => read(name, what),
+    readDue: (name: string) => read(name, 'due'),
+  } as unknown as AccountReader;
+  const service = accountService({
+    reader,
+    collections: ['lists', 'list_items'],
+    fullDue: ['lists'],
+    tidy: () => Promise.resolve(),
+    ping,
+    onState: (state) => {
+      states.push(state);
+      return Promise.resolve();
+    },
+    onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
+    clock,
+    random: () => 1,
+  });
+  running.push(service);
+  return { clock, service, reads, states, failures };
+}
+
+describe('a running account', () => {
+  it('polls everything at its start, and walks fully what was due', async () => {
+    const { clock, service, reads } = account(() => GOOD);
+    await service.start();
+    await clock.advance(0);
+    expect(reads.toSorted()).toEqual(['list_items due', 'list_items poll', 'lists full', 'lists poll']);
+  });
+
+  it('reads again when its bells ring, once for any number of rings', async () => {
+    const { clock, service, reads } = account(() => GOOD);
+    await service.start();
+    await clock.advance(0);
+    reads.length = 0;
+    service.pollDue('list_items');
+    service.pollDue('list_items');
+    service.fullDue('list_items');
+    await clock.advance(0);
+    expect(reads.toSorted()).toEqual(['list_items full', 'list_items poll']);
+  });
+
+  it('begins a full walk where a poll says that only that can do', async () => {
+    const { clock, service, reads } = account((name, what) =>
+      name === 'list_items' && what === 'poll' ? { ...GOOD, fullNeeded: true } : GOOD,
+    );
+    await service.start();
+    await clock.advance(0);
+    expect(reads).toContain('list_items full');
+  });
+
+  it('tries again what failed, later and later, and goes on with the rest', async () => {
+    const error = new TransportError('no route');
+    const { clock, service, reads, failures } = account((name, what) =>
+      name === 'lists' && what === 'poll' ? { ...GOOD, error } : GOOD,
+    );
+    await service.start();
+    await clock.advance(0);
+    const polls = (): number => reads.filter((each) => each === 'lists poll').length;
+    expect(polls()).toBe(1);
+    await clock.advance(1_999);
+    expect(polls()).toBe(1);
+    await clock.advance(1);
+    expect(polls()).toBe(2);
+    await clock.advance(4_000);
+    expect(polls()).toBe(3);
+    expect(failures).toContain('poll of lists: no route');
+    service.pollDue('list_items');
+    await clock.advance(0);
+    expect(reads.at(-1)).toBe('list_items poll');
+  });
+
+  it('stops when its keys are refused, asks after 30 s, 1, 5 and 15 minutes, and goes on', async () => {
+    let good = false;
+    let pings = 0;
+    const refused = new KeyRefused('bad key', 401);
+    const { clock, service, states, reads } = account(
+      () => (good ? GOOD : Promise.reject(refused)),
+      () => {
+        pings += 1;
+        return good ? Promise.resolve() : Promise.reject(refused);
+      },
+    );
+    await service.start();
+    await clock.advance(0);
+    expect(states).toEqual(['stopped']);
+    await clock.advance(29_999);
+    expect(pings).toBe(0);
+    await clock.advance(1);
+    expect(pings).toBe(1);
+    await clock.advance(60_000);
+    await clock.advance(300_000);
+    expect(pings).toBe(3);
+    good = true;
+    reads.length = 0;
+    await clock.advance(900_000);
+    expect(states).toEqual(['stopped', 'active']);
+    expect(reads).toContain('lists poll');
+  });
+
+  it('ends when the account is another process’s', async () => {
+    const { clock, service } = account(() => Promise.reject(new LeaseLost('another owner')));
+    await service.start();
+    await clock.advance(0);
+    await expect(service.ended).resolves.toBeInstanceOf(LeaseLost);
+  });
+
+  it('ends its waits at a stop', async () => {
+    const { service, clock } = account(() => ({ ...GOOD, error: new TransportError('no route') }));
+    await service.start();
+    await clock.advance(0);
+    await service.stop();
+    await expect(service.ended).resolves.toBeUndefined();
+  });
+});
