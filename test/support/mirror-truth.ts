@@ -53,7 +53,7 @@ export async function differences(
 }
 
 async function compareItems(db: pg.Pool, which: Which, truth: readonly string[]): Promise<string[]> {
-  const collection = which.collection as ListName;
+  const collection = which.collection;
   const ofList = which.list === undefined ? '' : ` and list_id = ${which.list}`;
   const { rows } = await db.query<{ key: string; what: string }>(
     `select key, case when m.raw is null then 'is missing' when t.source is null then 'is not the service''s'

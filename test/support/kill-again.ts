@@ -1,0 +1,55 @@
+import { eventually } from './eventually.ts';
+import type { System } from './system.ts';
+
+/** Longest wait (ms) between the page that was chosen for a kill and the kill. */
+const SOMEWHERE_MS = 80;
+
+/**
+ * Starts `sync --full` of the collections again and again, and kills it (SIGKILL) after up to eight requests:
+ * between two of them, in the middle of one, or while a page is written.
+ * @param afterwards called after each kill
+ * @returns the number of kills: less than `kills` when a walk came to its end
+ */
+export async function killAgainAndAgain(
+  system: System,
+  collections: readonly string[],
+  kills: number,
+  random: () => number,
+  afterwards: () => Promise<void> = async () => {},
+): Promise<number> {
+  for (let killed = 0; killed < kills; killed += 1) {
+    const before = (await system.sandbox.control.counters()).requests;
+    const pages = Math.floor(random() * 8);
+    const running = system.begin(['sync', '--full', ...collections]);
+    let ended = false;
+    void running.ended.finally(() => {
+      ended = true;
+    });
+    await eventually(`${pages} requests`, async () => {
+      return ended || (await system.sandbox.control.counters()).requests - before > pages;
+    });
+    await new Promise((resolve) => {
+      setTimeout(resolve, random() * SOMEWHERE_MS);
+    });
+    running.child.kill('SIGKILL');
+    if ((await running.ended).signal !== 'SIGKILL') return killed;
+    await afterwards();
+  }
+  return kills;
+}
+
+/** Requests of research jobs beyond one for each different page. */
+export async function repeatedPages({ sandbox }: System): Promise<number> {
+  const log = await sandbox.control.log();
+  const pages = log.filter(({ route }) => route === 'GET /v1/research').map(({ path }) => path);
+  return pages.length - new Set(pages).size;
+}
+
+/** Rows that were written more than once, by the change IDs given out: one for each row that a page writes. */
+export async function writtenAgain({ db }: System): Promise<number> {
+  const { rows } = await db.query<{ again: number }>(
+    `select ((select change_id from mirror_sync.account) - (select count(*) from mirror.research_jobs)
+       - (select count(*) from mirror.lists) - (select count(*) from mirror.list_items))::int as again`,
+  );
+  return rows[0]?.again ?? Number.NaN;
+}
