@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { isAlive } from '../../src/db/embedded/postmaster.ts';
+import { eventually } from '../support/eventually.ts';
+import { createSystem, type Environment, type System } from '../support/system.ts';
+import type { Outcome, Running } from '../support/program.ts';
+
+/** The contract's bound, ms. */
+const STOP_WITHIN = 8_000;
+const EMBEDDED: Environment = { DATABASE_URL: undefined, MIRROR_PG_PORT: '0' };
+
+let system: System;
+afterEach(() => system.close());
+
+/** Waits for a page of research jobs that is on the wire, not answered. @returns how many were answered before */
+function untilAsked(): Promise<{ readonly answered: number }> {
+  return eventually('a page on the wire', async () => {
+    const log = await system.sandbox.control.log();
+    const pages = log.filter(({ route }) => route === 'GET /v1/research');
+    const answered = pages.filter(({ status }) => status !== null).length;
+    return pages.length > answered && { answered };
+  });
+}
+
+async function endsWithin(program: Running, bound: number): Promise<Outcome> {
+  const begin = performance.now();
+  const outcome = await program.ended;
+  expect(performance.now() - begin).toBeLessThan(bound);
+  return outcome;
+}
+
+async function jobsIn(env?: Environment): Promise<number> {
+  const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], env);
+  return (JSON.parse(stdout) as { count: number }[])[0]?.count ?? Number.NaN;
+}
+
+describe('a stop in the middle of a page', () => {
+  it.each([
+    ['SIGINT', 'start', 0],
+    ['SIGTERM', 'start', 0],
+    ['SIGINT', 'sync', 130],
+    ['SIGTERM', 'sync', 130],
+  ] as const)('writes that page and ends: %s to %s', async (signal, command, code) => {
+    system = await createSystem({ jobs: 3_000, latencyMin: 800, latencyMax: 800 });
+    const program = system.begin([command, ...(command === 'sync' ? ['--full'] : [])]);
+    const { answered } = await untilAsked();
+    program.child.kill(signal);
+    const outcome = await endsWithin(program, STOP_WITHIN);
+    expect({ code: outcome.code, signal: outcome.signal }).toEqual({ code, signal: null });
+    expect(await jobsIn()).toBe((answered + 1) * 500);
+    // Given up in peace: the next one begins at once.
+    const { rows } = await system.db.query('select owner from mirror_sync.account');
+    expect(rows).toEqual([{ owner: null }]);
+    expect((await system.db.query('select 1 from mirror_sync.process')).rows).toEqual([]);
+  });
+
+  it('ends the embedded Postgres, too', async () => {
+    system = await createSystem({ jobs: 3_000, latencyMin: 800, latencyMax: 800 });
+    const program = system.begin(['start'], EMBEDDED);
+    await untilAsked();
+    const { stdout } = await system.run(
+      ['sql', '--json', `select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid`],
+      EMBEDDED,
+    );
+    const pid = (JSON.parse(stdout) as { pid: number }[])[0]?.pid ?? Number.NaN;
+    expect(isAlive(pid)).toBe(true);
+    const { answered } = await untilAsked();
+    program.child.kill('SIGINT');
+    expect(await endsWithin(program, STOP_WITHIN)).toMatchObject({ code: 0, signal: null });
+    expect(isAlive(pid)).toBe(false);
+    expect(await jobsIn(EMBEDDED)).toBeGreaterThanOrEqual((answered + 1) * 500);
+  });
+
+  it.each([
+    ['start', 0],
+    ['sync', 130],
+  ] as const)('does not wait for a page that never comes: %s', async (command, code) => {
+    system = await createSystem({ latencyMin: 60_000, latencyMax: 60_000 });
+    const program = system.begin([command]);
+    await eventually('a request on the wire', async () => {
+      return (await system.sandbox.control.counters()).inFlight > 0;
+    });
+    program.child.kill('SIGTERM');
+    expect(await endsWithin(program, STOP_WITHIN)).toMatchObject({ code, signal: null });
+  });
+
+  it('ends at once when it is asked a second time', async () => {
+    system = await createSystem({ latencyMin: 60_000, latencyMax: 60_000 });
+    const program = system.begin(['start']);
+    await eventually('a request on the wire', async () => {
+      return (await system.sandbox.control.counters()).inFlight > 0;
+    });
+    program.child.kill('SIGINT');
+    const begin = performance.now();
+    // A terminal may deliver one Ctrl-C twice: only a later one is a second one.
+    const insist = setInterval(() => program.child.kill('SIGINT'), 700);
+    expect(await program.ended).toMatchObject({ code: 130, signal: null });
+    clearInterval(insist);
+    expect(performance.now() - begin).toBeLessThan(2_000);
+  });
+});
