@@ -1,0 +1,54 @@
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An HTTP address that stands before the sandbox: it can be gone, come back, and refuse by itself. */
+export interface Gateway {
+  readonly url: string;
+  /** Answers this status (JSON error body) instead of asking the service; undefined: asks it. */
+  refuse(judge: ((request: IncomingMessage) => number | undefined) | undefined): void;
+  /** Nobody listens any more; what is under way is cut. */
+  close(): Promise<void>;
+  /** Listens again, on the same port. */
+  open(): Promise<void>;
+}
+
+/** @param target `{base_url}` of the service behind it */
+export async function createGateway(target: string): Promise<Gateway> {
+  let judge: ((request: IncomingMessage) => number | undefined) | undefined;
+  const server = createServer((incoming, answer) => {
+    const status = judge?.(incoming);
+    if (status === undefined) passOn(target, incoming, answer);
+    else
+      answer.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"refused"}}');
+  });
+  const open = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+  await open(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    refuse: (given) => {
+      judge = given;
+    },
+    open: () => open(port),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function passOn(target: string, incoming: IncomingMessage, answer: ServerResponse): void {
+  const { method, headers } = incoming;
+  const onward = request(`${target}${incoming.url ?? ''}`, { method: method ?? 'GET', headers }, (got) => {
+    answer.writeHead(got.statusCode ?? 502, got.headers);
+    got.pipe(answer);
+  });
+  onward.on('error', () => answer.destroy());
+  incoming.pipe(onward);
+}
