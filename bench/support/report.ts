@@ -1,0 +1,50 @@
+import { cpus, loadavg, totalmem } from 'node:os';
+import { formatTable } from '../../src/cli/table.ts';
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** A small table; the first column stands left, figures stand right. */
+export function printTable(titles: readonly string[], rows: readonly (readonly string[])[]): void {
+  const columns = titles.map((title, index) => ({ title, align: index === 0 ? 'left' : 'right' }) as const);
+  process.stdout.write(`\n${formatTable(columns, rows)}\n`);
+}
+
+/** When and on what the figures were made: they mean nothing without. */
+export function printMachine(): void {
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const [{ model } = { model: 'unknown' }] = cpus();
+  print(
+    `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores (${model.trim()}), ${memory} GB, ` +
+      `Node ${process.version}, ${process.platform} ${process.arch}, load ${(loadavg()[0] ?? 0).toFixed(1)}`,
+  );
+}
+
+/** What a bench claims; those that do not hold are printed, and the bench ends with 1. */
+export class Claims {
+  readonly #broken: string[] = [];
+
+  check(holds: boolean, claim: string): void {
+    if (!holds) this.#broken.push(claim);
+  }
+
+  /** Prints the verdict, and sets the exit code. */
+  tell(holding: string): void {
+    if (this.#broken.length === 0) {
+      print(`holds: ${holding}`);
+      return;
+    }
+    for (const claim of this.#broken) print(`DOES NOT HOLD: ${claim}`);
+    process.exitCode = 1;
+  }
+}
+
+/** The value below which `share` of the sorted values lie; NaN of none. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,62 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SyncReport } from '../../src/app.ts';
+import { type ProgramOptions, type Running, startProgram } from '../../test/support/program.ts';
+import type { TestSandbox } from '../../test/support/sandbox.ts';
+
+/** How the program is run against a sandbox. */
+export interface Setting {
+  readonly sandbox: TestSandbox;
+  readonly folder: string;
+  /** Further variables; the database is among them. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface SyncRun {
+  readonly report: SyncReport;
+  /** Of the whole process, its start included. */
+  readonly seconds: number;
+  readonly peakBytes: number;
+  readonly pages: number;
+  readonly items: number;
+}
+
+const PRELOAD = new URL('./peak-memory.ts', import.meta.url).href;
+
+export function programOptions({ sandbox, folder, env }: Setting): ProgramOptions {
+  return {
+    cwd: folder,
+    env: {
+      MIRROR_API_URL: sandbox.url,
+      MIRROR_API_KEY: sandbox.key,
+      MIRROR_BUDGET_SHARE: '1',
+      ...env,
+    },
+  };
+}
+
+/** Starts `research-mirror sync --full --json`. */
+export function startSync(setting: Setting, collections: readonly string[] = []): Running {
+  return startProgram(['sync', '--full', '--json', ...collections], programOptions(setting));
+}
+
+/** Runs it to its end. @throws where it does not end with 0 */
+export async function runSync(setting: Setting): Promise<SyncRun> {
+  const peakFile = join(setting.folder, 'peak');
+  await rm(peakFile, { force: true });
+  const options = programOptions(setting);
+  const begin = performance.now();
+  const { ended } = startProgram(['sync', '--full', '--json'], {
+    ...options,
+    env: { ...options.env, BENCH_PEAK_FILE: peakFile },
+    nodeArguments: ['--import', PRELOAD],
+  });
+  const { code, stdout, stderr } = await ended;
+  const seconds = (performance.now() - begin) / 1000;
+  if (code !== 0) throw new Error(`sync ended with ${String(code)}:\n${stdout}${stderr}`);
+  const report = JSON.parse(stdout) as SyncReport;
+  const sum = (figure: 'pages' | 'items'): number =>
+    report.collections.reduce((total, each) => total + each[figure], 0);
+  const peakBytes = Number(await readFile(peakFile, 'utf8'));
+  return { report, seconds, peakBytes, pages: sum('pages'), items: sum('items') };
+}

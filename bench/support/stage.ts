@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbedded } from '../../src/db/embedded/start.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
+import { spawnTestSandbox, type TestSandbox } from '../../test/support/sandbox.ts';
+
+/** What every bench plays on: a Postgres server (durable settings), a folder, and sandboxes as processes. */
+export interface Stage {
+  /** A folder of the bench's own: the programs run in it. */
+  readonly folder: string;
+  sandbox(options: Partial<SandboxOptions>): Promise<TestSandbox>;
+  /** A fresh database. */
+  database(): Promise<string>;
+}
+
+/**
+ * Sets the stage, plays, and clears all away, also after Ctrl-C.
+ * @param postgres URL of a server on which databases may be made; '': an embedded one
+ */
+export async function onStage(postgres: string, play: (stage: Stage) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'research-mirror-bench-'));
+  const clearing: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  let server = postgres;
+  let databases = 0;
+  const stage: Stage = {
+    folder,
+    async sandbox(options) {
+      const sandbox = await spawnTestSandbox(options);
+      clearing.push(() => sandbox.stop());
+      return sandbox;
+    },
+    async database() {
+      if (server === '') {
+        const embedded = await startEmbedded({
+          dataDir: join(folder, 'postgres'),
+          port: 'free',
+          program: 'bench',
+          log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
+          clock: systemClock,
+        });
+        clearing.push(() => embedded.stop());
+        server = embedded.url;
+      }
+      databases += 1;
+      const name = `bench_${process.pid}_${databases}`;
+      await withClient(server, (client) => client.query(`create database ${name} template template0`));
+      const admin = server;
+      clearing.push(() =>
+        withClient(admin, (client) => client.query(`drop database if exists ${name} with (force)`)),
+      );
+      const url = new URL(server);
+      url.pathname = `/${name}`;
+      return url.href;
+    },
+  };
+  const interrupted = new Promise<never>((_, reject) => {
+    process.once('SIGINT', () => reject(new Error('interrupted')));
+  });
+  try {
+    await Promise.race([play(stage), interrupted]);
+  } finally {
+    for (const clear of clearing.toReversed()) await clear();
+  }
+}
+
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
