@@ -26,7 +26,8 @@ RUN ln -s /app/bin/research-mirror.js /usr/local/bin/research-mirror \
 # made and kept in the data folder where MIRROR_STATUS_TOKEN is not set.
 ENV NODE_ENV=production \
     MIRROR_DATA_DIR=/data \
-    MIRROR_HTTP_HOST=0.0.0.0
+    MIRROR_HTTP_HOST=0.0.0.0 \
+    MIRROR_WEBHOOK_HOST=0.0.0.0
 VOLUME /data
 EXPOSE 8080
 

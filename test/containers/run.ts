@@ -1,50 +1,70 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { getContainerRuntimeClient } from 'testcontainers';
+import { messageOf } from '../../src/runtime/message.ts';
 import { ROOT } from '../support/source-files.ts';
 
 /**
- * `npm run test:containers [-- MAJOR…]`: the tests that use a database, on each supported PostgreSQL in a container
- * (testcontainers, Docker needed). Ends with 1 when any of them fails; all are run.
+ * `npm run test:containers [-- WHAT…]`: what needs Docker. `15` to `18`: the tests that use a database, on that
+ * PostgreSQL in a container; `compose`: the image and the compose file, really built and run. Without WHAT: all.
+ * Everything is run, with one line each at the end. 0 all passed, 1 some failed, 2 no such WHAT, 3 no Docker.
  */
-const SUPPORTED = ['15', '16', '17', '18'];
+const MAJORS = ['15', '16', '17', '18'];
+const COMPOSE = 'compose';
+const ALL = [...MAJORS, COMPOSE];
 
 const asked = process.argv.slice(2);
-const unknown = asked.filter((major) => !SUPPORTED.includes(major));
+const unknown = asked.filter((what) => !ALL.includes(what));
 if (unknown.length > 0) {
-  process.stderr.write(`PostgreSQL ${unknown.join(', ')} is not supported: ${SUPPORTED.join(', ')} are\n`);
+  process.stderr.write(`test:containers: there is no ${unknown.join(', ')}: ${ALL.join(', ')}\n`);
   process.exit(2);
 }
 
-const results: { readonly major: string; readonly passed: boolean }[] = [];
-for (const major of asked.length > 0 ? asked : SUPPORTED) {
-  process.stdout.write(`\nPostgreSQL ${major}\n`);
-  results.push({ major, passed: (await vitest(major)) === 0 });
+try {
+  await getContainerRuntimeClient();
+} catch (error) {
+  process.stderr.write(
+    `test:containers: Docker does not answer, nothing was tested: start it, or set DOCKER_HOST to where it listens ` +
+      `(${messageOf(error)})\n`,
+  );
+  process.exit(3);
 }
-for (const { major, passed } of results) {
-  process.stdout.write(`PostgreSQL ${major}: ${passed ? 'passed' : 'FAILED'}\n`);
-}
-process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
 
-function vitest(major: string): Promise<number | null> {
+const lines: string[] = [];
+for (const what of asked.length > 0 ? asked : ALL) {
+  const name = what === COMPOSE ? 'image and compose file' : `PostgreSQL ${what}`;
+  process.stdout.write(`\n${name}\n`);
+  const begun = performance.now();
+  const passed = (await (what === COMPOSE ? composeTests() : databaseTests(what))) === 0;
+  if (!passed) process.exitCode = 1;
+  lines.push(
+    `${name}: ${passed ? 'passed' : 'FAILED'} in ${Math.round((performance.now() - begun) / 1000)} s\n`,
+  );
+}
+process.stdout.write(`\n${lines.join('')}`);
+
+function databaseTests(major: string): Promise<number | null> {
+  // The embedded server's own tests use no other.
+  return vitest(['test/integration', 'test/system/main-path.test.ts', '--exclude', '**/embedded.test.ts'], {
+    TEST_POSTGRES: 'testcontainers',
+    TEST_POSTGRES_IMAGE: `postgres:${major}`,
+    TEST_DATABASE_URL: '',
+  });
+}
+
+function composeTests(): Promise<number | null> {
+  return vitest(['--config', join(ROOT, 'test', 'containers', 'vitest.config.ts')], {});
+}
+
+/** @returns its exit code */
+function vitest(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number | null> {
   const child = spawn(
     process.execPath,
-    // The embedded server's own tests use no other.
-    [
-      join(ROOT, 'node_modules', 'vitest', 'vitest.mjs'),
-      'run',
-      'test/integration',
-      '--exclude',
-      '**/embedded.test.ts',
-    ],
+    [join(ROOT, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...args],
     {
       cwd: ROOT,
       stdio: 'inherit',
-      env: {
-        ...process.env,
-        TEST_POSTGRES: 'testcontainers',
-        TEST_POSTGRES_IMAGE: `postgres:${major}`,
-        TEST_DATABASE_URL: '',
-      },
+      env: { ...process.env, ...env },
     },
   );
   return new Promise((resolve, reject) => {

@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { VARIABLES } from '../../src/config/variables.ts';
+import { freePort } from '../../src/db/embedded/free-port.ts';
+import { ROOT } from '../support/source-files.ts';
+
+export interface CommandOutcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The compose file as a project of its own, on free ports, with nothing of the developer's configuration. */
+export interface ComposeProject {
+  /** `docker compose …`. @throws where it ends with anything but 0 */
+  compose(...args: string[]): Promise<string>;
+  /** `docker compose exec mirror research-mirror …` */
+  mirror(...args: string[]): Promise<CommandOutcome>;
+  /** A field of `docker inspect` for the container of `service`, running or not; a Go template. */
+  inspect(service: string, template: string): Promise<string>;
+  /** Of the status page. */
+  readonly url: string;
+}
+
+export async function composeProject(): Promise<ComposeProject> {
+  const [httpPort, postgresPort] = [await freePort(), await freePort()];
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
+  // Empty counts as not set, and goes before a developer's .env, which may hold a real account.
+  for (const name of VARIABLES) env[name] = '';
+  env['MIRROR_HTTP_PORT'] = String(httpPort);
+  env['MIRROR_PG_PORT'] = String(postgresPort);
+  const run = (command: readonly string[]): Promise<CommandOutcome> => execute(command, env);
+  const program = await composeProgram(run);
+  // Another file than .env, which may hold a real account.
+  const options = `--project-name research-mirror-test-${process.pid} --profile sandbox`;
+  const prefix = [...program, ...options.split(' '), '--file', join(ROOT, 'docker-compose.yml')];
+  const checked = async (command: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(command);
+    if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}\n${stdout}${stderr}`);
+    return stdout;
+  };
+  return {
+    url: `http://127.0.0.1:${httpPort}`,
+    compose: (...args) => checked([...prefix, ...args]),
+    mirror: (...args) => run([...prefix, 'exec', '-T', 'mirror', 'research-mirror', ...args]),
+    inspect: async (service, template) => {
+      const id = await checked([...prefix, 'ps', '--quiet', '--all', service]);
+      return (await checked(['docker', 'inspect', '--format', template, id.trim()])).trim();
+    },
+  };
+}
+
+/** The plugin, or the program of its own that older installations have. */
+async function composeProgram(
+  run: (command: readonly string[]) => Promise<CommandOutcome>,
+): Promise<string[]> {
+  for (const program of [['docker', 'compose'], ['docker-compose']]) {
+    if ((await run([...program, 'version'])).code === 0) return program;
+  }
+  throw new Error('neither "docker compose" nor "docker-compose" is installed');
+}
+
+function execute(
+  [file = '', ...args]: readonly string[],
+  env: Record<string, string>,
+): Promise<CommandOutcome> {
+  return new Promise((resolve) => {
+    execFile(file, args, { cwd: ROOT, env, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+      const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : 127;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
