@@ -1,0 +1,235 @@
+/**
+ * SIGKILL, again and again, of `research-mirror sync --full` at random moments of its walks, with embedded Postgres,
+ * real latency, and a rate limit that is in force. Rounds: in each the source stands still; the walk is begun, killed
+ * and begun again until it comes to its end by itself; then the mirror is compared with the truth. The first round is
+ * a first load; before each other one the source moves on by an hour.
+ *
+ * What must hold after each round:
+ * - nothing lost: the mirror equals the truth in every field
+ * - nothing twice: as many change IDs were given out as rows came or changed; `sync_log` has each walk once
+ * - at most two requests repeated per kill (by the sandbox's own log)
+ * - no 429, across all restarts
+ *
+ *     node bench/kills.ts [--kills 100] [--within 8] [--jobs 50050] [--limit 600] [--seed 1] [--postgres URL]
+ *
+ * `--within`: seconds of the program's life, of which each kill takes a random part. A kill that comes before the
+ * program's first page is made, but not counted.
+ */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { freePort } from '../src/db/embedded/free-port.ts';
+import { startEmbedded } from '../src/db/embedded/start.ts';
+import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { seeded } from '../test/support/random.ts';
+import { startProgram } from '../test/support/program.ts';
+import type { TestSandbox } from '../test/support/sandbox.ts';
+import { compareMirror, truthOf } from './support/compare.ts';
+import { readFlags } from './support/flags.ts';
+import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
+import { programOptions, type Setting } from './support/run-sync.ts';
+import { onStage, withClient } from './support/stage.ts';
+import { WalksInLog } from './support/walks-in-log.ts';
+
+const HOUR = 3_600_000;
+const PAGE = 100;
+const LISTS = COLLECTIONS.filter((each): each is ListCollection => each.kind === 'list');
+const LIST_ROUTES = new Set(LISTS.map(({ route }) => `GET ${route}`));
+
+const flags = readFlags({
+  kills: 100,
+  within: 8,
+  jobs: 50_050,
+  lists: 40,
+  limit: 600,
+  seed: 1,
+  postgres: '',
+});
+const claims = new Claims();
+const random = seeded(flags.seed);
+
+/** What one life of the program told the service. */
+interface Life {
+  readonly killed: boolean;
+  /** Milliseconds from its start to its first page; undefined: it asked for none. */
+  readonly firstPageAfter: number | undefined;
+  readonly requests: number;
+  readonly repeated: number;
+}
+
+await onStage(flags.postgres, async (stage) => {
+  const sandbox = await stage.sandbox({
+    jobs: flags.jobs,
+    lists: flags.lists,
+    limitOther: flags.limit,
+    latencyMin: 20,
+    latencyMax: 200,
+    maxLimit: PAGE,
+    badLimit: 'clamped',
+  });
+  await sandbox.control.clock({ freeze: true });
+  const dataDir = join(stage.folder, 'data');
+  const env =
+    flags.postgres === ''
+      ? { MIRROR_DATA_DIR: dataDir, MIRROR_PG_PORT: String(await freePort()) }
+      : { DATABASE_URL: await stage.database() };
+  const setting = { sandbox, folder: stage.folder, env };
+  const inDatabase = <T>(use: (client: pg.Client) => Promise<T>): Promise<T> =>
+    env.DATABASE_URL === undefined ? inEmbedded(dataDir, use) : withClient(env.DATABASE_URL, use);
+
+  const rows: string[][] = [];
+  const lives: Life[] = [];
+  let before: Texts = new Map();
+  let changes = 0;
+  let refused = 0;
+  for (let round = 1; killsOf(lives) < flags.kills; round += 1) {
+    if (round > 1) await sandbox.control.clock({ advanceMs: HOUR });
+    const begin = performance.now();
+    const walks = await walksIn(sandbox);
+    const played = await playRound(setting, walks, flags.kills - killsOf(lives));
+    const seconds = (performance.now() - begin) / 1000;
+    refused = (await sandbox.control.counters()).rateLimited;
+
+    // The account is read through the service: not as one of the key's requests.
+    await sandbox.control.change({ limits: 'off', latencyMin: 0, latencyMax: 0 });
+    const truth = await textsOf(sandbox);
+    const expected = [...truth].filter(([key, text]) => before.get(key) !== text).length;
+    const { compared, changeId, logged } = await inDatabase(async (client) => ({
+      compared: await compareMirror(client, sandbox),
+      ...(await countersOf(client)),
+    }));
+    await sandbox.control.change({ limits: 'on', latencyMin: 20, latencyMax: 200 });
+
+    const written = changeId - changes;
+    const begun = walks.begun('/v1/research');
+    for (const problem of compared.problems) claims.check(false, `round ${round}: ${problem}`);
+    claims.check(written === expected, `round ${round}: ${expected} changes, ${written} rows written`);
+    claims.check(
+      logged === begun + loggedBefore(rows),
+      `round ${round}: ${begun} walks, sync_log has others`,
+    );
+    for (const { repeated } of played)
+      claims.check(repeated <= 2, `${repeated} requests repeated after a kill`);
+    rows.push([
+      round === 1 ? 'first load' : `round ${round}`,
+      String(killsOf(played)),
+      String(played.filter((life) => life.killed && life.firstPageAfter === undefined).length),
+      `${seconds.toFixed(0)} s`,
+      String(played.reduce((sum, { requests }) => sum + requests, 0)),
+      String(played.reduce((sum, { repeated }) => sum + repeated, 0)),
+      String(Math.max(...played.map(({ repeated }) => repeated))),
+      String(begun),
+      String(expected),
+      String(written),
+      String(compared.problems.length),
+    ]);
+    lives.push(...played);
+    before = truth;
+    changes = changeId;
+  }
+
+  printMachine();
+  print(
+    `${flags.jobs} research jobs in pages of ${PAGE}, ${flags.lists} lists; ${flags.limit} requests per 60 s, ` +
+      `share 1, latency 20–200 ms; seed ${flags.seed}`,
+  );
+  const titles = ['', 'kills', '(too early)', 'took', 'requests', 'repeated', 'most per kill', 'job walks'];
+  printTable([...titles, 'changes', 'written', 'differ'], rows);
+  const waits = lives.flatMap(({ firstPageAfter }) => firstPageAfter ?? []).toSorted((a, b) => a - b);
+  print(
+    `${refused} requests answered with 429; from a start to its first page: median ` +
+      `${(quantile(waits, 0.5) / 1000).toFixed(1)} s, p99 ${(quantile(waits, 0.99) / 1000).toFixed(1)} s`,
+  );
+  claims.check(refused === 0, `${refused} requests were answered with 429`);
+  claims.tell('no row lost or written twice, at most two requests repeated per kill, no 429');
+});
+
+/** Begins the walk and kills it, until it comes to its end. */
+async function playRound(setting: Setting, walks: WalksInLog, kills: number): Promise<Life[]> {
+  const { control } = setting.sandbox;
+  const lives: Life[] = [];
+  for (;;) {
+    const logged = (await control.log()).at(-1)?.number ?? 0;
+    const startedAt = Date.now();
+    const program = startProgram(['sync', '--full', '--json'], programOptions(setting));
+    const over = new AbortController();
+    if (killsOf(lives) < kills) {
+      const moment = random() * flags.within * 1000;
+      sleep(moment, undefined, { signal: over.signal }).then(
+        () => program.child.kill('SIGKILL'),
+        () => {}, // it came to its end before
+      );
+    }
+    const { code, signal, stderr } = await program.ended;
+    over.abort();
+    const killed = signal === 'SIGKILL';
+    if (!killed && code !== 0) throw new Error(`sync ended with ${String(code)}: ${stderr}`);
+    const pages = (await control.log(logged)).filter(({ route }) => LIST_ROUTES.has(route));
+    const repeated = [...walks.take(pages).values()].reduce((sum, each) => sum + each, 0);
+    const [first] = pages;
+    const firstPageAfter = first === undefined ? undefined : first.at - startedAt;
+    lives.push({ killed, firstPageAfter, requests: pages.length, repeated });
+    process.stderr.write(killed ? (first === undefined ? '-' : 'x') : '.\n');
+    if (!killed) return lives;
+  }
+}
+
+/** Kills in the middle of a walk. */
+function killsOf(lives: readonly Life[]): number {
+  return lives.filter(({ killed, firstPageAfter }) => killed && firstPageAfter !== undefined).length;
+}
+
+/** Job walks of the rounds so far, by the table's column. */
+function loggedBefore(rows: readonly (readonly string[])[]): number {
+  return rows.reduce((sum, row) => sum + Number(row[7]), 0);
+}
+
+/** A reader of this round's walks; lists have one page each. */
+async function walksIn({ control }: TestSandbox): Promise<WalksInLog> {
+  const sizes = new Map<string, number>();
+  for (const each of LISTS) {
+    if (each.parent !== undefined) continue;
+    sizes.set(each.path(''), await control.count({ collection: each.name as 'lists' }));
+  }
+  return new WalksInLog((scope) => sizes.get(scope) ?? 1);
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+/** Every item's text, the account's too. */
+async function textsOf(sandbox: TestSandbox): Promise<Texts> {
+  const texts = new Map<string, string>();
+  for (const collection of LISTS) {
+    for await (const { list = '', items } of truthOf(sandbox.control, collection)) {
+      for (const item of items) {
+        const id = (JSON.parse(item) as Record<string, unknown>)[collection.keyField];
+        texts.set(`${collection.name}/${list}/${String(id)}`, item);
+      }
+    }
+  }
+  const headers = { authorization: `Bearer ${sandbox.key}` };
+  texts.set('account', await (await fetch(`${sandbox.url}/v1/account`, { headers })).text());
+  return texts;
+}
+
+/** Change IDs given out, and job walks logged, ever. */
+async function countersOf(client: pg.Client): Promise<{ changeId: number; logged: number }> {
+  const { rows } = await client.query<{ change_id: string; logged: string }>(
+    `select change_id, (select count(*) from mirror.sync_log
+       where collection = 'research_jobs' and kind = 'full' and outcome = 'completed') as logged
+     from mirror_sync.account`,
+  );
+  return { changeId: Number(rows[0]?.change_id), logged: Number(rows[0]?.logged) };
+}
+
+/** Joins the program's own server, or starts it where the last program out stopped it. */
+async function inEmbedded<T>(dataDir: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const log = { info: () => {}, warn: () => {} };
+  const server = await startEmbedded({ dataDir, port: 'free', program: 'bench', log, clock: systemClock });
+  try {
+    return await withClient(server.url, use);
+  } finally {
+    await server.stop();
+  }
+}
