@@ -1,6 +1,7 @@
 import type { Secret } from '../config/secret.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
+import { Mutex } from '../runtime/mutex.ts';
 import { type Service, service } from '../runtime/service.ts';
 import { accountRunner, type AccountRunner, type RunnerParts } from './account-runner.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
@@ -22,20 +23,27 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
   const register = { db, schema: config.schema, link };
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
+  const turns = new Mutex();
 
-  /** Runs the account; when it runs already, it begins again with one key more. */
-  const run = async (
+  /**
+   * Runs the account; when it runs already, it begins again with one key more. One at a time: an account that two keys
+   * began at once would have two runners, which would take it from each other for ever.
+   */
+  const run = (
     userId: string,
     more: readonly Secret[],
     linked: Parameters<typeof accountRunner>[3],
-  ): Promise<void> => {
-    const before = runners.get(userId);
-    await before?.runner.stop();
-    const all = [...(before?.keys ?? []), ...more];
-    const runner = accountRunner(parts, userId, all, linked);
-    runners.set(userId, { runner, keys: all });
-    await runner.start();
-  };
+    signal: AbortSignal,
+  ): Promise<void> =>
+    turns.run(async () => {
+      const before = runners.get(userId);
+      await before?.runner.stop();
+      signal.throwIfAborted();
+      const all = [...(before?.keys ?? []), ...more];
+      const runner = accountRunner(parts, userId, all, linked);
+      runners.set(userId, { runner, keys: all });
+      await runner.start();
+    });
 
   /** Asks until the key's owner is known. */
   const find = async (key: Secret, signal: AbortSignal): Promise<void> => {
@@ -46,7 +54,7 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
         const { userId, linked } = await askOwner(register, key, signal);
         unknown.delete(name);
         log.info(`API key ${name}… is account ${userId}'s`);
-        await run(userId, [key], linked);
+        await run(userId, [key], linked, signal);
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -65,9 +73,12 @@ export function accountsService(parts: RunnerParts, keys: readonly Secret[]): Ac
   const body = service('accounts', async ({ signal, ready }) => {
     try {
       const { byOwner, unknown: strangers } = await sortKeys(register, keys);
-      for (const [userId, own] of byOwner) await run(userId, own, undefined);
+      for (const [userId, own] of byOwner) await run(userId, own, undefined, signal);
       ready();
-      await Promise.all(strangers.map((key) => find(key, signal)));
+      // All of them end before the runners are stopped: none is begun after that.
+      const ended = await Promise.allSettled(strangers.map((key) => find(key, signal)));
+      const rejected = ended.find((each) => each.status === 'rejected');
+      if (rejected !== undefined) throw rejected.reason;
       await new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
         if (signal.aborted) reject(signal.reason as Error);

@@ -1,9 +1,7 @@
-import { commandService, type CommandHandler } from '../commands/command-service.ts';
+import { commandService } from '../commands/command-service.ts';
 import { NEVER, type ServiceConfig } from '../config/config.ts';
 import { readStoredStatus } from '../db/stored-status.ts';
 import { createWakeups } from '../db/wakeups.ts';
-import type { CollectionName } from '../model/collections.ts';
-import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { Doorbell } from '../runtime/doorbell.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -18,12 +16,12 @@ import { accountsService, type AccountsService } from './accounts-service.ts';
 import { spreadMs } from './firings.ts';
 import { logObserver } from './log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from './open-mirror.ts';
-import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
-import { createProcess } from './process.ts';
+import { createProcess, DAEMON } from './process.ts';
 import { programVersion } from './program-files.ts';
 import { statusReport } from './status-report.ts';
 import { statusToken } from './status-token.ts';
+import { syncHandler } from './sync-handler.ts';
 
 export interface DaemonOptions {
   readonly signal: AbortSignal;
@@ -79,7 +77,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
-      command: 'start',
+      command: DAEMON,
       config,
       mirror,
       clock,
@@ -108,7 +106,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         schema: config.schema,
         processId: heartbeat.processId,
         bell,
-        handlers: { sync: syncHandler(runners, observers) },
+        handlers: { sync: syncHandler(config, runners, observers) },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
       }),
@@ -169,34 +167,4 @@ function cronLines(
     }
     return lines;
   });
-}
-
-/** `sync` beside the daemon: a pass over every account, under the daemon's lease and budget. */
-function syncHandler(runners: () => readonly AccountRunner[], observers: SyncObserver[]): CommandHandler {
-  return async (given, { signal, report }) => {
-    const { collections, full } = given as { collections: readonly CollectionName[]; full: boolean };
-    const sums = new Map<string, PassProgress>();
-    const observer = sumUp((each) => {
-      sums.set(`${each.userId}/${each.collection}`, each);
-      report([...sums.values()]);
-    });
-    const passOf = async (runner: AccountRunner): Promise<CollectionPass[]> => {
-      const current = runner.current();
-      const none = (why: string): CollectionPass[] =>
-        collections.map((name) => noPass(runner.userId, name, why));
-      if (current === undefined) return none('the daemon does not hold the account at the moment');
-      try {
-        return await passOver(current.account.reader, { collections, full, signal, clock: systemClock });
-      } catch (error) {
-        if (error instanceof KeyRefused) return none(messageOf(error));
-        throw error;
-      }
-    };
-    observers.push(observer);
-    try {
-      return (await Promise.all(runners().map(passOf))).flat();
-    } finally {
-      observers.splice(observers.indexOf(observer), 1);
-    }
-  };
 }

@@ -1,9 +1,9 @@
 import { askDaemon } from '../commands/ask-daemon.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { databaseTime } from '../db/database-time.ts';
-import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
+import { ensureAccount, type Holder, livingHolder, takeAccount } from '../db/lease.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { DatabaseUnavailable, KeyRefused } from '../model/errors.ts';
+import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { messageOf } from '../runtime/message.ts';
@@ -15,8 +15,9 @@ import { openAccount } from './open-account.ts';
 import { openMirror } from './open-mirror.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
-import { createProcess } from './process.ts';
-import type { LinkedKey } from './service-link.ts';
+import { createProcess, DAEMON } from './process.ts';
+import { hashOfKey, type LinkedKey } from './service-link.ts';
+import type { SyncRequest } from './sync-handler.ts';
 import type { Secret } from '../config/secret.ts';
 
 export interface SyncOptions {
@@ -32,9 +33,23 @@ export interface SyncOptions {
 
 export interface SyncReport {
   readonly collections: readonly CollectionPass[];
+  /** Keys whose account nobody knows: refused by the service, or not answered. */
+  readonly unknownKeys: readonly UnknownKey[];
   /** Requests sent, and how many of them were answered with 429. */
   readonly requests: number;
   readonly rateLimited: number;
+}
+
+export interface UnknownKey {
+  /** By which logs name it: the beginning of its hash. */
+  readonly key: string;
+  readonly error: string;
+}
+
+/** Accounts that a running daemon holds. */
+interface Held {
+  readonly holder: Holder;
+  readonly userIds: readonly string[];
 }
 
 /** An account's keys; `linked` where one was pinged just now. */
@@ -66,26 +81,25 @@ export async function runSync(config: ServiceConfig, options: SyncOptions): Prom
     const services = [running.heartbeat, running.notifications];
     await startAll(services);
     try {
+      const { found, unknownKeys } = await candidates(running.parts, config, signal);
       const passes: CollectionPass[] = [];
-      for (const candidate of await candidates(running.parts, config, signal)) {
+      const held = new Map<string, Held>();
+      for (const candidate of found) {
+        const { userId } = candidate;
         const outcome = await syncOne(running.parts, candidate, options);
-        if ('passes' in outcome) passes.push(...outcome.passes);
-        else if (outcome.holder.command !== 'start') {
-          throw new DatabaseUnavailable(heldBy(candidate.userId, outcome.holder));
+        if ('passes' in outcome) {
+          passes.push(...outcome.passes);
+        } else if (outcome.holder.command === DAEMON) {
+          const { processId } = outcome.holder;
+          const before = held.get(processId)?.userIds ?? [];
+          held.set(processId, { holder: outcome.holder, userIds: [...before, userId] });
         } else {
-          const request = {
-            kind: 'sync',
-            arguments: { collections: options.collections, full: options.full },
-          };
-          const queue = { db: mirror.db, schema: config.schema };
-          const told = (progress: unknown): void => {
-            for (const each of progress as PassProgress[]) onProgress(each);
-          };
-          const result = await askDaemon(queue, request, clock, signal, told);
-          return reportOf(result as CollectionPass[]);
+          const why = heldBy(userId, outcome.holder);
+          passes.push(...options.collections.map((name) => noPass(userId, name, why)));
         }
       }
-      return reportOf(passes);
+      for (const each of held.values()) passes.push(...(await byDaemon(running.parts, each, options)));
+      return reportOf(passes, unknownKeys);
     } finally {
       await stopAll(services);
       await running.close();
@@ -95,31 +109,64 @@ export async function runSync(config: ServiceConfig, options: SyncOptions): Prom
   }
 }
 
-export function reportOf(collections: readonly CollectionPass[]): SyncReport {
+function reportOf(collections: readonly CollectionPass[], unknownKeys: readonly UnknownKey[]): SyncReport {
   return {
     collections,
+    unknownKeys,
     requests: collections.reduce((sum, each) => sum + each.requests, 0),
     rateLimited: collections.reduce((sum, each) => sum + each.rateLimited, 0),
   };
 }
 
-/** Accounts of all keys. @throws what the first key that can't be placed was answered with */
+/**
+ * Accounts of all keys that have one. A key that is refused, or can't be asked for, holds up no other.
+ * @throws what the first key was answered with, when no account is known at all
+ */
 async function candidates(
   { db, link }: RunnerParts,
   config: ServiceConfig,
   signal: AbortSignal,
-): Promise<Candidate[]> {
+): Promise<{ readonly found: readonly Candidate[]; readonly unknownKeys: readonly UnknownKey[] }> {
   const register = { db, schema: config.schema, link };
   const { byOwner, unknown } = await sortKeys(register, config.service.keys);
   const found = new Map<string, Candidate>(
     [...byOwner].map(([userId, keys]) => [userId, { userId, keys, linked: undefined }]),
   );
+  const unknownKeys: UnknownKey[] = [];
+  let first: unknown;
   for (const key of unknown) {
-    const { userId, linked } = await askOwner(register, key, signal);
-    const before = found.get(userId);
-    found.set(userId, { userId, keys: [...(before?.keys ?? []), key], linked: before?.linked ?? linked });
+    try {
+      const { userId, linked } = await askOwner(register, key, signal);
+      const before = found.get(userId);
+      found.set(userId, { userId, keys: [...(before?.keys ?? []), key], linked: before?.linked ?? linked });
+    } catch (error) {
+      signal.throwIfAborted();
+      first ??= error;
+      unknownKeys.push({ key: hashOfKey(key).slice(0, 8), error: messageOf(error) });
+    }
   }
-  return [...found.values()];
+  if (found.size === 0) throw first;
+  return { found: [...found.values()], unknownKeys };
+}
+
+/** The daemon that holds the accounts reads them, under its lease and its budget. */
+async function byDaemon(
+  { db, config, identity, link }: RunnerParts,
+  { holder: { processId }, userIds }: Held,
+  { collections, full, signal, onProgress }: SyncOptions,
+): Promise<readonly CollectionPass[]> {
+  const { schema } = config;
+  const asked: SyncRequest = { userIds, collections, full };
+  const request = { kind: 'sync', arguments: asked, to: processId };
+  const result = await askDaemon({ db, schema }, request, {
+    clock: link.clock,
+    signal,
+    onProgress: (progress) => {
+      for (const each of progress as PassProgress[]) onProgress?.(each);
+    },
+    lives: async () => (await livingHolder(db, schema, processId, identity)) !== undefined,
+  });
+  return result as CollectionPass[];
 }
 
 async function syncOne(

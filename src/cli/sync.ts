@@ -60,7 +60,14 @@ export const addSync: AddCommand = (program, run) => {
             ? `${JSON.stringify(report)}\n`
             : describe(report, widthOfTerminal(shell.out));
         shell.out.write(shell.scrubber.scrub(text));
-        return report.collections.every(({ error }) => error === null) ? EXIT.DONE : EXIT.FAILED;
+        for (const { key, error } of report.unknownKeys) {
+          shell.err.write(
+            shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; set a good MIRROR_API_KEY\n`),
+          );
+        }
+        const whole =
+          report.unknownKeys.length === 0 && report.collections.every(({ error }) => error === null);
+        return whole ? EXIT.DONE : EXIT.FAILED;
       }),
     );
 };

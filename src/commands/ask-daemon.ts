@@ -15,18 +15,26 @@ import {
 /** How often (ms) the asker looks for progress. */
 const LOOK_MS = 250;
 
+export interface Asking {
+  readonly clock: Clock;
+  /** Its abort withdraws the request. */
+  readonly signal: AbortSignal;
+  /** Gets each new progress that the daemon wrote. */
+  readonly onProgress: (progress: unknown) => void;
+  /** Whether the daemon that was asked still runs. */
+  readonly lives: () => Promise<boolean>;
+}
+
 /**
  * Leaves the request for the daemon and waits for what becomes of it.
- * @param onProgress gets each new progress that the daemon wrote
  * @returns the result that the daemon gave
- * @throws CommandFailed with the daemon's message; the signal's reason, when the request is withdrawn
+ * @throws CommandFailed with the daemon's message, or because it is gone; the signal's reason, when the request is
+ *   withdrawn
  */
 export async function askDaemon(
   { db, schema }: CommandQueue,
   request: CommandRequest,
-  clock: Clock,
-  signal: AbortSignal,
-  onProgress: (progress: unknown) => void,
+  { clock, signal, onProgress, lives }: Asking,
 ): Promise<unknown> {
   const tables = syncTables(db, schema);
   const id = randomUUID();
@@ -36,6 +44,7 @@ export async function askDaemon(
     .values({
       command_id: id,
       kind: request.kind,
+      owner: request.to,
       arguments: JSON.stringify(request.arguments),
       created_at: await databaseTime(db),
       wanted_until: await validUntil(),
@@ -44,6 +53,7 @@ export async function askDaemon(
   await wake(db, schema);
   let shown = 'null';
   let beatAt = clock.monotonic();
+  let gone = false;
   try {
     for (;;) {
       await clock.sleep(LOOK_MS, signal);
@@ -54,7 +64,9 @@ export async function askDaemon(
           .set({ wanted_until: await validUntil() })
           .where('command_id', '=', id)
           .execute();
+        gone = !(await lives());
       }
+      // Looked at after the daemon was: one that has ended may have left its answer.
       const row = await tables
         .selectFrom('command')
         .select(['state', 'progress', 'result', 'error'])
@@ -70,6 +82,10 @@ export async function askDaemon(
       if (row.state === 'failed') {
         const remedy = (row.result as { remedy?: Remedy } | null)?.remedy ?? 'stop';
         throw new CommandFailed(row.error ?? 'the daemon failed at it', remedy);
+      }
+      if (gone) {
+        const what = 'the daemon that worked on it has ended; what it wrote is kept: try again';
+        throw new CommandFailed(what, 'retry');
       }
     }
   } finally {

@@ -28,7 +28,7 @@ export interface CommandServiceOptions extends CommandQueue {
 
 /** How often (ms) the daemon writes progress, and looks whether the asker still waits. */
 const LOOK_MS = 500;
-/** Rows of finished commands are kept for an hour, for whoever looks into what happened. */
+/** Rows of commands that nobody waits for any more are kept for an hour, for whoever looks into what happened. */
 const KEEP_MS = 3_600_000;
 
 /** Looks for commands that askers left, and carries them out side by side. */
@@ -117,7 +117,7 @@ export function commandService(options: CommandServiceOptions): Service {
   });
 }
 
-/** Takes the queued commands whose askers still wait: candidates by a plain read, then compare-and-set each. */
+/** Takes the commands queued for this process whose askers still wait: candidates by a plain read, then compare-and-set each. */
 async function claim({
   db,
   schema,
@@ -128,6 +128,7 @@ async function claim({
     .selectFrom('command')
     .select(['command_id', 'wanted_until'])
     .where('state', '=', 'queued')
+    .where('owner', '=', processId)
     .orderBy('created_at')
     .limit(10)
     .execute();
@@ -137,7 +138,7 @@ async function claim({
   for (const { command_id: id, wanted_until: until } of queued) {
     const row = await tables
       .updateTable('command')
-      .set(until > now ? { state: 'running', owner: processId } : { state: 'cancelled' })
+      .set({ state: until > now ? 'running' : 'cancelled' })
       .where('command_id', '=', id)
       .where('state', '=', 'queued')
       .returning(['command_id', 'kind', 'arguments', 'state'])
@@ -146,8 +147,7 @@ async function claim({
   }
   await tables
     .deleteFrom('command')
-    .where('created_at', '<', new Date(now.getTime() - KEEP_MS))
-    .where('state', 'in', ['done', 'failed', 'cancelled'])
+    .where('wanted_until', '<', new Date(now.getTime() - KEEP_MS))
     .execute();
   return claimed;
 }

@@ -11,6 +11,8 @@ export interface CommandRequest {
   readonly kind: string;
   /** JSON. */
   readonly arguments: unknown;
+  /** Process ID of the daemon that is to carry it out: of several, only the account's owner can. */
+  readonly to: string;
 }
 
 /** Where the queue is, and who speaks. */

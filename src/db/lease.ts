@@ -105,7 +105,7 @@ export async function freeAccounts(
 }
 
 /** The process `processId`, if it lives: by its heartbeat, and by what this machine knows of it. */
-async function livingHolder(
+export async function livingHolder(
   db: Kysely<unknown>,
   schema: string,
   processId: string,

@@ -49,10 +49,16 @@ async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
 function ask(
   kind: string,
   given: unknown,
-  { signal = new AbortController().signal, onProgress = (_: unknown): void => {} } = {},
+  {
+    signal = new AbortController().signal,
+    onProgress = (_: unknown): void => {},
+    to = 'daemon',
+    lives = true,
+  } = {},
 ): Promise<unknown> {
   const queue = { db: database.kysely, schema: database.schema };
-  return askDaemon(queue, { kind, arguments: given }, systemClock, signal, onProgress);
+  const asking = { clock: systemClock, signal, onProgress, lives: () => Promise.resolve(lives) };
+  return askDaemon(queue, { kind, arguments: given, to }, asking);
 }
 
 describe('a command left for the daemon', () => {
@@ -122,6 +128,21 @@ describe('a command left for the daemon', () => {
     await told;
   });
 
+  it('waits for the daemon that it was left for, and for no other', async () => {
+    let begun = 0;
+    await serve({
+      add: () => {
+        begun += 1;
+        return Promise.resolve();
+      },
+    });
+    await expect(ask('add', {}, { to: 'another daemon', lives: false })).rejects.toMatchObject({
+      message: expect.stringContaining('the daemon that worked on it has ended') as string,
+      remedy: 'retry',
+    });
+    expect(begun).toBe(0);
+  });
+
   it('is not begun when its asker is gone', async () => {
     const { kysely, schema } = database;
     const long = new Date(Date.now() - 60_000);
@@ -131,6 +152,7 @@ describe('a command left for the daemon', () => {
         command_id: '00000000-0000-4000-8000-000000000001',
         kind: 'add',
         arguments: '{}',
+        owner: 'daemon',
         created_at: long,
         wanted_until: long,
       })

@@ -101,7 +101,7 @@ export async function createSystem(switches: Partial<SandboxOptions> = {}): Prom
 async function asDaemon(program: Running): Promise<Daemon> {
   const statusUrl = await eventually(
     'the status page’s address',
-    () => /status page (http:\S+?)["\s]/.exec(program.output())?.[1],
+    () => /status page (http:\S+?)\/?["\s]/.exec(program.output())?.[1],
   );
   return {
     ...program,
