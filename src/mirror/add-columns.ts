@@ -7,6 +7,8 @@ import { beside, named, own, type Table } from './table.ts';
 
 /** How long an ALTER may wait: whoever comes after it waits behind it. */
 const LOCK_TIMEOUT = '300ms';
+/** How long others may take that make columns just now: nobody but they waits behind us. */
+const TURN_TIMEOUT = '5s';
 
 /** Fields seen without a column, with source texts of their values. */
 export type SeenFields = ReadonlyMap<string, readonly string[]>;
@@ -24,9 +26,10 @@ export async function addColumns(
   drift: 'add' | 'raw',
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true),
+    await sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
       set_config('citus.multi_shard_modify_mode', 'sequential', true)`.execute(trx);
     await sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`.execute(trx);
+    await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`.execute(trx);
     const registry = await readRegistry(trx, table);
     const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
     const waiting = drift === 'add' ? registry.waiting : [];

@@ -68,7 +68,10 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         if (decision.walkEnd !== undefined) await logWalk(trx, schema, decision.walkEnd, now);
         await saveScope(trx, schema, scope, decision.scope, undefined, 0);
       }),
-    backfill: (fence) => fillBatch(db, fence, schema),
+    backfill: async (fence) => {
+      for (const { columns } of tables.values()) await columns.addWaiting();
+      return fillBatch(db, fence, schema);
+    },
   };
 }
 

@@ -19,8 +19,8 @@ export interface Mirror {
   endWalk(fence: Fence, scope: Scope, decision: Decision): Promise<void>;
 
   /**
-   * Fills one batch of a column that was added after its field had been stored, from `_raw`: no history, no
-   * `_changed_at`, no `_change_id`. To be called when the account is idle.
+   * Makes columns that fields still wait for, and fills one batch of a column that was added after its field had been
+   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. To be called when the account is idle.
    * @returns true while there is more to fill
    */
   backfill(fence: Fence): Promise<boolean>;

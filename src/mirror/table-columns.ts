@@ -33,6 +33,11 @@ export class TableColumns {
     return this.#pagesToTry > 0 ? this.#registry : this.add(new Map());
   }
 
+  /** Tries to make the columns that fields wait for, whatever the pages' pace. */
+  async addWaiting(): Promise<void> {
+    if (this.#registry !== undefined && this.#mayAdd(this.#registry)) await this.add(new Map());
+  }
+
   /** Makes columns for `seen`, or, while the table is locked by others, registers the fields and lets them wait. */
   async add(seen: SeenFields): Promise<ColumnRegistry> {
     try {

@@ -307,6 +307,44 @@ describe('columns among several hands', () => {
   });
 });
 
+describe('columns that could not be made at once', () => {
+  it('are made when the account is idle, without another page', async () => {
+    await inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1');
+      const reading = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const reader = own.kysely.transaction().execute(async (trx) => {
+        await sql`select 1 from ${sql.id('other', 'lists')}`.execute(trx);
+        reading.resolve();
+        await release.promise;
+      });
+      await reading.promise;
+      await account.page('lists', '[{"list_id":1,"colour":"red"}]');
+      release.resolve();
+      await reader;
+      while (await account.mirror.backfill(account.fence));
+      expect(await account.query(`select colour from other.lists`)).toEqual([{ colour: 'red' }]);
+    });
+  });
+
+  it('wait for whoever makes columns just now, longer than for readers of the table', async () => {
+    await inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1');
+      const making = Promise.withResolvers<void>();
+      const maker = own.kysely.transaction().execute(async (trx) => {
+        await sql`select pg_advisory_xact_lock(hashtextextended('other columns', 0))`.execute(trx);
+        making.resolve();
+        // Longer than a reader of the table is waited for.
+        await sql`select pg_sleep(0.6)`.execute(trx);
+      });
+      await making.promise;
+      await account.page('lists', '[{"list_id":1,"colour":"red"}]');
+      await maker;
+      expect(await account.query(`select colour from other.lists`)).toEqual([{ colour: 'red' }]);
+    });
+  });
+});
+
 describe('MIRROR_SCHEMA_DRIFT', () => {
   it('raw keeps new fields in _raw; add fills their columns later, batch by batch, also after a crash', async () => {
     await inOwnDatabase(async (own) => {
