@@ -1,43 +1,49 @@
 import type { RequestRecord } from '../../src/sandbox/traffic.ts';
 
-/** A walk of one scope, as the service sees it: its pages, by their addresses. */
+/** Where a scope's items stand: from their cursor IDs to their places, from 0. */
+export type Places = ReadonlyMap<string, number>;
+
 interface SeenWalk {
-  readonly pages: Set<string>;
-  /** Items answered, each page counted once. */
-  items: number;
+  /** Places below this one were asked for. */
+  reached: number;
 }
 
 /**
- * Finds full walks in a service's log, and the pages that one asked for again. A walk is over when its pages held as
- * many items as its scope has: what comes then from the top is the next walk, and anything else a repetition.
+ * Finds full walks in a service's log, and the requests that ask again for what their walk had asked for before. A
+ * walk is over when it has asked for the last item: a request from the top is the next walk then, and before that
+ * a repetition.
  */
 export class WalksInLog {
   readonly #walks = new Map<string, SeenWalk>();
-  readonly #sizeOf: (scope: string) => number;
   readonly #begun = new Map<string, number>();
+  readonly #placesOf: (scope: string) => Places;
+  readonly #pageSize: number;
 
-  /** @param sizeOf how many items a scope (`/v1/research`) has; it must not change while walks are under way */
-  constructor(sizeOf: (scope: string) => number) {
-    this.#sizeOf = sizeOf;
+  /**
+   * @param placesOf the items of a scope (`/v1/research`); they must stay as they are while walks are under way
+   * @param pageSize items in a page that was not answered
+   */
+  constructor(placesOf: (scope: string) => Places, pageSize: number) {
+    this.#placesOf = placesOf;
+    this.#pageSize = pageSize;
   }
 
-  /** @returns how many pages were asked for again, by scope: those of which some were */
-  take(requests: readonly RequestRecord[]): ReadonlyMap<string, number> {
-    const repeated = new Map<string, number>();
-    for (const { path, status, items } of requests) {
+  /** @returns how many of the requests were repetitions */
+  take(requests: readonly RequestRecord[]): number {
+    let repeated = 0;
+    for (const { path, items } of requests) {
       const { pathname: scope, searchParams } = new URL(path, 'http://service');
-      const size = this.#sizeOf(scope);
+      const places = this.#placesOf(scope);
+      const cursor = searchParams.get('starting_after');
+      const from = cursor === null ? 0 : (places.get(cursor) ?? -1) + 1;
       let walk = this.#walks.get(scope);
-      if (!searchParams.has('starting_after') && (walk === undefined || walk.items >= size)) {
-        walk = { pages: new Set(), items: 0 };
+      if (walk === undefined || (cursor === null && walk.reached >= places.size)) {
+        walk = { reached: 0 };
         this.#walks.set(scope, walk);
         this.#begun.set(scope, this.begun(scope) + 1);
       }
-      if (walk?.pages.has(path) === true) repeated.set(scope, (repeated.get(scope) ?? 0) + 1);
-      else if (status === 200 && walk !== undefined) {
-        walk.pages.add(path);
-        walk.items += items ?? 0;
-      }
+      if (from < walk.reached) repeated += 1;
+      walk.reached = Math.max(walk.reached, from + (items ?? this.#pageSize));
     }
     return repeated;
   }
