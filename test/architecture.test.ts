@@ -56,12 +56,14 @@ describe('the architecture', () => {
 
   it('lets one place read the environment and one touch the process', () => {
     const environment = production.filter(
-      (file) => /\bprocess\.env\b/.test(withoutComments(file.text)) && !/^src\/(config\/|main\.ts)/.test(file.path),
+      (file) =>
+        /\bprocess\.env\b/.test(withoutComments(file.text)) && !/^src\/(config\/|main\.ts)/.test(file.path),
     );
     expect(environment.map((file) => file.path)).toEqual([]);
     const process = production.filter(
       (file) =>
-        /\bprocess\.(exit\b|exitCode|argv|on\(|once\()/.test(withoutComments(file.text)) && file.path !== 'src/main.ts',
+        /\bprocess\.(exit\b|exitCode|argv|on\(|once\()/.test(withoutComments(file.text)) &&
+        file.path !== 'src/main.ts',
     );
     expect(process.map((file) => file.path)).toEqual([]);
   });
