@@ -1,4 +1,4 @@
-import { collection, type CollectionName } from '../model/collections.ts';
+import { collection, COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
 import type { WalkTotals } from '../mirror/walk-end.ts';
@@ -61,7 +61,7 @@ function withParents(names: readonly CollectionName[]): readonly CollectionName[
     const found = collection(name);
     return found.kind === 'list' && found.parent !== undefined ? [found.parent.collection] : [];
   });
-  return [...new Set([...parents, ...names])];
+  return COLLECTION_NAMES.filter((name) => names.includes(name) || parents.includes(name));
 }
 
 /** A pass that did not take place. */
