@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordFreed } from '../../../src/db/budget-store.ts';
+import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.ts';
+import { MirroredAccount } from '../../support/mirrored-account.ts';
+
+let database: MigratedDatabase;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+/** All that a page may write. */
+const TABLES = [
+  'mirror.lists',
+  'mirror._collections',
+  'mirror._conflicts',
+  'mirror.quarantine',
+  'mirror.sync_log',
+  'mirror_sync.account',
+  'mirror_sync.scope',
+  'mirror_sync.slot_block',
+  'mirror_sync.unsettled',
+];
+
+describe('everything that a page makes true', () => {
+  it('is of one transaction: rows, quarantine, counters, checkpoint, log, freshness, due lists, freed slots', async () => {
+    const account = await MirroredAccount.make(database, '1');
+    const at = new Date('2026-01-01T00:00:00Z');
+    // Before it: the scope, the column that a later value does not fit, a block of slots.
+    await account.page('lists', '[{"list_id":1,"size":5}]');
+    await account.query(`
+      insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
+      values (1, 'k', 'other', 1, 5, now())`);
+    const freed = {
+      keyHash: 'k',
+      blocks: [{ group: 'other' as const, blockId: 1, freed: [at.getTime()] }],
+      learnt: [],
+    };
+    await account.page(
+      'lists',
+      '[{"list_id":1,"size":"many"},{"list_id":2,"size":7,"status":"open"},{"name":"without ID"}]',
+      {
+        alsoInTransaction: (trx) => recordFreed('mirror', '1')(trx, freed),
+        decide: () => ({
+          scope: { memory: { a: 1 }, fullWalk: { cursor: '2' }, polledAt: at },
+          walkEnd: {
+            scope: account.scope('lists'),
+            kind: 'poll',
+            startedAt: at,
+            outcome: 'completed',
+            totals: NO_TOTALS,
+            collection: { polledAt: at, state: 'current', failure: null },
+          },
+        }),
+      },
+    );
+    const written = await account.query<{ table: string; transaction: string }>(
+      TABLES.map((name) => `select '${name}' as table, xmin::text as transaction from ${name}`).join(
+        ' union all ',
+      ),
+    );
+    expect([...new Set(written.map(({ table }) => table))].toSorted()).toEqual(TABLES.toSorted());
+    expect(new Set(written.map(({ transaction }) => transaction)).size).toBe(1);
+  });
+
+  it('is taken back when the commit itself fails', async () => {
+    const account = await MirroredAccount.make(database, '2');
+    await account.page('lists', '[{"list_id":1,"name":"a"}]');
+    await account.query(`
+      create function refuse() returns trigger language plpgsql set search_path = '' as
+      $$ begin raise 'the disk is full'; end $$;
+      create constraint trigger refuse after update on mirror_sync.scope deferrable initially deferred
+      for each row execute function refuse()`);
+    const everything = (): Promise<unknown> =>
+      account.query(
+        TABLES.map(
+          (name) => `select '${name}' as at, to_jsonb(t) as row from ${name} as t where _user_id = 2`,
+        ).join(' union all ') + ' order by 1, 2',
+      );
+    const before = await everything();
+    const late = account.page(
+      'lists',
+      '[{"list_id":1,"name":"x"},{"list_id":2,"status":"open"},{"name":"y"}]',
+      {
+        decide: () => ({ scope: { fullWalk: { cursor: '2' } } }),
+      },
+    );
+    await expect(late).rejects.toThrow('the disk is full');
+    expect(await everything()).toEqual(before);
+  });
+});
