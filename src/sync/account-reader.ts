@@ -30,6 +30,11 @@ export interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
+/** When a collection's walks are next promised. */
+type NextFirings = (name: CollectionName) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
+
+const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
+
 /** Lists that are read side by side. The budget decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
@@ -39,13 +44,12 @@ export class AccountReader {
   readonly #sessions: SessionPool;
   /** One poll and one full walk of a collection at a time; a second request begins a new one after it. */
   readonly #turns = new Map<string, Mutex>();
-  readonly #nextFirings: (name: CollectionName) => Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>;
+  /** Collections of which a full walk is under way. */
+  readonly #walking = new Set<CollectionName>();
+  readonly #nextFirings: NextFirings;
 
   /** @param nextFirings when the collection's cron lines fire next, null for never: shown in `freshness` */
-  constructor(
-    reader: Reader,
-    nextFirings: (name: CollectionName) => Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>,
-  ) {
+  constructor(reader: Reader, nextFirings: NextFirings) {
     this.#reader = reader;
     this.#sessions = new SessionPool(reader.store);
     this.#nextFirings = nextFirings;
@@ -63,7 +67,7 @@ export class AccountReader {
     const found = collection(name);
     if (found.kind === 'single') {
       return this.#turn(name, async () =>
-        this.#outcome(await readSingle(this.#reader, found, this.#onRead(name), signal)),
+        this.#outcome(await readSingle(this.#reader, found, this.#onRead(name, 'full'), signal)),
       );
     }
     if (found.parent !== undefined) {
@@ -73,23 +77,26 @@ export class AccountReader {
     const scope = { userId: this.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
       const reading = { reader: this.#reader, collection: found, session, signal };
-      const onRead = this.#onRead(name);
-      const full = (): Promise<WalkResult> => readAll({ ...reading, onRead, priority: PRIORITY.FULL });
-      // While a first load goes on, polls bring what is new; what they say of freshness waits for its end.
+      const full = (): Promise<WalkResult> =>
+        readAll({ ...reading, onRead: this.#onRead(name, 'full'), priority: PRIORITY.FULL });
+      // While a first load goes on, polls bring what is new.
       const poll = async (): Promise<WalkResult | undefined> => {
         if (!session.everComplete && session.memory.frontier === null) return undefined;
-        const polling = { ...reading, priority: PRIORITY.POLL };
-        const polled = await pollScope(session.everComplete ? { ...polling, onRead } : polling);
+        const onRead = this.#onRead(name, 'poll');
+        const polled = await pollScope({ ...reading, onRead, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
-      if (what === 'full') return this.#outcome(await this.#turn(`${name}/full`, full));
+      if (what === 'full') return this.#outcome(await this.#fullTurn(name, full));
       const polled = await this.#turn(`${name}/poll`, poll);
-      const whole = session.everComplete || what === 'poll';
-      if (polled !== undefined && whole) return this.#outcome(polled);
-      if (what === 'poll') return { error: undefined, totals: NO_TOTALS, fullNeeded: true };
+      if (polled !== undefined && session.everComplete) return this.#outcome(polled);
+      if (what === 'poll') {
+        if (polled === undefined) return { error: undefined, totals: NO_TOTALS, fullNeeded: true };
+        // The first load is under way, or was broken off and has to go on.
+        return { ...this.#outcome(polled), fullNeeded: !this.#walking.has(name) };
+      }
       // A full walk may be under way: when it has ended, a poll may do.
-      return this.#turn(`${name}/full`, async () => {
-        const again = session.everComplete ? await poll() : undefined;
+      return this.#fullTurn(name, async () => {
+        const again = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
         return this.#outcome(again ?? (await full()));
       });
     });
@@ -130,9 +137,10 @@ export class AccountReader {
     const failure = { message: `${failed} lists could not be read: ${messageOf(first)}`, at: since };
     const polledAt = await this.#reader.store.listsPolledAt(lists);
     await this.#reader.store.saveCollection(name, {
-      ...(first === undefined ? { state: 'current', failure: null } : { state: 'failing', failure }),
+      // What came due is a part: that it was read says nothing of lists that failed before.
+      ...(first !== undefined ? { state: 'failing', failure } : dueOnly ? {} : CURRENT),
       ...(polledAt === undefined ? {} : { polledAt }),
-      ...this.#nextFirings(name),
+      ...this.#firingsAfter(name, what),
     });
     return { error: first, totals, fullNeeded: false };
   }
@@ -152,13 +160,30 @@ export class AccountReader {
   }
 
   /** What `freshness` is to say when the collection was read well. */
-  #onRead(name: CollectionName): (began: Date) => CollectionChange {
-    return (began) => ({ polledAt: began, state: 'current', failure: null, ...this.#nextFirings(name) });
+  #onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date) => CollectionChange {
+    return (asOf) => ({ polledAt: asOf, ...CURRENT, ...this.#firingsAfter(name, what) });
+  }
+
+  /** A full walk stays promised until one has ended: a poll meanwhile must not put it off. */
+  #firingsAfter(name: CollectionName, what: 'poll' | 'full'): CollectionChange {
+    const { nextPollAt, nextFullAt } = this.#nextFirings(name);
+    return what === 'poll' ? { nextPollAt } : { nextPollAt, nextFullAt };
   }
 
   #outcome(result: Pick<WalkResult, 'error' | 'totals'>): ReadOutcome {
     if (result.error instanceof KeyRefused) throw result.error;
     return { error: result.error, totals: result.totals, fullNeeded: false };
+  }
+
+  async #fullTurn<T>(name: CollectionName, task: () => Promise<T>): Promise<T> {
+    return this.#turn(`${name}/full`, async () => {
+      this.#walking.add(name);
+      try {
+        return await task();
+      } finally {
+        this.#walking.delete(name);
+      }
+    });
   }
 
   #turn<T>(name: string, task: () => Promise<T>): Promise<T> {

@@ -24,6 +24,8 @@ export interface PageStep {
   readonly items: readonly Item[];
   /** Given when the walk ends with this page. */
   readonly end: End | undefined;
+  /** As of when the scope's new and unsettled rows are mirrored then, where the walk's end makes that true. */
+  readonly polledAt: Date | undefined;
   /** Freshness to store at the end of a walk that ended well. */
   readonly collection: CollectionChange | undefined;
 }
@@ -54,7 +56,7 @@ function readUpTo(taken: PageStep, end: End, at: Date): Decision['scope'] {
     lastReadAt: began,
     clearDueUntil: began,
     failure: null,
-    ...(taken.walk.kind === 'refresh' ? {} : { polledAt: began }),
+    ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
     ...(end.outcome === 'complete' ? { fullAt: began } : {}),
   };
 }

@@ -10,7 +10,7 @@ import { afterRefresh, dueForRefresh, refreshHorizon } from '../walk/warmth.ts';
 import type { Step } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { runWalk, type WalkResult } from './walk-run.ts';
+import { type AtEnd, runWalk, type WalkResult } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
 
 /** Live rows from the newest that every poll reads again (design 3, "Overlap"). */
@@ -34,17 +34,19 @@ export interface ScopeReading {
  * @returns `full-needed` where the order is not known (yet) or lost: only a full walk can do the work
  */
 export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
-  const { reader, session, onRead } = reading;
+  const { reader, session } = reading;
   const now = reader.clock.now();
   const direction = usableDirection(session.memory);
   const overlapKey = direction === null ? null : await reader.store.nthNewest(session.scope, OVERLAP_ROWS);
-  const began = new Date(now);
+  let asOf = now;
   const poll = await runWalk(reader, session, beginPoll(session.memory, { overlapKey, now }), {
     ...reading,
-    onEnd: async (end, seen, memory) => {
+    onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
+      // A poll that went on where one was interrupted does not read again what that one passed.
+      asOf = Math.min(now, walk.began);
       const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
-      return left.length === 0 && onRead !== undefined ? { collection: onRead(began) } : {};
+      return left.length === 0 ? mirroredAsOf(reading, asOf, end.outcome === 'complete') : {};
     },
   });
   if (poll.outcome !== 'reached') return poll;
@@ -58,13 +60,13 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     beginRefresh(session.memory, { unsettled, now: reader.clock.now() }),
     {
       ...reading,
-      onEnd: (end, _, memory) =>
+      onEnd: (end, { memory }) =>
         Promise.resolve(
           end.outcome !== 'reached'
             ? {}
             : {
                 memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
-                ...(onRead === undefined ? {} : { collection: onRead(began) }),
+                ...mirroredAsOf(reading, asOf, false),
               },
         ),
     },
@@ -74,17 +76,27 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
 
 /** Reads all pages, going on at the stored cursor where a full walk was interrupted. */
 export async function readAll(reading: ScopeReading): Promise<WalkResult> {
-  const { reader, session, onRead } = reading;
+  const { reader, session } = reading;
   const begun = await beginOrResume(reader, session);
   return runWalk(reader, session, begun, {
     ...reading,
-    onEnd: (end) =>
-      Promise.resolve(
-        end.outcome === 'complete' && onRead !== undefined
-          ? { collection: onRead(new Date(begun.walk.began)) }
-          : {},
-      ),
+    onEnd: (end, { walk, memory }) => {
+      if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
+      // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
+      const polled = memory.evidence.contradicted ? undefined : session.polledAt;
+      return Promise.resolve(mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), true));
+    },
   });
+}
+
+/**
+ * What to store when the scope's new and unsettled rows are mirrored as of then. A poll during the first load says
+ * nothing of that: it reads what is new, and all else is still to come.
+ */
+function mirroredAsOf({ onRead, session }: ScopeReading, asOf: number, whole: boolean): AtEnd {
+  if (!whole && !session.everComplete) return {};
+  const polledAt = new Date(asOf);
+  return { polledAt, ...(onRead === undefined ? {} : { collection: onRead(polledAt) }) };
 }
 
 async function beginOrResume(reader: Reader, session: ScopeSession): Promise<Step> {

@@ -10,12 +10,14 @@ import { readMemory, type ScopeMemory } from '../walk/memory.ts';
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only by what runs in the write lane, once it is committed; so are the two below. */
+  /** Changed only by what runs in the write lane, once it is committed; so are the three below. */
   memory: ScopeMemory;
   /** Checkpoint of the full walk under way; undefined: none is. */
   fullWalk: Checkpoint | undefined;
   /** A full walk of the scope was completed at some time. */
   everComplete: boolean;
+  /** As of when its new and unsettled rows are mirrored. */
+  polledAt: Date | undefined;
   #obs: number;
   readonly #requests = new Mutex();
   readonly #writes = new Mutex();
@@ -25,6 +27,7 @@ export class ScopeSession {
     this.memory = readMemory(stored.memory, keyType);
     this.fullWalk = stored.fullWalk as Checkpoint | undefined;
     this.everComplete = stored.fullAt !== undefined;
+    this.polledAt = stored.polledAt;
     this.#obs = stored.lastObs;
   }
 

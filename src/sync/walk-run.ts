@@ -20,15 +20,22 @@ export interface WalkOptions {
   readonly priority: Priority;
   /** Aborted: no further request; the page in hand is still written. */
   readonly signal: AbortSignal;
-  /**
-   * What to store besides when the walk ends, asked in the step that ends it.
-   * @param seen keys of all items that this walk read
-   * @param memory the scope's memory as the step left it
-   */
-  readonly onEnd?: (end: End, seen: ReadonlySet<string>, memory: ScopeMemory) => Promise<AtEnd>;
+  /** What to store besides when the walk ends, asked in the step that ends it. */
+  readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
+}
+
+/** A walk in the step that ends it. */
+export interface Ended {
+  readonly walk: Walk;
+  /** The scope's memory as the step left it. */
+  readonly memory: ScopeMemory;
+  /** Keys of all items that this walk read. */
+  readonly seen: ReadonlySet<string>;
 }
 
 export interface AtEnd {
+  /** As of when the scope's new and unsettled rows are mirrored, where the walk's end makes that true. */
+  readonly polledAt?: Date;
   /** Freshness of the collection. */
   readonly collection?: CollectionChange;
   /** Memory in place of the one that the step left. */
@@ -239,8 +246,9 @@ class WalkRun {
   async #write(page: Page | undefined, obs: number, stepped: Step, end: End | undefined): Promise<void> {
     const { reader, scope } = { reader: this.#reader, scope: this.#session.scope };
     // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
-    const atEnd =
-      (end === undefined ? undefined : await this.#options.onEnd?.(end, this.#seen, stepped.memory)) ?? {};
+    const { walk, memory: left } = stepped;
+    const ended = { walk, memory: left, seen: this.#seen };
+    const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: page === undefined ? 0 : 1, items: items.length });
     const taken: PageStep = {
@@ -248,10 +256,11 @@ class WalkRun {
       startedAt: this.#startedAt,
       totals: this.#totals,
       before: this.#session.memory,
-      walk: stepped.walk,
-      memory: atEnd.memory ?? stepped.memory,
+      walk,
+      memory: atEnd.memory ?? left,
       items,
       end,
+      polledAt: atEnd.polledAt,
       collection: atEnd.collection,
     };
     let memory = taken.memory;
@@ -278,6 +287,7 @@ class WalkRun {
       this.#parentDeleted = true;
       return;
     }
+    if (atEnd.polledAt !== undefined) this.#session.polledAt = atEnd.polledAt;
     const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(result.counts);
     this.#totals = addTotals(this.#totals, totalsOf(result.counts));
     const kind = this.#walk.kind;
