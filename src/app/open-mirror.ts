@@ -65,7 +65,9 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
     try {
       return await openMirror(config, options);
     } catch (error) {
-      if (options.signal.aborted || !(error instanceof DatabaseUnavailable)) throw error;
+      // A stop in the middle of a first connection is a stop, whatever the connection said of it.
+      options.signal.throwIfAborted();
+      if (!(error instanceof DatabaseUnavailable)) throw error;
       options.log.warn(`database: ${messageOf(error)}; next attempt in ${waitMs / 1000} s`);
       await options.clock.sleep(waitMs, options.signal);
     }

@@ -111,14 +111,20 @@ function checkedName(schema: string): string {
 }
 
 async function checkServer(db: Kysely<unknown>): Promise<void> {
-  const { rows } = await sql<{ number: number; version: string }>`
-    select current_setting('server_version_num')::int as number, current_setting('server_version') as version`.execute(
-    db,
-  );
+  const { rows } = await sql<{ number: number; version: string; encoding: string }>`
+    select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
+      current_setting('server_encoding') as encoding`.execute(db);
   const server = rows[0];
-  if (server !== undefined && server.number < OLDEST) {
+  if (server === undefined) throw new RangeError('a select without from gave no row');
+  if (server.number < OLDEST) {
     throw new Unusable(
       `the database is PostgreSQL ${server.version}: research-mirror needs 15 or newer. Nothing was touched.`,
+    );
+  }
+  if (server.encoding !== 'UTF8') {
+    throw new Unusable(
+      `the database's encoding is ${server.encoding}, which can't hold every text of the service: create one with ` +
+        "encoding 'UTF8' template template0. Nothing was touched.",
     );
   }
 }

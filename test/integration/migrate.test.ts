@@ -127,3 +127,19 @@ describe('migrate', () => {
     expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
   });
 });
+
+describe('a database that can’t hold every text', () => {
+  it('is refused, with the remedy, and not touched', async () => {
+    const ascii = await createTestDatabase('SQL_ASCII');
+    const { kysely, close } = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
+    try {
+      const migrating = migrate({ db: kysely, schema: 'mirror', folder: MIGRATIONS, clock: systemClock });
+      await expect(migrating).rejects.toThrow(/encoding is SQL_ASCII.*encoding 'UTF8'/);
+      const { rows } = await sql`select from pg_namespace where nspname like 'mirror%'`.execute(kysely);
+      expect(rows).toEqual([]);
+    } finally {
+      await close();
+      await ascii.drop();
+    }
+  });
+});

@@ -25,10 +25,11 @@ export interface TestDatabase {
 }
 
 /** The provider of every database that tests use: one for each test file, in milliseconds. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase(encoding: 'UTF8' | 'SQL_ASCII' = 'UTF8'): Promise<TestDatabase> {
   const server = await serverUrl();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await onServer(server, `create database ${name} template template0 encoding 'UTF8'`);
+  const locale = encoding === 'UTF8' ? '' : ` locale 'C'`;
+  await onServer(server, `create database ${name} template template0 encoding '${encoding}'${locale}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => onServer(server, `drop database if exists ${name} with (force)`) };
