@@ -2,7 +2,6 @@ import type { Secret } from '../config/secret.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
 import type { ProcessIdentity } from '../db/process-identity.ts';
-import { NEVER } from '../config/config.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -12,6 +11,7 @@ import { messageOf } from '../runtime/message.ts';
 import { type Service, service } from '../runtime/service.ts';
 import { accountService, type AccountService } from '../sync/account-service.ts';
 import { type AccountParts, openAccount, type OpenAccount } from './open-account.ts';
+import { promisedWalks } from './promised-walks.ts';
 import type { LinkedKey } from './service-link.ts';
 
 export interface RunnerParts extends AccountParts {
@@ -45,17 +45,30 @@ export function accountRunner(
     const fence = await take(parts, userId, signal);
     const account = await openAccount(parts, fence, keys, fresh);
     fresh = undefined;
-    const running = serviceOf(parts, account, await dueAtStart(parts, account));
-    current = { account, service: running };
-    const stop = (): void => void running.stop();
-    signal.addEventListener('abort', stop);
+    const over = new AbortController();
     try {
+      const waits = await waitsAtStart(parts, account);
+      const running = serviceOf(
+        parts,
+        account,
+        [...waits.keys()].filter((name) => waits.get(name) === 0),
+      );
+      current = { account, service: running };
+      const stop = (): void => void running.stop();
+      signal.addEventListener('abort', stop, { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
+      for (const [name, waitMs] of waits) {
+        if (waitMs === 0) continue;
+        link.clock.sleep(waitMs, over.signal).then(
+          () => running.fullDue(name),
+          () => {}, // the account is not run any more
+        );
+      }
       const error = await running.ended;
       if (error !== undefined) throw error;
     } finally {
-      signal.removeEventListener('abort', stop);
+      over.abort();
       current = undefined;
       await account.close();
     }
@@ -97,17 +110,14 @@ export function heldBy(userId: string, { command, pid, here }: Holder): string {
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
 }
 
-/** Collections whose promised full walk came due while nobody ran. */
-async function dueAtStart(
-  { db, config }: RunnerParts,
-  { store }: OpenAccount,
-): Promise<readonly CollectionName[]> {
+/** Full walks that no cron line will begin in time, and how long (ms) each is to wait. */
+async function waitsAtStart(
+  { db, config, firings }: RunnerParts,
+  { store, fence }: OpenAccount,
+): Promise<ReadonlyMap<CollectionName, number>> {
   const now = await databaseTime(db);
-  const promised = await store.promisedFullWalks();
-  return config.collections.filter((name) => {
-    const at = promised.get(name);
-    return config.cron[name].full !== NEVER && at !== undefined && at <= now;
-  });
+  const next = (name: CollectionName): Date | null => firings(fence.userId, name).nextFullAt;
+  return promisedWalks(config.collections, await store.promisedFullWalks(), next, now.getTime());
 }
 
 function serviceOf(
