@@ -8,6 +8,7 @@ import { passOverScopes } from './list-pass.ts';
 import { pollScope, readAll } from './read-scope.ts';
 import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
 import type { WalkResult } from './walk-run.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
@@ -77,7 +78,7 @@ export class AccountReader {
     const scope = { userId: this.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
       const reading = { reader: this.#reader, collection: found, session, signal };
-      const full = (): Promise<WalkResult> =>
+      const all = (): Promise<WalkResult> =>
         readAll({ ...reading, onRead: this.#onRead(name, 'full'), priority: PRIORITY.FULL });
       // While a first load goes on, polls bring what is new.
       const poll = async (): Promise<WalkResult | undefined> => {
@@ -86,6 +87,8 @@ export class AccountReader {
         const polled = await pollScope({ ...reading, onRead, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
+      const full = (): Promise<WalkResult> =>
+        andSince(session, all, async () => (await this.#turn(`${name}/poll`, poll)) ?? (await all()));
       if (what === 'full') return this.#outcome(await this.#fullTurn(name, full));
       const polled = await this.#turn(`${name}/poll`, poll);
       if (polled !== undefined && session.everComplete) return this.#outcome(polled);
@@ -153,9 +156,10 @@ export class AccountReader {
   ): Promise<WalkResult> {
     return this.#sessions.use(scope, lists, async (session) => {
       const reading = { reader: this.#reader, collection: lists, session, signal, priority: PRIORITY.LISTS };
-      if (what === 'full' || !session.everComplete) return readAll(reading);
+      const all = (): Promise<WalkResult> => readAll(reading);
+      if (what === 'full' || !session.everComplete) return andSince(session, all, all);
       const polled = await pollScope(reading);
-      return polled.outcome === 'full-needed' ? readAll(reading) : polled;
+      return polled.outcome === 'full-needed' ? all() : polled;
     });
   }
 
@@ -191,4 +195,20 @@ export class AccountReader {
     this.#turns.set(name, mutex);
     return mutex.run(task);
   }
+}
+
+/**
+ * Reads all pages. A walk that goes on where one was interrupted does not read again what that one passed: `since`
+ * then brings what has come there meanwhile.
+ */
+async function andSince(
+  session: ScopeSession,
+  all: () => Promise<WalkResult>,
+  since: () => Promise<WalkResult>,
+): Promise<WalkResult> {
+  const resumes = session.fullWalk !== undefined;
+  const whole = await all();
+  if (!resumes || whole.outcome !== 'complete') return whole;
+  const later = await since();
+  return { ...later, totals: addTotals(whole.totals, later.totals) };
 }
