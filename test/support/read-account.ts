@@ -3,6 +3,7 @@ import { createTransport } from '../../src/api/transport.ts';
 import type { RunnerParts } from '../../src/app/account-runner.ts';
 import { firingsOf } from '../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../src/app/open-account.ts';
+import type { ServiceConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ensureAccount, takeAccount } from '../../src/db/lease.ts';
 import { ownIdentity } from '../../src/db/process-identity.ts';
@@ -22,6 +23,7 @@ import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 export interface TestAccount {
   readonly sandbox: TestSandbox;
   readonly database: MigratedDatabase;
+  readonly config: ServiceConfig;
   readonly parts: RunnerParts;
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
@@ -110,6 +112,7 @@ export async function createTestAccount(
   const test: TestAccount = {
     sandbox,
     database,
+    config,
     parts,
     asked,
     walks,

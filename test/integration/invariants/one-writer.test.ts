@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProcess } from '../../../src/app/process.ts';
+import { createBudgetStore } from '../../../src/db/budget-store.ts';
+import { releaseAccount } from '../../../src/db/lease.ts';
+import { pruneLog } from '../../../src/mirror/prune-log.ts';
+import { LeaseLost } from '../../../src/model/errors.ts';
+import type { Fence } from '../../../src/model/fence.ts';
+import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { itemsOf } from '../../support/mirrored-account.ts';
+import { createTestAccount, type TestAccount } from '../../support/read-account.ts';
+
+let account: TestAccount;
+beforeAll(async () => {
+  account = await createTestAccount();
+  await account.read('lists', 'full');
+});
+afterAll(() => account.close());
+
+type Write = (stale: TestAccount['current'], fence: Fence) => Promise<unknown>;
+
+const AT = new Date('2026-01-01T00:00:00Z');
+const NOTHING = { keyHash: 'k', blocks: [], learnt: [] };
+
+const WRITES: readonly [string, Write][] = [
+  [
+    'a page',
+    ({ mirror }, fence) =>
+      mirror.applyPage(fence, {
+        scope: { userId: fence.userId, collection: 'lists', parent: '' },
+        obs: 1_000,
+        items: itemsOf('lists', '[{"list_id":1}]'),
+        decide: () => ({ scope: {} }),
+      }),
+  ],
+  [
+    'an unchanged page',
+    ({ mirror }, fence) =>
+      mirror.applyPage(fence, {
+        scope: { userId: fence.userId, collection: 'lists', parent: '' },
+        obs: 1_000,
+        items: [],
+        decide: () => ({ scope: {} }),
+      }),
+  ],
+  [
+    'an answer that is one object',
+    ({ mirror }, fence) =>
+      mirror.applySingle(fence, {
+        collection: 'account',
+        obs: 1_000,
+        item: { source: '{"credits":1}', fields: { credits: 1 }, key: '', problem: undefined },
+        decide: () => ({ scope: {} }),
+      }),
+  ],
+  [
+    'the end of a walk',
+    ({ mirror }, fence) => {
+      const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
+      const walkEnd = { scope, kind: 'poll', startedAt: AT, outcome: 'failed', totals: NO_TOTALS } as const;
+      return mirror.endWalk(fence, scope, { scope: { failure: { message: 'late', at: AT } }, walkEnd });
+    },
+  ],
+  ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
+  ['the account’s state', ({ store }) => store.saveState('stopped', 'late')],
+  ['a batch of a new column', ({ mirror }, fence) => mirror.backfill(fence)],
+  ['old rows of the log, removed', (_, fence) => pruneLog(account.database.kysely, 'mirror', fence, 0)],
+  [
+    'a reservation',
+    (_, fence) =>
+      createBudgetStore(account.database.kysely, 'mirror', fence).reserve(
+        'k',
+        { group: 'other', blockId: 9, size: 1, validForMs: 10_000 },
+        NOTHING,
+      ),
+  ],
+  [
+    'freed slots',
+    (_, fence) =>
+      createBudgetStore(account.database.kysely, 'mirror', fence).record({
+        ...NOTHING,
+        learnt: [{ group: 'other', learnt: { contacted: true } }],
+      }),
+  ],
+];
+
+/** Every table that has rows of an account, with all that is in it. */
+async function everything(): Promise<unknown> {
+  const tables = await account.query<{ name: string }>(`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+    where table_schema in ('mirror', 'mirror_sync') and table_type = 'BASE TABLE' order by 1`);
+  const rows = tables.map(({ name }) => `select '${name}' as at, to_jsonb(t) as row from ${name} as t`);
+  return account.query(`${rows.join(' union all ')} order by 1, 2`);
+}
+
+describe('a process that lost the account', () => {
+  it.each(WRITES)('writes nothing more of it: %s', async (_, write) => {
+    await account.query(`
+      insert into mirror_sync.backfill (_user_id, collection, field, done_through, until)
+      values (${account.sandbox.userId}, 'lists', 'name', 0, 1000) on conflict do nothing`);
+    const stale = account.current;
+    await account.query('update mirror_sync.account set token = token + 1');
+    const before = await everything();
+    await expect(write(stale, stale.fence)).rejects.toBeInstanceOf(LeaseLost);
+    expect(await everything()).toEqual(before);
+    await account.query('update mirror_sync.account set token = token - 1');
+  });
+
+  it('writes nothing more of it either where it gave the account up, and nobody has taken it yet', async () => {
+    const stale = account.current;
+    await releaseAccount(account.database.kysely, 'mirror', stale.fence);
+    const [page] = WRITES;
+    await expect(page?.[1](stale, stale.fence)).rejects.toBeInstanceOf(LeaseLost);
+    await account.reopen();
+  });
+
+  it('asks the service nothing more, as soon as it can’t say that it lives', async () => {
+    const { config, parts } = account;
+    const { kysely: db, url } = account.database;
+    const running = await createProcess({
+      command: 'start',
+      config,
+      mirror: {
+        db,
+        heartbeatDb: db,
+        direct: { url, program: 'tests' },
+        words: 'a test',
+        close: () => Promise.resolve(),
+      },
+      clock: systemClock,
+      log: parts.log,
+      scrub: (text) => text,
+      onExchange: () => {},
+      observers: [],
+    });
+    const { transport } = running.parts.link;
+    const get = async (): Promise<unknown> =>
+      transport.get('/v1/ping', account.sandbox.key, new AbortController().signal);
+    const sent = async (): Promise<number> => (await account.sandbox.control.counters()).requests;
+    const before = await sent();
+    await expect(get()).rejects.toBeInstanceOf(LeaseLost);
+    await running.heartbeat.start();
+    await expect(get()).resolves.toMatchObject({ status: 200 });
+    await running.heartbeat.stop();
+    await expect(get()).rejects.toBeInstanceOf(LeaseLost);
+    expect(await sent()).toBe(before + 1);
+    await running.close();
+  });
+});
