@@ -28,11 +28,17 @@ export class WalksInLog {
     this.#pageSize = pageSize;
   }
 
-  /** @returns how many of the requests were repetitions */
-  take(requests: readonly RequestRecord[]): number {
-    let repeated = 0;
+  /**
+   * Takes the requests of one life of the program, in which each scope is walked once; what it asks for after the
+   * walk's end is a poll.
+   * @returns how many of the requests were repetitions, by scope
+   */
+  take(requests: readonly RequestRecord[]): ReadonlyMap<string, number> {
+    const repeated = new Map<string, number>();
+    const over = new Set<string>();
     for (const { path, items } of requests) {
       const { pathname: scope, searchParams } = new URL(path, 'http://service');
+      if (over.has(scope)) continue;
       const places = this.#placesOf(scope);
       const cursor = searchParams.get('starting_after');
       const from = cursor === null ? 0 : (places.get(cursor) ?? -1) + 1;
@@ -42,8 +48,9 @@ export class WalksInLog {
         this.#walks.set(scope, walk);
         this.#begun.set(scope, this.begun(scope) + 1);
       }
-      if (from < walk.reached) repeated += 1;
+      if (from < walk.reached) repeated.set(scope, (repeated.get(scope) ?? 0) + 1);
       walk.reached = Math.max(walk.reached, from + (items ?? this.#pageSize));
+      if (walk.reached >= places.size) over.add(scope);
     }
     return repeated;
   }
