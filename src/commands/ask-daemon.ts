@@ -83,6 +83,10 @@ export async function askDaemon(
         const remedy = (row.result as { remedy?: Remedy } | null)?.remedy ?? 'stop';
         throw new CommandFailed(row.error ?? 'the daemon failed at it', remedy);
       }
+      if (row.state === 'cancelled') {
+        const silent = `nothing was heard of this process for ${ASKER_VALID_MS / 1000} s`;
+        throw new CommandFailed(`the daemon took the request for withdrawn: ${silent}; try again`, 'retry');
+      }
       if (gone) {
         const what = 'the daemon that worked on it has ended; what it wrote is kept: try again';
         throw new CommandFailed(what, 'retry');

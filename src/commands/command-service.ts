@@ -47,21 +47,24 @@ export function commandService(options: CommandServiceOptions): Service {
       for (;;) {
         await clock.sleep(LOOK_MS, over.signal);
         const told = progress;
-        const row = await tables
-          .updateTable('command')
-          .set(told === written ? { owner: options.processId } : { progress: JSON.stringify(told) })
-          .where('command_id', '=', id)
-          .where('state', '=', 'running')
-          .where('wanted_until', '>', await databaseTime(db))
-          .returning('command_id')
-          .executeTakeFirst();
-        written = told;
-        if (row === undefined) withdrawn.abort(new Stopped('the command, by its asker,'));
+        try {
+          const row = await tables
+            .updateTable('command')
+            .set(told === written ? { owner: options.processId } : { progress: JSON.stringify(told) })
+            .where('command_id', '=', id)
+            .where('state', '=', 'running')
+            .where('wanted_until', '>', await databaseTime(db))
+            .returning('command_id')
+            .executeTakeFirst();
+          written = told;
+          if (row === undefined) withdrawn.abort(new Stopped('the command, by its asker,'));
+        } catch (error) {
+          // The database is away for a while: looked at again, or nobody would hear that the asker has gone.
+          options.onFailure(error);
+        }
       }
     };
-    const watching = watch().catch((error: unknown) => {
-      if (!over.signal.aborted) options.onFailure(error);
-    });
+    const watching = watch().catch(() => {}); // it ends when the command is over
     const finish = async (state: string, result: unknown, error: string | null): Promise<void> => {
       over.abort(new Stopped('the watch'));
       await watching;
@@ -99,7 +102,7 @@ export function commandService(options: CommandServiceOptions): Service {
     try {
       for (;;) {
         try {
-          for (const row of await claim(options)) {
+          for await (const row of claim(options)) {
             const task: Promise<void> = carryOut(row.command_id, row.kind, row.arguments, signal)
               .catch(options.onFailure)
               .finally(() => running.delete(task));
@@ -117,12 +120,15 @@ export function commandService(options: CommandServiceOptions): Service {
   });
 }
 
-/** Takes the commands queued for this process whose askers still wait: candidates by a plain read, then compare-and-set each. */
-async function claim({
+/**
+ * Takes the commands queued for this process whose askers still wait: candidates by a plain read, then compare-and-set
+ * each. One by one, so that what is taken is begun, whatever fails after it.
+ */
+async function* claim({
   db,
   schema,
   processId,
-}: CommandServiceOptions): Promise<{ command_id: string; kind: string; arguments: unknown }[]> {
+}: CommandServiceOptions): AsyncGenerator<{ command_id: string; kind: string; arguments: unknown }> {
   const tables = syncTables(db, schema);
   const queued = await tables
     .selectFrom('command')
@@ -132,9 +138,8 @@ async function claim({
     .orderBy('created_at')
     .limit(10)
     .execute();
-  if (queued.length === 0) return [];
+  if (queued.length === 0) return;
   const now = await databaseTime(db);
-  const claimed = [];
   for (const { command_id: id, wanted_until: until } of queued) {
     const row = await tables
       .updateTable('command')
@@ -143,11 +148,10 @@ async function claim({
       .where('state', '=', 'queued')
       .returning(['command_id', 'kind', 'arguments', 'state'])
       .executeTakeFirst();
-    if (row?.state === 'running') claimed.push(row);
+    if (row?.state === 'running') yield row;
   }
   await tables
     .deleteFrom('command')
     .where('wanted_until', '<', new Date(now.getTime() - KEEP_MS))
     .execute();
-  return claimed;
 }
