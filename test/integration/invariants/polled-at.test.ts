@@ -60,13 +60,17 @@ describe('polled_at of a collection', () => {
     expect(await polledAt('research_jobs')).toBeDefined();
   });
 
-  it('is that of the first load’s beginning, also when that was interrupted', async () => {
+  it('is that of the first load’s beginning, also when that was interrupted, until a poll follows it', async () => {
     await create();
     await interrupted('research_jobs', 'full', 3);
     const begun = Date.now();
     await account.reopen();
-    await account.read('research_jobs', 'full');
+    cutOff(() => account.walks.some(({ kind, outcome }) => kind === 'full' && outcome === 'complete'));
+    expect((await account.read('research_jobs', 'full')).error).toBeDefined();
     expect(await polledAt('research_jobs')).toBeLessThan(begun);
+    account.onRequest = () => {};
+    await account.read('research_jobs', 'poll');
+    expect(await polledAt('research_jobs')).toBeGreaterThanOrEqual(begun);
   });
 
   it('stays while a poll fails or is interrupted', async () => {

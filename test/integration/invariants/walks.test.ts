@@ -48,8 +48,9 @@ describe('a full walk whose page can’t be written', () => {
       if (where === 'in another one') await account.reopen();
       const sent = account.asked.length;
       expect(await account.read('research_jobs', 'full')).toMatchObject({ error: undefined });
-      const after = jobPaths(sent);
-      expect(after).toHaveLength(3);
+      expect(account.walks.findLast(({ kind }) => kind === 'full')).toMatchObject({ pages: 3 });
+      // A poll follows.
+      const after = jobPaths(sent).slice(0, 3);
       expect(after.filter((path) => before.includes(path)).length).toBeLessThanOrEqual(2);
       expect(after[0]).toBe(before[3]);
       expect(await count()).toBe(300);
