@@ -5,22 +5,32 @@ import type { AddressInfo } from 'node:net';
 /** An HTTP address that stands before the sandbox: it can be gone, come back, and refuse by itself. */
 export interface Gateway {
   readonly url: string;
-  /** Answers this status (JSON error body) instead of asking the service; undefined: asks it. */
-  refuse(judge: ((request: IncomingMessage) => number | undefined) | undefined): void;
+  /** Answers this instead of asking the service; undefined: asks it. */
+  refuse(judge: ((request: IncomingMessage) => Refusal | undefined) | undefined): void;
   /** Nobody listens any more; what is under way is cut. */
   close(): Promise<void>;
   /** Listens again, on the same port. */
   open(): Promise<void>;
 }
 
+export interface Refusal {
+  readonly status: number;
+  /** What the error body says. */
+  readonly message: string;
+}
+
 /** @param target `{base_url}` of the service behind it */
 export async function createGateway(target: string): Promise<Gateway> {
-  let judge: ((request: IncomingMessage) => number | undefined) | undefined;
+  let judge: ((request: IncomingMessage) => Refusal | undefined) | undefined;
   const server = createServer((incoming, answer) => {
-    const status = judge?.(incoming);
-    if (status === undefined) passOn(target, incoming, answer);
-    else
-      answer.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"refused"}}');
+    const refusal = judge?.(incoming);
+    if (refusal === undefined) {
+      passOn(target, incoming, answer);
+    } else {
+      const { status, message } = refusal;
+      answer.writeHead(status, { 'content-type': 'application/json' });
+      answer.end(JSON.stringify({ error: { message } }));
+    }
   });
   const open = (port: number): Promise<void> =>
     new Promise((resolve, reject) => {

@@ -51,6 +51,9 @@ describe('a key that the service refuses', () => {
       problems: [expect.stringMatching(/^API key [0-9a-f]{8}…: GET \/v1\/ping was answered 401/) as string],
       accounts: [{ userId: '1001', state: 'active' }],
     });
+    const command = await system.run(['status', '--json'], GOOD_AND_WRONG);
+    expect(command.code).toBe(1);
+    expect(JSON.parse(command.stdout)).toMatchObject({ problems: status.problems });
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 });
@@ -62,7 +65,9 @@ describe('a key that the service refuses later', () => {
     const env = { MIRROR_API_URL: gateway.url, MIRROR_API_KEY: 'old-key,new-key' };
     const daemon = await system.daemon(env);
     await eventually('the account', async () => (await differences(system)).length === 0);
-    gateway.refuse(({ headers }) => (headers.authorization === 'Bearer old-key' ? 401 : undefined));
+    gateway.refuse(({ headers }) =>
+      headers.authorization === 'Bearer old-key' ? { status: 401, message: 'revoked' } : undefined,
+    );
     await system.sandbox.control.mutate({
       op: 'insert',
       collection: 'research_jobs',
@@ -82,7 +87,7 @@ describe('a key that the service refuses later', () => {
     const daemon = await system.daemon(env);
     await eventually('the account', async () => (await differences(system)).length === 0);
 
-    gateway.refuse(() => 401);
+    gateway.refuse(() => ({ status: 401, message: 'revoked' }));
     const refused = await system.run(['sync'], env);
     expect(refused.code).toBe(3);
     expect(refused.stdout).toMatch(/was answered 401|is refused/);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { createGateway } from '../support/gateway.ts';
 import { createSystem, type Environment, type System } from '../support/system.ts';
 
 const KEY = 'sandbox-key-Zr8_a';
@@ -88,6 +89,30 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
     );
     output.add(...stored.rows.map(({ text }) => text));
     expect(output.leaks([KEY, WRONG_KEY, DSN_PASSWORD, TOKEN, url.password])).toEqual([]);
+  }, 60_000);
+
+  it('of runs against a service that answers with what it was sent', async () => {
+    const system = await create();
+    const gateway = await createGateway(system.sandbox.url);
+    const env = { ...TRACE, MIRROR_API_URL: gateway.url, MIRROR_API_KEY: KEY };
+    const output = new Output();
+    await system.sync(['lists'], { env });
+    for (const status of [401, 404, 500]) {
+      gateway.refuse(({ headers }) => ({ status, message: `no: ${JSON.stringify(headers)}` }));
+      const { code, stdout, stderr } = await system.run(['sync', 'lists'], env);
+      expect(code).toBe(3);
+      expect(stdout).toContain('no: ');
+      const told = await system.run(['status'], env);
+      output.add(stdout, stderr, told.stdout, told.stderr);
+    }
+    await gateway.close();
+    const stored = await system.db.query<{ text: string }>(
+      `select row_to_json(t)::text as text from mirror.sync_log t
+       union all select row_to_json(t)::text from mirror.freshness t
+       union all select row_to_json(t)::text from mirror_sync.scope t`,
+    );
+    output.add(...stored.rows.map(({ text }) => text));
+    expect(output.leaks([KEY])).toEqual([]);
   }, 60_000);
 
   it('of a daemon: its log, its pages, its metrics, its command line, its files but the password’s own', async () => {
