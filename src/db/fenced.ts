@@ -6,7 +6,7 @@ import type { Fence } from '../model/fence.ts';
  * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
  * account's row under this owner and token, and tells the database's time. A takeover waits for the lock, or has
  * happened and leaves no row; a plain check, or one inside a later statement, lets a stale owner commit
- * (test/integration/fence.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
+ * (test/integration/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
  * Round trips: begin, fence, commit, and those of `work`.
  * @param work gets the transaction and the time, by the database's clock
  * @throws LeaseLost, nothing written; DatabaseUnavailable, when the outcome of the commit may be unknown; errors of `work`

@@ -59,15 +59,16 @@ describe('a full walk whose page can’t be written', () => {
   );
 
   it('leaves nothing of that page to the next walk, which has the same memory: no row is skipped', async () => {
-    await create();
-    await refuseObservation(4);
+    // Beyond the rows that the poll after it reads again.
+    await create({ jobs: 600 });
+    await refuseObservation(8);
     const [first, second] = await Promise.all([
       account.read('research_jobs', 'full'),
       account.read('research_jobs', 'full'),
     ]);
     expect(first.error?.message).toContain('the disk is full');
     expect(second.error).toBeUndefined();
-    expect(await count()).toBe(300);
+    expect(await count()).toBe(600);
   });
 });
 

@@ -1,0 +1,63 @@
+import { sql, type Transaction } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { takeAccount, type Taken } from '../../../src/db/lease.ts';
+import type { ProcessIdentity } from '../../../src/db/process-identity.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.ts';
+
+const HERE: ProcessIdentity = { host: 'here', machine: 'this machine', pid: 1, startedTicks: '1' };
+let database: MigratedDatabase;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  await sql`
+    insert into mirror_sync.process
+      (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
+    select id, 'start', '0', 'there', 'another machine', 1, '1', now(), now() + interval '1 hour'
+    from unnest(array['A', 'B']) as id`.execute(database.kysely);
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`delete from mirror_sync.account`.execute(database.kysely);
+  await sql`
+    insert into mirror_sync.account (_user_id, owner, token, created_at) values (7, null, 5, now())`.execute(
+    database.kysely,
+  );
+});
+
+/** Lets the processes look at the account and want it at the same moment; `meanwhile` happens between the two. */
+async function race(
+  processIds: readonly string[],
+  meanwhile: (trx: Transaction<unknown>) => Promise<unknown> = () => Promise.resolve(),
+): Promise<Taken[]> {
+  const taking = await database.kysely.transaction().execute(async (trx) => {
+    await sql`select from mirror_sync.account for update`.execute(trx);
+    const takes = processIds.map((id) => takeAccount(database.kysely, 'mirror', '7', id, HERE));
+    await eventually('all of them to wait for the row', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        database.kysely,
+      );
+      return rows.length === takes.length;
+    });
+    await meanwhile(trx);
+    // Not awaited here: they go on when this transaction has ended.
+    return { takes };
+  });
+  return Promise.all(taking.takes);
+}
+
+describe('a takeover', () => {
+  it('goes to one of two processes that looked at the same moment', async () => {
+    const results = await race(['A', 'B']);
+    expect(results.map(({ state }) => state).toSorted()).toEqual(['held', 'taken']);
+    const taken = results.find((each) => each.state === 'taken');
+    const { rows } = await sql`select owner, token from mirror_sync.account`.execute(database.kysely);
+    expect(rows).toEqual([{ owner: taken?.fence.owner, token: '6' }]);
+  });
+
+  it('always raises the token, also when another process took the account and gave it up since the look', async () => {
+    const [taken] = await race(['A'], (trx) => sql`update mirror_sync.account set token = 6`.execute(trx));
+    expect(taken).toMatchObject({ state: 'taken', fence: { token: '7' } });
+  });
+});
