@@ -36,7 +36,7 @@ type NextFirings = (name: CollectionName) => Required<Pick<CollectionChange, 'ne
 
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 
-/** Lists that are read side by side. The budget decides the pace; this only hides latency. */
+/** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
@@ -126,7 +126,14 @@ export class AccountReader {
     let totals = NO_TOTALS;
     await passOverScopes(
       this.#reader.store,
-      { lists, since, dueOnly, workers: LIST_WORKERS, signal },
+      {
+        lists,
+        since,
+        dueOnly,
+        workers: LIST_WORKERS,
+        crowded: () => this.#reader.source.isCrowded(),
+        signal,
+      },
       async ({ scope }) => {
         const result = await this.#readList(lists, scope, what, signal);
         const { error } = this.#outcome(result);

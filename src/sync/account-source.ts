@@ -54,6 +54,11 @@ export class AccountSource implements Api {
     throw refusal;
   }
 
+  /** Requests wait for a slot: the rate limit is the bottleneck, not latency. */
+  isCrowded(): boolean {
+    return this.keys.some(({ budget }) => budget.snapshot().groups.some(({ waiting }) => waiting > 0));
+  }
+
   /** What the budgets want stored with the next page; `putBack` when its transaction failed. */
   takeFreed(): FreedSlots[] {
     return this.keys.flatMap((key) => key.budget.takeFreed() ?? []);

@@ -39,6 +39,7 @@ const options = {
   since: SINCE,
   dueOnly: false,
   workers: 4,
+  crowded: () => false,
   signal: new AbortController().signal,
 };
 
@@ -107,5 +108,26 @@ describe('a pass over lists', () => {
       return Promise.resolve(true);
     });
     expect(read).toEqual(['9']);
+  });
+
+  it('reads one list at a time while requests wait for slots, and more again when none does', async () => {
+    const lists = new Lists(ids);
+    let crowded = true;
+    let open = 0;
+    const side: number[] = [];
+    await passOverScopes(lists, { ...options, crowded: () => crowded }, async ({ scope: { parent } }) => {
+      open += 1;
+      side.push(open);
+      if (side.length === 20) crowded = false;
+      if (side.length === 40) crowded = true;
+      await Promise.resolve();
+      open -= 1;
+      lists.read(parent);
+      return true;
+    });
+    expect(side).toHaveLength(50);
+    expect(Math.max(...side.slice(0, 20))).toBe(1);
+    expect(Math.max(...side.slice(20, 40))).toBe(4);
+    expect(Math.max(...side.slice(44))).toBe(1);
   });
 });

@@ -8,8 +8,13 @@ export interface PassOptions {
   readonly since: Date;
   /** Only scopes that are due by a change or a hint, not all. */
   readonly dueOnly: boolean;
-  /** How many are read side by side; which is next is chosen when one of them is done. */
+  /** How many are read side by side at most; which is next is chosen when one of them is done. */
   readonly workers: number;
+  /**
+   * Requests of the account wait for slots. Then more than one worker hides no latency: it would only take slots from
+   * the account's other walks, with which lists take turns.
+   */
+  readonly crowded: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -32,7 +37,7 @@ export async function passOverScopes(
   const active = new Set<string>();
   const failed = new Set<string>();
   let count = 0;
-  let broken = false;
+  let failure: { readonly error: unknown } | undefined;
   let queue: StoredScope[] = [];
   let fetching: Promise<void> | undefined;
 
@@ -52,25 +57,41 @@ export async function passOverScopes(
     if (stored !== undefined) active.add(stored.scope.parent);
     return stored;
   };
-  const worker = async (): Promise<void> => {
-    while (!broken && !options.signal.aborted) {
-      const stored = await next();
-      if (stored === undefined) return;
-      const { parent } = stored.scope;
-      try {
-        count += 1;
-        if (!(await read(stored))) failed.add(parent);
-      } catch (error) {
-        broken = true;
-        throw error;
-      } finally {
-        active.delete(parent);
+  // Counted by hand: who leaves is gone in the same turn, so that of several one always stays.
+  let hired = 0;
+  const workers = new Set<Promise<void>>();
+  const stopped = (): boolean => failure !== undefined || options.signal.aborted;
+  const work = async (): Promise<void> => {
+    try {
+      while (!stopped()) {
+        const stored = await next();
+        if (stored === undefined) return;
+        const { parent } = stored.scope;
+        try {
+          count += 1;
+          if (!(await read(stored))) failed.add(parent);
+        } finally {
+          active.delete(parent);
+        }
+        if (hired > 1 && options.crowded()) return;
+        hire();
       }
+    } catch (error) {
+      failure ??= { error };
+    } finally {
+      hired -= 1;
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: options.workers }, worker));
-  const rejected = ended.find((each) => each.status === 'rejected');
-  if (rejected !== undefined) throw rejected.reason;
+  const hire = (): void => {
+    for (let some = hired; some < options.workers && (some === 0 || !options.crowded()); some += 1) {
+      hired += 1;
+      const worker: Promise<void> = work().finally(() => workers.delete(worker));
+      workers.add(worker);
+    }
+  };
+  hire();
+  while (workers.size > 0) await Promise.all(workers);
+  if (failure !== undefined) throw failure.error;
   options.signal.throwIfAborted();
   return { read: count, failed: failed.size };
 }
