@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { GroupSnapshot } from '../budget/budget.ts';
 import type { Config } from '../config/config.ts';
+import { knownKeys } from '../db/api-keys.ts';
 import { readStoredStatus } from '../db/stored-status.ts';
 import type {
   AccountStatus,
@@ -11,6 +12,7 @@ import type {
 import type { AccountsService } from './accounts-service.ts';
 import { judgeStatus } from './judge-status.ts';
 import { programVersion } from './program-files.ts';
+import { hashOfKey } from './service-link.ts';
 
 export interface StatusSources {
   readonly config: Config;
@@ -30,7 +32,8 @@ export async function statusReport({ config, db, words, accounts }: StatusSource
     budgets: budgets.get(account.userId) ?? account.budgets,
   }));
   const judged = judgeStatus(told, stored.processes, stored.now);
-  const keys = [...(accounts?.unknownKeys() ?? [])].map(([name, why]) => `API key ${name}…: ${why}`);
+  const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
+  const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
   const problems = [...keys, ...judged.problems];
   return {
     version: programVersion(),
@@ -45,6 +48,16 @@ export async function statusReport({ config, db, words, accounts }: StatusSource
     accounts: told,
     errors: stored.errors,
   };
+}
+
+/** Configured keys that a ping was refused for, and that never had an owner, by short hash: what a command can know. */
+async function refusedKeys(config: Config, db: Kysely<unknown>): Promise<ReadonlyMap<string, string>> {
+  const found = await knownKeys(db, config.schema, (config.service?.keys ?? []).map(hashOfKey));
+  return new Map(
+    found.flatMap(({ keyHash, userId, error }) =>
+      userId === undefined && error !== undefined ? [[keyHash.slice(0, 8), error] as const] : [],
+    ),
+  );
 }
 
 function budgetsByUser(

@@ -53,7 +53,7 @@ describe('a key that the service refuses', () => {
     });
     const command = await system.run(['status', '--json'], GOOD_AND_WRONG);
     expect(command.code).toBe(1);
-    expect(JSON.parse(command.stdout)).toMatchObject({ problems: status.problems });
+    expect(JSON.parse(command.stdout)).toMatchObject({ problems: status['problems'] });
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 });
