@@ -25,11 +25,17 @@ export function syncHandler(
   return async (given, { signal, report }) => {
     const { userIds, collections, full } = given as SyncRequest;
     const sums = new Map<string, PassProgress>();
-    const observer = sumUp((each) => {
+    const sum = sumUp((each) => {
       if (!userIds.includes(each.userId)) return;
       sums.set(`${each.userId}/${each.collection}`, each);
       report([...sums.values()]);
     });
+    const observer: SyncObserver = {
+      // The daemon's own polls go on beside a full pass: what they read is none of its progress.
+      pageWritten: (page) => {
+        if (!full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
+      },
+    };
     const passOf = async (userId: string): Promise<CollectionPass[]> => {
       const current = runners()
         .find((runner) => runner.userId === userId)

@@ -8,6 +8,7 @@ import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
 import { makeLog } from './log.ts';
 import { Progress } from './progress.ts';
+import { readingLine } from './reading-line.ts';
 import { widthOfTerminal } from './shell.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
@@ -39,6 +40,7 @@ export const addSync: AddCommand = (program, run) => {
         const progress = new Progress(shell);
         const sums = new Map<string, PassProgress>();
         let report: SyncReport;
+        progress.show(readingLine([]));
         try {
           report = await runSync(config, {
             collections: chosen ?? config.collections,
@@ -49,7 +51,7 @@ export const addSync: AddCommand = (program, run) => {
             scrub: (text) => shell.scrubber.scrub(text),
             onProgress: (each) => {
               sums.set(`${each.userId}/${each.collection}`, each);
-              progress.show(progressLine(sums.values()));
+              progress.show(readingLine(sums.values()));
             },
           });
         } finally {
@@ -80,17 +82,6 @@ function chooseCollections(names: readonly string[]): readonly CollectionName[] 
     throw new UsageError(`no such collection: ${told.join(', ')}; there are ${COLLECTION_NAMES.join(', ')}`);
   }
   return COLLECTION_NAMES.filter((name) => names.includes(name));
-}
-
-function progressLine(sums: Iterable<PassProgress>): string {
-  const parts = [...sums].map(({ collection, items, inserted, updated }) => {
-    const changes = [
-      ...(inserted > 0 ? [`+${formatCount(inserted)}`] : []),
-      ...(updated > 0 ? [`~${formatCount(updated)}`] : []),
-    ];
-    return `${collection} ${formatCount(items)}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
-  });
-  return `reading: ${parts.join(' · ')}`;
 }
 
 function describe(report: SyncReport, width: number | undefined): string {
