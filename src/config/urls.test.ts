@@ -46,6 +46,8 @@ describe('parseDatabaseUrl', () => {
     ['postgres://user:hun#ter2@db/mirror', 'percent-encoded'],
     ['postgres://db:99999/mirror', 'percent-encoded'],
     ['postgres://db/mirror?sslmode=strict', 'sslmode "strict" is none of disable, allow'],
+    ['postgres://db/mirror?sslmod=require', 'has sslmod (did you mean sslmode?)'],
+    ['postgres://user:hun@db/mirror?application_name=x&ssl=true', 'has ssl, but of ssl… only sslmode'],
   ])('refuses %s without quoting a password', (text, message) => {
     expect(() => parseDatabaseUrl(text)).toThrow(message);
     expect(() => parseDatabaseUrl(text)).not.toThrow('hun');

@@ -1,4 +1,5 @@
 import { InvalidValue } from './invalid.ts';
+import { suggestion } from './suggestion.ts';
 
 /**
  * `{base_url}` without trailing slash and `/v1`. The bearer token travels with every request: `http://` is for
@@ -20,6 +21,8 @@ export function parsePublicUrl(text: string): string {
 }
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+/** What of libpq's parameters on TLS has an effect here. */
+const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'];
 
 /** Checks a Postgres URL and gives it back as it is; no message quotes it, since it may hold a password. */
 export function parseDatabaseUrl(text: string): string {
@@ -35,6 +38,12 @@ export function parseDatabaseUrl(text: string): string {
   const mode = /[?&]sslmode=([^&#]*)/.exec(text)?.[1];
   if (mode !== undefined && !SSL_MODES.includes(mode)) {
     throw new InvalidValue(`sslmode ${JSON.stringify(mode)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`);
+  }
+  // Passed over, `sslmod=require` would be a connection that nobody protects.
+  for (const [, name = ''] of text.matchAll(/[?&](ssl[^=&#]*)/g)) {
+    if (SSL_PARAMETERS.includes(name)) continue;
+    const near = suggestion(name, SSL_PARAMETERS);
+    throw new InvalidValue(`has ${name}${near}, but of ssl… only ${SSL_PARAMETERS.join(', ')} are known`);
   }
   return text;
 }
