@@ -21,7 +21,7 @@ describe('databaseError', () => {
   it.each([
     ['28P01', /user and password/],
     ['3D000', /create the database/],
-    ['42501', /doctor --sql/],
+    ['42501', /docs\/operations\.md/],
     ['42P01', /research-mirror migrate/],
   ])('%s must be mended by somebody, who is told how', (code, remedy) => {
     const error = databaseError(postgresError(code));

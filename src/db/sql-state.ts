@@ -14,12 +14,9 @@ export function sqlState(error: unknown): string | undefined {
 const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/^28/, 'user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
+  [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
   [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
-  [
-    /^42501$/,
-    'give the database’s user the right; "research-mirror doctor --sql" prints what a DBA has to run',
-  ],
+  [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
   [/^(42P01|42703|42883|3F000)$/, 'bring the database to this version: "research-mirror migrate"'],
 ];
 

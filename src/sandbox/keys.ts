@@ -8,10 +8,9 @@ export function parseKeys(value: string): readonly KeyOwner[] | { readonly probl
   const owners: KeyOwner[] = [];
   for (const part of value.split(',')) {
     const match = /^\s*([\w.~+/-]+)=(\d{1,15})\s*$/.exec(part);
-    if (match === null) return { problem: `must be key=user_id,…, but has ${JSON.stringify(part)}` };
+    if (match === null) return { problem: 'must be key=user_id,…' };
     const [, key = '', userId = ''] = match;
-    if (owners.some((owner) => owner.key === key))
-      return { problem: `names the key ${JSON.stringify(key)} twice` };
+    if (owners.some((owner) => owner.key === key)) return { problem: 'must name each key once' };
     owners.push({ key, userId: Number(userId) });
   }
   return owners;

@@ -93,7 +93,7 @@ function urlOf(host: string, { port }: AddressInfo): string {
 function problemOf(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === 'EADDRINUSE') {
     return new Unusable(
-      `the status page's address ${host}:${port} is in use: set MIRROR_HTTP_PORT to a free port`,
+      `the status page's address ${host}:${port} is in use (by another research-mirror?): set MIRROR_HTTP_PORT to a free port`,
     );
   }
   if (error.code === 'EACCES') {

@@ -39,7 +39,7 @@ describe('the options of a sandbox', () => {
         'order: must be one of falling, rising, created, last-updated, score, unordered, but is "sideways"',
         'fault-reset: must be a number from 0 to 1, but is "1.5"',
         'limit-other: must be a whole number from 1 to 1000000, or off, but is "0"',
-        'keys: must be key=user_id,…, but has "no owner", but is "no owner"',
+        'keys: must be key=user_id,…, but is "no owner"',
         'epoch: must be an ISO 8601 time or start, but is "yesterday"',
         expect.stringContaining('hostile-kinds: has "werewolf"; legal: nul,'),
         'new-jobs-per-minute: must be a number from 0 to 1000000, but is "many"',

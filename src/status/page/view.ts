@@ -76,7 +76,9 @@ function tiles({ accounts, at }: StatusReport): Html {
     ${tile(
       'Everything, deletions too',
       complete === undefined ? 'not proven yet' : relative(complete, at),
-      complete === undefined ? 'full walks prove it' : 'the collection proven longest ago',
+      complete === undefined
+        ? 'deletions are not followed in this version'
+        : 'the collection proven longest ago',
     )}
     ${tile(
       'Requests in 60 s',
