@@ -88,7 +88,10 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       scrub: options.scrub,
       onExchange: options.onExchange,
       onBudgetEvent: (keyHash, { kind, group, message }) =>
-        log.warn({ key: keyHash.slice(0, 8), group, kind }, `rate limit: ${message}`),
+        log[kind === 'limit-changed' ? 'info' : 'warn'](
+          { key: keyHash.slice(0, 8), group, kind },
+          `rate limit: ${message}`,
+        ),
     },
   };
   return { parts, heartbeat, notifications, close: () => wire.close() };

@@ -76,6 +76,8 @@ export interface DueScopes {
   readonly collection: CollectionName;
   /** Parents read, or found deleted, since then are left out, unless they have come due again. */
   readonly notReadSince: Date;
+  /** By full walks, not by any read: a poll since then leaves a scope to be walked. */
+  readonly fully: boolean;
   /** Parents under way, left out. */
   readonly except: readonly string[];
   readonly limit: number;
@@ -92,11 +94,12 @@ export async function dueScopes(
   parents: { readonly table: string; readonly column: string },
   due: DueScopes,
 ): Promise<StoredScope[]> {
+  const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
   const { rows } = await sql<ScopeRow>`
     select ${COLUMNS} from ${own(schema, 'scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
-      and (t.due_at is not null or t.last_read_at is null or t.last_read_at < ${due.notReadSince})
+      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
       and not exists (
         select from ${beside(schema, parents.table)} as p
         where p._user_id = ${due.userId}::bigint and p.${sql.id(parents.column)} = t.parent::bigint
@@ -105,7 +108,7 @@ export async function dueScopes(
       exists (
         select from ${own(schema, 'unsettled')} as u
         where u._user_id = ${due.userId}::bigint and u.collection = t.collection and u.parent = t.parent) desc,
-      t.last_read_at nulls first, t.parent
+      ${readAt} nulls first, t.parent
     limit ${due.limit}`.execute(db);
   return rows.map(storedScope);
 }

@@ -130,6 +130,7 @@ export class AccountReader {
         lists,
         since,
         dueOnly,
+        fully: what === 'full',
         workers: LIST_WORKERS,
         crowded: () => this.#reader.source.isCrowded(),
         signal,

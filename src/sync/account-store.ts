@@ -40,6 +40,8 @@ export interface AccountStore {
 export interface DueScopes {
   /** Scopes read since then are left out, unless they have come due again. */
   readonly notReadSince: Date;
+  /** By full walks, not by any read. */
+  readonly fully: boolean;
   readonly except: readonly string[];
   readonly limit: number;
 }

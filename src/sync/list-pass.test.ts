@@ -38,6 +38,7 @@ const options = {
   lists: LISTS,
   since: SINCE,
   dueOnly: false,
+  fully: false,
   workers: 4,
   crowded: () => false,
   signal: new AbortController().signal,

@@ -8,6 +8,8 @@ export interface PassOptions {
   readonly since: Date;
   /** Only scopes that are due by a change or a hint, not all. */
   readonly dueOnly: boolean;
+  /** Every scope is walked fully: one that a poll read since is not left out. */
+  readonly fully: boolean;
   /** How many are read side by side at most; which is next is chosen when one of them is done. */
   readonly workers: number;
   /**
@@ -32,18 +34,22 @@ export async function passOverScopes(
   options: PassOptions,
   read: (scope: StoredScope) => Promise<boolean>,
 ): Promise<{ readonly read: number; readonly failed: number }> {
+  const { lists, fully } = options;
   // Before 1970 nothing was read: then only what is due, or was never read, is left.
   const notReadSince = options.dueOnly ? new Date(0) : options.since;
   const active = new Set<string>();
-  const failed = new Set<string>();
+  /** Not read again in this pass: they failed, or were read twice (what changes meanwhile is due after it). */
+  const spent = new Set<string>();
+  const reads = new Map<string, number>();
   let count = 0;
+  let failed = 0;
   let failure: { readonly error: unknown } | undefined;
   let queue: StoredScope[] = [];
   let fetching: Promise<void> | undefined;
 
   const fetch = async (): Promise<void> => {
-    const except = [...active, ...failed];
-    queue = await store.dueScopes(options.lists, { notReadSince, except, limit: BATCH });
+    const except = [...active, ...spent];
+    queue = await store.dueScopes(lists, { notReadSince, fully, except, limit: BATCH });
   };
   const next = async (): Promise<StoredScope | undefined> => {
     if (queue.length === 0) {
@@ -69,7 +75,11 @@ export async function passOverScopes(
         const { parent } = stored.scope;
         try {
           count += 1;
-          if (!(await read(stored))) failed.add(parent);
+          const well = await read(stored);
+          const times = (reads.get(parent) ?? 0) + 1;
+          reads.set(parent, times);
+          if (!well) failed += 1;
+          if (!well || times > 1) spent.add(parent);
         } finally {
           active.delete(parent);
         }
@@ -93,5 +103,5 @@ export async function passOverScopes(
   while (workers.size > 0) await Promise.all(workers);
   if (failure !== undefined) throw failure.error;
   options.signal.throwIfAborted();
-  return { read: count, failed: failed.size };
+  return { read: count, failed };
 }

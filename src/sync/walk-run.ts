@@ -227,7 +227,7 @@ class WalkRun {
    */
   #settled(end: End): End {
     const gone = end.outcome === 'failed' && end.status === 404 && this.#session.scope.parent !== '';
-    return gone ? { type: 'end', outcome: 'reached' } : end;
+    return gone ? { type: 'end', outcome: 'complete' } : end;
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service (or nothing more). */
