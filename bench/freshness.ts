@@ -11,6 +11,7 @@
  */
 import type pg from 'pg';
 import { startProgram } from '../test/support/program.ts';
+import type { RequestRecord } from '../src/sandbox/traffic.ts';
 import type { SandboxControl } from '../test/support/sandbox.ts';
 import { truthOf } from './support/compare.ts';
 import { type ListCollection, COLLECTIONS } from '../src/model/collections.ts';
@@ -56,11 +57,12 @@ await onStage(flags.postgres, async (stage) => {
       await untilLoaded(client);
       const from = Date.now();
       print(`first load took ${Math.round((from - loading) / 1000)} s`);
-      const before = (await control.counters()).requests;
+      const before = (await control.log()).at(-1)?.number ?? 0;
       const until = from + flags.minutes * MINUTE;
       // Whatever changed by then has two intervals to come, and a reader's second.
       const watched = await watch(client, control, until + 2 * POLL_MS + 2000);
-      const { requests, rateLimited } = await control.counters();
+      const { rateLimited } = await control.counters();
+      const log = await control.log(before);
       const changes = await changesOf(control, watched.analyzed);
       printMachine();
       print(
@@ -71,7 +73,8 @@ await onStage(flags.postgres, async (stage) => {
         watched.versions,
       );
       const span = (Date.now() - from) / MINUTE;
-      print(`${((requests - before) / span).toFixed(1)} requests a minute, ${rateLimited} answered with 429`);
+      print(`${(log.length / span).toFixed(1)} requests a minute, ${rateLimited} answered with 429`);
+      print(`longest time between two polls: ${longestGaps(log)}`);
       claims.check(rateLimited === 0, `${rateLimited} requests were answered with 429`);
       claims.tell('every new row and every change of an unsettled row came within two poll intervals');
     });
@@ -170,6 +173,16 @@ async function changesOf(
     }
   }
   return changes;
+}
+
+/** `research_jobs 61.3 s, …`: what a delay can't be shorter than, at its worst. */
+function longestGaps(log: readonly RequestRecord[]): string {
+  const told = LISTS.filter(({ parent }) => parent === undefined).map(({ name, route }) => {
+    const moments = log.filter((request) => request.route === `GET ${route}`).map(({ at }) => at);
+    const gaps = moments.slice(1).map((at, index) => at - (moments[index] ?? at));
+    return `${name} ${seconds(Math.max(...gaps))} s`;
+  });
+  return told.join(', ');
 }
 
 function tell(changes: readonly Change[], versions: ReadonlyMap<string, readonly Version[]>): void {

@@ -11,10 +11,10 @@
  *   own log; collections are walked side by side, but all except the jobs have a single page here)
  * - no 429, across all restarts
  *
- *     node bench/kills.ts [--kills 100] [--within 8] [--jobs 50050] [--limit 600] [--seed 1] [--postgres URL]
+ *     node bench/kills.ts [--kills 100] [--within 6] [--jobs 50050] [--limit 600] [--seed 1] [--postgres URL]
  *
- * `--within`: seconds of the program's life, of which each kill takes a random part. A kill that comes before the
- * program's first page is made, but not counted.
+ * Each kill comes a random part of `--within` seconds after the program's first page. One in ten comes while it
+ * starts; those that are before the first page are made, but not counted.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,8 @@ import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { seeded } from '../test/support/random.ts';
 import { startProgram } from '../test/support/program.ts';
-import type { TestSandbox } from '../test/support/sandbox.ts';
+import type { RequestRecord } from '../src/sandbox/traffic.ts';
+import type { SandboxControl, TestSandbox } from '../test/support/sandbox.ts';
 import { compareMirror, truthOf } from './support/compare.ts';
 import { readFlags } from './support/flags.ts';
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
@@ -35,12 +36,16 @@ import { WalksInLog } from './support/walks-in-log.ts';
 
 const HOUR = 3_600_000;
 const PAGE = 100;
+/** Part of the kills that come within so many milliseconds of the program's start. */
+const EARLY = 0.1;
+const EARLY_MS = 1500;
+const LOOK_MS = 20;
 const LISTS = COLLECTIONS.filter((each): each is ListCollection => each.kind === 'list');
 const LIST_ROUTES = new Set(LISTS.map(({ route }) => `GET ${route}`));
 
 const flags = readFlags({
   kills: 100,
-  within: 8,
+  within: 6,
   jobs: 50_050,
   lists: 40,
   limit: 600,
@@ -160,8 +165,7 @@ async function playRound(setting: Setting, walks: WalksInLog, kills: number): Pr
     const program = startProgram(['sync', '--full', '--json'], programOptions(setting));
     const over = new AbortController();
     if (killsOf(lives) < kills) {
-      const moment = random() * flags.within * 1000;
-      sleep(moment, undefined, { signal: over.signal }).then(
+      untilMoment(control, logged, over.signal).then(
         () => program.child.kill('SIGKILL'),
         () => {}, // it came to its end before
       );
@@ -170,7 +174,7 @@ async function playRound(setting: Setting, walks: WalksInLog, kills: number): Pr
     over.abort();
     const killed = signal === 'SIGKILL';
     if (!killed && code !== 0) throw new Error(`sync ended with ${String(code)}: ${stderr}`);
-    const pages = (await control.log(logged)).filter(({ route }) => LIST_ROUTES.has(route));
+    const pages = pagesOf(await control.log(logged));
     const byWalk = [...walks.take(pages).values()];
     const repeated = byWalk.reduce((sum, each) => sum + each, 0);
     const repeatedOfOne = Math.max(0, ...byWalk);
@@ -180,6 +184,20 @@ async function playRound(setting: Setting, walks: WalksInLog, kills: number): Pr
     process.stderr.write(killed ? (first === undefined ? '-' : 'x') : '.\n');
     if (!killed) return lives;
   }
+}
+
+/** Waits for a random moment: of the walk, from its first page on, or now and then of the program's start. */
+async function untilMoment(control: SandboxControl, logged: number, signal: AbortSignal): Promise<void> {
+  const early = random() < EARLY;
+  const wait = random() * (early ? EARLY_MS : flags.within * 1000);
+  if (!early) {
+    while (pagesOf(await control.log(logged)).length === 0) await sleep(LOOK_MS, undefined, { signal });
+  }
+  await sleep(wait, undefined, { signal });
+}
+
+function pagesOf(log: readonly RequestRecord[]): RequestRecord[] {
+  return log.filter(({ route }) => LIST_ROUTES.has(route));
 }
 
 /** Kills in the middle of a walk. */
