@@ -90,9 +90,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     accounts = accountsService(parts, config.service.keys);
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const bell = new Doorbell();
-    const services = [
-      heartbeat,
-      notifications,
+    const carriers = [heartbeat, notifications];
+    const workers = [
       accounts,
       createWakeups({
         connection: mirror.direct,
@@ -117,13 +116,15 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ),
     ];
     try {
-      await startAll(services);
-      started.push(...services);
+      await startAll([...carriers, ...workers]);
+      started.push(...carriers, ...workers);
       log.info({ url: server.url() }, `mirroring into ${mirror.words}; status page ${server.url()}`);
       options.onReady?.({ statusUrl: server.url() });
       await firstEnd(started, signal);
     } finally {
-      await stopAll(services);
+      // Side by side: each may wait for a page on the wire, and a stop has 8 s for all of them.
+      await Promise.all(workers.map((each) => each.stop()));
+      await stopAll(carriers);
       await running.close();
     }
   } finally {
