@@ -36,7 +36,7 @@ export function programOptions({ sandbox, folder, env }: Setting): ProgramOption
 }
 
 /** Starts `research-mirror sync --full --json`. */
-export function startSync(setting: Setting, collections: readonly string[] = []): Running {
+function startSync(setting: Setting, collections: readonly string[] = []): Running {
   return startProgram(['sync', '--full', '--json', ...collections], programOptions(setting));
 }
 

@@ -57,11 +57,12 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
 }
 
 function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
-  const parents = names.flatMap((name) => {
+  const wanted = new Set<CollectionName>(names);
+  for (const name of names) {
     const found = collection(name);
-    return found.kind === 'list' && found.parent !== undefined ? [found.parent.collection] : [];
-  });
-  return COLLECTION_NAMES.filter((name) => names.includes(name) || parents.includes(name));
+    if (found.kind === 'list' && found.parent !== undefined) wanted.add(found.parent.collection);
+  }
+  return COLLECTION_NAMES.filter((name) => wanted.has(name));
 }
 
 /** A pass that did not take place. */

@@ -131,14 +131,21 @@ describe('migrate', () => {
 describe('a database that can’t hold every text', () => {
   it('is refused, with the remedy, and not touched', async () => {
     const ascii = await createTestDatabase('SQL_ASCII');
-    const { kysely, close } = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
+    const opened = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
     try {
-      const migrating = migrate({ db: kysely, schema: 'mirror', folder: MIGRATIONS, clock: systemClock });
+      const migrating = migrate({
+        db: opened.kysely,
+        schema: 'mirror',
+        folder: MIGRATIONS,
+        clock: systemClock,
+      });
       await expect(migrating).rejects.toThrow(/encoding is SQL_ASCII.*encoding 'UTF8'/);
-      const { rows } = await sql`select from pg_namespace where nspname like 'mirror%'`.execute(kysely);
+      const { rows } = await sql`select from pg_namespace where nspname like 'mirror%'`.execute(
+        opened.kysely,
+      );
       expect(rows).toEqual([]);
     } finally {
-      await close();
+      await opened.close();
       await ascii.drop();
     }
   });
