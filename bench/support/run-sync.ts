@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SyncReport } from '../../src/app.ts';
-import { type ProgramOptions, type Running, startProgram } from '../../test/support/program.ts';
+import { type ProgramOptions, startProgram } from '../../test/support/program.ts';
 import type { TestSandbox } from '../../test/support/sandbox.ts';
 
 /** How the program is run against a sandbox. */
@@ -33,11 +33,6 @@ export function programOptions({ sandbox, folder, env }: Setting): ProgramOption
       ...env,
     },
   };
-}
-
-/** Starts `research-mirror sync --full --json`. */
-function startSync(setting: Setting, collections: readonly string[] = []): Running {
-  return startProgram(['sync', '--full', '--json', ...collections], programOptions(setting));
 }
 
 /** Runs it to its end. @throws where it does not end with 0 */
