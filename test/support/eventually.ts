@@ -5,13 +5,13 @@ const LOOK_MS = 50;
 /**
  * Asks again and again until `condition` gives something other than undefined and false; an error that it throws
  * counts as "not yet".
- * @param what ends the sentence "waited 20 s in vain for …"
+ * @param what ends the sentence "waited 30 s in vain for …"
  * @param withinMs the patience; a test that needs it all is a failed one
  */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 20_000,
+  withinMs = 30_000,
 ): Promise<T> {
   const until = performance.now() + withinMs;
   let last = '';

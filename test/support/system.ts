@@ -1,10 +1,15 @@
 import pg from 'pg';
+import { vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { SyncReport } from '../../src/app.ts';
 import { eventually } from './eventually.ts';
 import { createTestDatabase } from './postgres.ts';
 import { makeFolder, startProgram, type Outcome, type Running } from './program.ts';
 import { spawnTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
+
+// A test here starts up to a dozen processes: a second on an idle machine, many on a busy one. What waits for a
+// condition gives up by itself, and says for what (eventually.ts).
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 /** The whole of it as real processes: the emulated service, a database, and the program as often as a test starts it. */
 export interface System {

@@ -108,5 +108,5 @@ describe('a key that the service refuses later', () => {
     await eventually('the new row', async () => (await differences(system)).length === 0);
     expect((await system.run(['status'])).code).toBe(0);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
-  }, 90_000);
+  });
 });

@@ -28,5 +28,5 @@ describe('a full walk under a rate limit that is killed again and again', () => 
       'select count(*)::int as count from mirror.research_jobs',
     );
     expect(rows[0]?.count).toBe(6_000);
-  }, 150_000);
+  });
 });

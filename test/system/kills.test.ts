@@ -29,5 +29,5 @@ describe('a full walk that is killed again and again', () => {
     expect(await writtenAgain(system)).toBe(0);
     await system.sync(['--full']);
     expect(await differences(system)).toEqual([]);
-  }, 90_000);
+  });
 });

@@ -44,5 +44,5 @@ describe('the daemon’s polls, each minute by default', () => {
       new Set([`/v1/lists/${ofList.list}`]),
     );
     expect(await daemon.stop()).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 });

@@ -72,7 +72,7 @@ describe('two daemons on one database', () => {
     expect(await token()).toEqual(taken);
     expect(await differences(system)).toEqual([]);
     expect(await second.stop()).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 });
 
 describe('two passes at a time without a daemon', () => {
