@@ -49,8 +49,14 @@ async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
 function ask(
   kind: string,
   given: unknown,
-  { signal = new AbortController().signal, onProgress = (): void => {}, to = 'daemon', lives = true } = {},
+  more: {
+    readonly signal?: AbortSignal;
+    readonly onProgress?: (told: unknown) => void;
+    readonly to?: string;
+    readonly lives?: boolean;
+  } = {},
 ): Promise<unknown> {
+  const { signal = new AbortController().signal, onProgress = () => {}, to = 'daemon', lives = true } = more;
   const queue = { db: database.kysely, schema: database.schema };
   const asking = { clock: systemClock, signal, onProgress, lives: () => Promise.resolve(lives) };
   return askDaemon(queue, { kind, arguments: given, to }, asking);
