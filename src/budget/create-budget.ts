@@ -43,6 +43,8 @@ class KeyBudget implements Budget {
   readonly #taken = new WeakMap<FreedSlots, Taken>();
   #store: BudgetStore;
   #nextBlockId: number;
+  /** Of what was learnt and last taken to be stored. */
+  #serial: number;
   #closed: Error | undefined;
 
   constructor({ keyHash, clock, share, store, loaded, onEvent }: BudgetOptions) {
@@ -58,6 +60,7 @@ class KeyBudget implements Budget {
     inheritBlocks(this.#model, loaded.blocks, now, this.#time);
     this.#model.answered = loaded.known;
     if (loaded.known && loaded.blocks.length === 0 && loaded.learnt.length === 0) this.#model.beQuiet(now);
+    this.#serial = Math.max(0, ...loaded.learnt.map((row) => row.learnt.serial ?? 0));
     // Greater than any ID of an earlier process, whose expired rows may still be there.
     this.#nextBlockId = Math.max(Math.floor(loaded.now), ...loaded.blocks.map((block) => block.blockId + 1));
   }
@@ -79,6 +82,7 @@ class KeyBudget implements Budget {
     this.#model.changed.clear();
     if (blocks.length === 0 && learnt.length === 0) return undefined;
     const now = this.#clock.monotonic();
+    this.#serial = Math.max(this.#serial + 1, Math.floor(this.#time.toStore(now)));
     const freed: FreedSlots = {
       keyHash: this.#keyHash,
       blocks: blocks.map(({ lane, block }) => ({
@@ -86,7 +90,7 @@ class KeyBudget implements Budget {
         blockId: block.id,
         freed: block.freed.map((moment) => this.#time.toStore(moment)),
       })),
-      learnt: learnt.map((name) => learntRow(this.#model, name, now, this.#time)),
+      learnt: learnt.map((name) => learntRow(this.#model, name, now, this.#time, this.#serial)),
     };
     this.#taken.set(freed, { blocks, learnt });
     return freed;

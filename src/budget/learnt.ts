@@ -6,15 +6,24 @@ import { LONGEST_PAUSE_MS } from './timing.ts';
 import type { StoreTime } from './store-time.ts';
 import type { LearntRate, LearntRow, StoredGroup } from './store.ts';
 
-/** What the store is to keep of a group (or of the limit over all endpoints), in the store's time. */
-export function learntRow(model: KeyModel, name: StoredGroup, now: number, time: StoreTime): LearntRow {
+/**
+ * What the store is to keep of a group (or of the limit over all endpoints), in the store's time.
+ * @param serial greater than that of every earlier row
+ */
+export function learntRow(
+  model: KeyModel,
+  name: StoredGroup,
+  now: number,
+  time: StoreTime,
+  serial: number,
+): LearntRow {
   if (name === 'all') {
     const overall = model.overall;
     const learnt =
       overall === undefined ? {} : { ceiling: { limit: overall.limit, until: time.toStore(overall.until) } };
-    return { group: name, learnt };
+    return { group: name, learnt: { serial, ...learnt } };
   }
-  return { group: name, learnt: learntOf(model.group(name), now, time) };
+  return { group: name, learnt: { serial, ...learntOf(model.group(name), now, time) } };
 }
 
 function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {

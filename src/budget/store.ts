@@ -43,8 +43,9 @@ export interface NewBlock {
 }
 
 /**
- * What changed since the last time (moments on the store's clock): rides in the transaction of the owner's next page. Writing it twice, or in
- * another order, does no harm: each entry replaces what the row holds.
+ * What changed since the last time (moments on the store's clock): rides in the transaction of the owner's next page.
+ * Each entry replaces what the row holds. Pages of different scopes commit in any order: an entry that was taken
+ * before the one that the row holds (fewer moments freed, a smaller serial) changes nothing.
  */
 export interface FreedSlots {
   readonly keyHash: string;
@@ -68,6 +69,8 @@ export interface LearntRow {
 
 /** What was learnt of a limit. Plain JSON; unknown or missing members are as good as none. */
 export interface LearntRate {
+  /** Rises with each taking, also from one process to the next (store's time, milliseconds, made unique). */
+  readonly serial?: number;
   /** Requests of this group were accepted before: no careful first contact. */
   readonly contacted?: boolean;
   /** `X-RateLimit-Limit` by route, and when it was last seen. */

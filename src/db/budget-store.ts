@@ -50,7 +50,8 @@ export function recordFreed(schema: string, userId: string): RecordFreed {
       await sql`update ${sql.id(`${schema}_sync`, 'slot_block')} as b set freed = x.freed
         from jsonb_to_recordset(${json}::text::jsonb) as x(rate_group text, block_id bigint, freed timestamptz[])
         where b._user_id = ${userId} and b.key_hash = ${keyHash}
-          and b.rate_group = x.rate_group and b.block_id = x.block_id`.execute(trx);
+          and b.rate_group = x.rate_group and b.block_id = x.block_id
+          and cardinality(b.freed) <= cardinality(x.freed)`.execute(trx);
     }
     if (learnt.length > 0) {
       await tables
@@ -66,7 +67,11 @@ export function recordFreed(schema: string, userId: string): RecordFreed {
         .onConflict((conflict) =>
           conflict
             .columns(['_user_id', 'key_hash', 'rate_group'])
-            .doUpdateSet((row) => ({ learnt: row.ref('excluded.learnt') })),
+            .doUpdateSet((row) => ({ learnt: row.ref('excluded.learnt') }))
+            .where(
+              sql<boolean>`coalesce((rate_group.learnt ->> 'serial')::numeric, 0)
+                <= coalesce((excluded.learnt ->> 'serial')::numeric, 0)`,
+            ),
         )
         .execute();
     }

@@ -46,6 +46,19 @@ describe('the budget’s store', () => {
     expect((await store().load('another key')).blocks).toEqual([]);
   });
 
+  it('keeps what was taken later, whichever is committed first', async () => {
+    const { now } = await store().reserve(KEY, block(1), NOTHING);
+    const taken = (serial: number): FreedSlots => ({
+      keyHash: KEY,
+      blocks: [{ group: 'other', blockId: 1, freed: Array.from({ length: serial }, () => now) }],
+      learnt: [{ group: 'other', learnt: { serial, contacted: serial > 1 } }],
+    });
+    for (const serial of [2, 1, 3, 2]) await store().record(taken(serial));
+    const loaded = await store().load(KEY);
+    expect(loaded.blocks[0]?.freed).toHaveLength(3);
+    expect(loaded.learnt).toEqual([{ group: 'other', learnt: { serial: 3, contacted: true } }]);
+  });
+
   it('replaces what was freed and learnt before, so that writing it twice does no harm', async () => {
     const { now } = await store().reserve(KEY, block(1), NOTHING);
     for (const freed of [[now], [now, now + 1], [now, now + 1]]) {

@@ -68,10 +68,14 @@ export class MemoryBudgetStore implements BudgetStore {
       const row = this.#blocks.get(id);
       if (row === undefined) continue;
       if (freed.length > row.size) throw new Error(`block ${id} has ${String(freed.length)} slots freed`);
-      this.#blocks.set(id, { ...row, freed });
+      if (row.freed.length <= freed.length) this.#blocks.set(id, { ...row, freed });
     }
-    // Through JSON, as a database would.
-    for (const row of learnt) this.#learnt.set(row.group, JSON.parse(JSON.stringify(row)) as LearntRow);
+    for (const row of learnt) {
+      const before = this.#learnt.get(row.group)?.learnt.serial ?? 0;
+      // Through JSON, as a database would.
+      if (before <= (row.learnt.serial ?? 0))
+        this.#learnt.set(row.group, JSON.parse(JSON.stringify(row)) as LearntRow);
+    }
     const old = this.#clock.now() - 300_000;
     for (const [id, row] of this.#blocks) if (row.validUntil < old) this.#blocks.delete(id);
   }
