@@ -62,6 +62,9 @@ export async function openAccount(
     schemaDrift: config.schemaDrift,
     ignoreFields: config.ignoreFields,
     excludeFields: config.excludeFields,
+    settleMs: config.settleMs,
+    deletes: config.deletes,
+    history: config.history.kept,
     stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
   });
   const reader = new AccountReader(

@@ -44,6 +44,9 @@ export interface MirrorTables {
     live_rows: BigintWithDefault;
     deleted_rows: BigintWithDefault;
     held_deletions: BigintWithDefault;
+    waiting_deletions: BigintWithDefault;
+    mirrored_from: OrNull<Date>;
+    history_from: OrNull<Date>;
     polled_at: OrNull<Date>;
     complete_as_of: OrNull<Date>;
     next_poll_at: OrNull<Date>;
@@ -120,6 +123,7 @@ export interface MirrorTables {
     quarantined_items: string;
     field_conflicts: string;
     held_deletions: string;
+    waiting_deletions: string;
   };
 }
 
@@ -161,7 +165,20 @@ export interface SyncTables {
     failures: Generated<number>;
     full_walk: ColumnType<unknown, string | null | undefined, string | null>;
     last_obs: BigintWithDefault;
+    complete_as_of: OrNull<Date>;
+    gone_at: OrNull<Date>;
   };
+  candidate: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    key: string;
+    kind: string;
+    obs: Bigint;
+    at: Date;
+    proven_at: OrNull<Date>;
+  };
+  deletions: { _user_id: Bigint; collection: string; hour: Date; deleted: Bigint };
   unsettled: {
     _user_id: Bigint;
     collection: string;

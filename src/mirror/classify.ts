@@ -95,8 +95,23 @@ export function outcomesOf(
   return outcomes;
 }
 
+/** The content hash of each item of a page of `length` items; undefined for one that can't be mirrored. */
+export function hashesOf(length: number, page: SortedPage): (string | undefined)[] {
+  const hashes = Array.from({ length }, (): string | undefined => undefined);
+  for (const { index, hash } of page.keyed) hashes[index] = hash;
+  return hashes;
+}
+
 export function countOutcomes(outcomes: readonly ItemOutcome[], conflicts: number): PageCounts {
-  const counts = { inserted: 0, updated: 0, undeleted: 0, unchanged: 0, duplicate: 0, quarantined: 0 };
+  const counts = {
+    inserted: 0,
+    updated: 0,
+    undeleted: 0,
+    unchanged: 0,
+    deferred: 0,
+    duplicate: 0,
+    quarantined: 0,
+  };
   for (const outcome of outcomes) counts[outcome] += 1;
   return { ...counts, conflicts };
 }

@@ -68,6 +68,8 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         if (decision.walkEnd !== undefined) await logWalk(trx, schema, decision.walkEnd, now);
         await saveScope(trx, schema, scope, decision.scope, undefined, 0);
       }),
+    recordDoubts: () => Promise.reject(new Error('not built')),
+    applyDeletions: () => Promise.reject(new Error('not built')),
     backfill: async (fence) => {
       for (const { columns } of tables.values()) await columns.addWaiting();
       return fillBatch(db, fence, schema);

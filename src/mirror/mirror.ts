@@ -1,7 +1,8 @@
+import type { DoubtChange } from '../model/absence.ts';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
-import type { Decision, PageResult, PageWrite } from './page-write.ts';
+import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 
 /** One path by which rows change (design 1 and 7): everything that the service answers becomes true here. */
 export interface Mirror {
@@ -15,6 +16,18 @@ export interface Mirror {
   /** Writes the answer of an endpoint that answers one object (`account`): as a page with that one item. */
   applySingle(fence: Fence, write: SingleWrite): Promise<PageResult>;
 
+  /**
+   * Changes the scope's rows in doubt by what is no page: two whole walks that saw the same (P2).
+   */
+  recordDoubts(fence: Fence, scope: Scope, change: DoubtChange, obs: number): Promise<void>;
+
+  /**
+   * Deletes the scope's proven candidates, unless the brake holds them: then, and while doubts remain, `data_quality`
+   * says so. A list goes with its items, in one transaction.
+   * @param accept lifts the brake
+   */
+  applyDeletions(fence: Fence, scope: Scope, options: { readonly accept: boolean }): Promise<DeletionResult>;
+
   /** Stores what became of a walk that has no further page: a failure, a stop, an end without answer. */
   endWalk(fence: Fence, scope: Scope, decision: Decision): Promise<void>;
 
@@ -26,11 +39,23 @@ export interface Mirror {
   backfill(fence: Fence): Promise<boolean>;
 }
 
+export interface DeletionResult {
+  /** Rows of the scope's own collection that were deleted. */
+  readonly deleted: number;
+  /** Proven deletions of the scope that the brake holds. */
+  readonly held: number;
+  /** Rows of the scope that are still in doubt. */
+  readonly waiting: number;
+  /** For NOTIFY after the commits. */
+  readonly changed: readonly ChangedTable[];
+}
+
 export interface SingleWrite {
   readonly collection: CollectionName;
   readonly obs: number;
   readonly item: Item;
   readonly decide: PageWrite['decide'];
+  readonly sentAgo: PageWrite['sentAgo'];
   readonly alsoInTransaction?: NonNullable<PageWrite['alsoInTransaction']>;
 }
 
@@ -48,5 +73,11 @@ export interface MirrorOptions {
   readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
   readonly excludeFields: Readonly<Record<CollectionName, readonly string[]>>;
+  /** `MIRROR_SETTLE`, milliseconds: least time between two observations that contradict a third. */
+  readonly settleMs: number;
+  /** `MIRROR_DELETES`. */
+  readonly deletes: 'soft' | 'hard';
+  /** `MIRROR_HISTORY`: superseded versions are kept. */
+  readonly history: boolean;
   readonly stateOf: (collection: CollectionName, item: Item) => StateClass;
 }

@@ -1,5 +1,6 @@
-import type { Item } from '../model/page.ts';
+import type { Candidate, DoubtChange, MissingRow, Proof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
+import type { Item } from '../model/page.ts';
 import type { Transaction } from 'kysely';
 import type { WalkEnd } from './walk-end.ts';
 
@@ -10,6 +11,10 @@ export interface PageWrite {
   readonly obs: number;
   /** The page's items in the order of the answer. */
   readonly items: readonly Item[];
+  /** What the page proves absent: known rows that it does not hold are observed. Left out: nothing. */
+  readonly proof?: Proof;
+  /** Milliseconds since the page's request was sent, by a monotonic clock: asked once the transaction has its time. */
+  readonly sentAgo: () => number;
   /**
    * What the page means for its walk, told from what it was to the mirror. Called inside the transaction, once for
    * each attempt to write the page: it must be pure.
@@ -26,10 +31,19 @@ export interface PageWrite {
  * What an item of the page was to the mirror:
  * - `inserted`: a key never seen; `updated`: other content than stored; `undeleted`: a deleted row is back
  * - `unchanged`: nothing to write
+ * - `deferred`: a deletion or a change that was observed less than MIRROR_SETTLE ago is contradicted by older content:
+ *   the page may be stale, and a later sighting decides (design 4)
  * - `duplicate`: the page has the key again further down; the last one counts
  * - `quarantined`: can't be mirrored; kept verbatim aside
  */
-export type ItemOutcome = 'inserted' | 'updated' | 'undeleted' | 'unchanged' | 'duplicate' | 'quarantined';
+export type ItemOutcome =
+  | 'inserted'
+  | 'updated'
+  | 'undeleted'
+  | 'unchanged'
+  | 'deferred'
+  | 'duplicate'
+  | 'quarantined';
 
 export interface ObservedPage {
   /** One outcome for each item of the page, in its order. */
@@ -37,6 +51,14 @@ export interface ObservedPage {
   readonly counts: PageCounts;
   /** The database's clock in this transaction: `_changed_at` of the rows that it changes. */
   readonly at: Date;
+  /** When the page's request was sent, by the same clock. */
+  readonly sentAt: Date;
+  /** Content hash of each item, hexadecimal, in the page's order; undefined for one that can't be mirrored. */
+  readonly hashes: readonly (string | undefined)[];
+  /** Live rows that the page proves absent. */
+  readonly missing: readonly MissingRow[];
+  /** Rows in doubt among the page's keys and the missing ones. */
+  readonly candidates: readonly Candidate[];
 }
 
 /** How many of the page's items had each outcome, and how many values did not fit their column. */
@@ -45,6 +67,7 @@ export interface PageCounts {
   readonly updated: number;
   readonly undeleted: number;
   readonly unchanged: number;
+  readonly deferred: number;
   readonly duplicate: number;
   readonly quarantined: number;
   readonly conflicts: number;
@@ -53,6 +76,8 @@ export interface PageCounts {
 /** What is to be stored with the page. */
 export interface Decision {
   readonly scope: ScopeChange;
+  /** What it changes of the scope's rows in doubt; left out: nothing. */
+  readonly doubts?: DoubtChange;
   /** Given when the walk ends with this page. */
   readonly walkEnd?: WalkEnd;
 }
@@ -68,6 +93,7 @@ export interface ScopeChange {
   readonly lastReadAt?: Date;
   readonly polledAt?: Date;
   readonly fullAt?: Date;
+  readonly completeAsOf?: Date;
   /** A failure to remember (counted), or null: it works again. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }

@@ -12,7 +12,8 @@ export interface WalkEnd {
   readonly collection?: CollectionChange;
 }
 
-export type WalkKind = 'poll' | 'refresh' | 'full' | 'single';
+/** `confirm`: reads rows in doubt again; `deletion`: what was proven is deleted, without a request. */
+export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
 
 /** Sums over the walk's pages, the last one included. */
 export interface WalkTotals {

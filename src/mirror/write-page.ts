@@ -6,6 +6,7 @@ import {
   changedRows,
   type ChangedRow,
   countOutcomes,
+  hashesOf,
   outcomesOf,
   type SortedPage,
 } from './classify.ts';
@@ -84,7 +85,15 @@ export async function writePage(
 
   const outcomes = outcomesOf(write.items.length, page, written, refused);
   const counts = countOutcomes(outcomes, conflicts);
-  const decision = write.decide({ outcomes, counts, at });
+  const decision = write.decide({
+    outcomes,
+    counts,
+    at,
+    sentAt: new Date(at.getTime() - write.sentAgo()),
+    hashes: hashesOf(write.items.length, page),
+    missing: [],
+    candidates: [],
+  });
   await write.alsoInTransaction?.(trx);
   if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
   await saveScope(trx, table.schema, scope, decision.scope, write.obs, counts.inserted + counts.undeleted);

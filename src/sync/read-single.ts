@@ -50,6 +50,7 @@ export async function readSingle(
         collection: name,
         obs: lastObs + 1,
         item,
+        sentAgo: () => 0,
         alsoInTransaction,
         decide: ({ counts }) => ({
           scope: { lastReadAt: startedAt, polledAt: startedAt, fullAt: startedAt, failure: null },

@@ -269,6 +269,7 @@ class WalkRun {
         scope,
         obs,
         items,
+        sentAgo: () => 0,
         alsoInTransaction,
         decide: (observed) => {
           const decided = decide(taken, observed);

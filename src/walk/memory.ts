@@ -2,6 +2,7 @@ import type { KeyType } from '../model/collections.ts';
 import { gradeOf, NO_EVIDENCE, type Direction, type OrderEvidence, type OrderGrade } from './order.ts';
 import type { Frontier, OpenPart } from './frontier.ts';
 import type { PageLimit } from './page-limit.ts';
+import type { WholeWalk } from './pair.ts';
 import type { Refreshed } from './warmth.ts';
 
 /**
@@ -19,6 +20,8 @@ export interface ScopeMemory {
   /** Live rows of the scope, at least: as told when the last full walk began, and those written since. */
   readonly rows: number;
   readonly refreshed: Refreshed;
+  /** The last full walk, where it was complete and clean: a second one like it proves absences (P2). */
+  readonly whole: WholeWalk | null;
 }
 
 export function newMemory(keyType: KeyType): ScopeMemory {
@@ -30,6 +33,7 @@ export function newMemory(keyType: KeyType): ScopeMemory {
     limit: { value: 500, proven: false },
     rows: 0,
     refreshed: { day: 0, week: 0 },
+    whole: null,
   };
 }
 

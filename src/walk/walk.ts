@@ -1,3 +1,4 @@
+import type { Proof } from '../model/absence.ts';
 import type { ScopeMemory } from './memory.ts';
 import type { Reading } from './reading.ts';
 
@@ -17,10 +18,9 @@ import type { Reading } from './reading.ts';
  * A poll and a full walk of one scope share its memory and may interleave answer by answer. Only full walks have a
  * checkpoint: what an interrupted poll leaves open is in the memory, and a refresh is simply due again.
  *
- * Deletions (design 4) attach here: what an accepted page proves absent is the interval between the cursor asked for
- * and its last key, and `Step` is where it will be told.
+ * What a page proves absent (design 4) is told in `Step.page`, before the page is written.
  */
-export type Walk = PollWalk | RefreshWalk | FullWalk;
+export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 
 /** From the newest rows down to the frontier and the overlap (falling), or from there to the end (rising). */
 export interface PollWalk extends Reading {
@@ -42,6 +42,13 @@ export interface PollWalk extends Reading {
 export interface RefreshWalk extends Reading {
   readonly kind: 'refresh';
   /** Keys still to be covered, in list order. */
+  readonly todo: readonly string[];
+}
+
+/** Rows in doubt read again: the top first, which tests the order, then the fewest pages that cover them. */
+export interface ConfirmWalk extends Reading {
+  readonly kind: 'confirm';
+  /** Keys still to be covered, in list order once that is known to be usable. */
   readonly todo: readonly string[];
 }
 
@@ -100,4 +107,13 @@ export interface Step<W extends Walk = Walk> {
   readonly walk: W;
   readonly memory: ScopeMemory;
   readonly ask: Ask;
+  /** What the page says that was just taken; left out where none was. */
+  readonly page?: TakenPage;
+}
+
+export interface TakenPage {
+  /** What it proves absent; null: nothing. */
+  readonly proof: Proof | null;
+  /** It contradicts the order: what rests on that is withdrawn. */
+  readonly contradiction: boolean;
 }

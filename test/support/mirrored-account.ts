@@ -26,6 +26,9 @@ export class MirroredAccount {
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),
+      settleMs: 60_000,
+      deletes: 'soft',
+      history: true,
       stateOf: (_collection, item) =>
         item.fields['status'] === 'failed'
           ? 'failed'
@@ -67,6 +70,7 @@ export class MirroredAccount {
       scope,
       obs: last + 1,
       items: itemsOf(name, itemsJson),
+      sentAgo: () => 0,
       decide: () => ({ scope: {} }),
       ...write,
     });
@@ -81,6 +85,7 @@ export class MirroredAccount {
       collection: 'account',
       obs: stored.lastObs + 1,
       item,
+      sentAgo: () => 0,
       decide: () => ({ scope: {} }),
     });
   }

@@ -1,0 +1,50 @@
+import type { Candidate, DoubtChange, DoubtKind, MissingRow, Proof } from '../model/absence.ts';
+
+/** A written page, as far as absence is concerned. Moments are milliseconds by the database's clock. */
+export interface PageView {
+  readonly proof: Proof | null;
+  /** The page contradicts the order. */
+  readonly contradiction: boolean;
+  /** When its request was sent. */
+  readonly sentAt: number;
+  /** Keys of all its items, those in quarantine too: they are there. */
+  readonly seen: readonly string[];
+  /** Keys of items that were not believed yet. */
+  readonly deferred: readonly string[];
+  /** Live rows that the proof says are absent. */
+  readonly missing: readonly MissingRow[];
+  /** Rows in doubt among all of these. */
+  readonly candidates: readonly Candidate[];
+  /** Least time between two proofs: more than a replica lags. */
+  readonly settleMs: number;
+}
+
+/**
+ * What a page says of rows in doubt (design 4): a sighting withdraws a candidate; a first proof makes one, unless the
+ * row came or changed so shortly before that a stale replica may not know; a second, sent at least the settle time
+ * after the first was answered, proves it.
+ */
+export function judgePage(view: PageView): DoubtChange {
+  const { proof, sentAt, settleMs } = view;
+  const candidates = new Map(view.candidates.map((candidate) => [candidate.key, candidate]));
+  const deferred = new Set(view.deferred);
+  const withdraw = view.seen.filter((key) => candidates.has(key) && !deferred.has(key));
+  const add: { key: string; kind: DoubtKind }[] = view.deferred
+    .filter((key) => !candidates.has(key))
+    .map((key) => ({ key, kind: 'returned' }));
+  const prove: string[] = [];
+  for (const { key, changedAt } of proof === null ? [] : view.missing) {
+    const first = candidates.get(key);
+    if (first === undefined || !isStrong(first.kind)) {
+      if (proof !== null && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
+    } else if (!first.proven && first.at <= sentAt - settleMs) {
+      prove.push(key);
+    }
+  }
+  return { add, prove, withdraw, withdrawOrdered: view.contradiction };
+}
+
+/** One answer says it by itself; the other kinds are weaker than a first proof, and give way to it. */
+function isStrong(kind: DoubtKind): boolean {
+  return kind === 'snapshot' || kind === 'interval';
+}
