@@ -5,6 +5,8 @@ export interface Answer {
   readonly status: number;
   /** undefined: no body. */
   readonly body: string | undefined;
+  /** What follows `body`, made while it is sent: for bodies that are too large to be held. */
+  readonly rest?: Iterable<string>;
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Items of a list page, for the log. */

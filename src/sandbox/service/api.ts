@@ -3,11 +3,11 @@ import { bodyOf } from '../http-body.ts';
 import { rateHeaders } from '../limits/rate-headers.ts';
 import { unusedVerdict, type Group, type Verdict } from '../limits/gate.ts';
 import type { KnownKey, SandboxState } from '../sandbox-state.ts';
-import type { RequestRecord } from '../traffic.ts';
 import { failure, type Answer } from './answer.ts';
-import { faultAnswer, throwFault, type Fault } from './faults.ts';
+import { faultAnswer, queryUnder, throwFault, type Fault } from './faults.ts';
 import { emptyPage, respond } from './respond.ts';
 import { routeOf, type Route } from './routes.ts';
+import { send } from './send.ts';
 
 /** Part of a latency that passes on the request's way in, at most: the rest passes before the answer. */
 const WAY_IN = 0.5;
@@ -42,7 +42,8 @@ export async function handle(
     record.fault = fault ?? null;
     const wait = latency - wayIn + (fault === 'faultSlow' ? state.options.slowMs : 0);
     if (wait > 0) await state.clock.sleep(wait, signal);
-    send(response, answer, rateHeaders(verdict, state.options, state.clock.now()), fault, record, state);
+    const rate = rateHeaders(verdict, state.options, state.clock.now());
+    await send(response, { answer, fault, rate, record }, state, signal);
   } catch {
     // The client went away, or the sandbox stops: nobody waits for an answer.
     response.destroy();
@@ -93,7 +94,7 @@ function decide(
   if (body === undefined) return plain(failure(413, 'too_large', 'The body is too large', options.errorBody));
 
   const fault = throwFault(route, options, state.random);
-  const instead = fault === 'faultEmpty' ? emptyPage(route.action, state) : faultAnswer(fault, options);
+  const instead = fault === 'faultEmpty' ? emptyPage(route.action, options) : faultAnswer(fault, options);
   const takesEffect = options.faultEffect === 'done' && route.name.startsWith('POST');
   if (instead !== undefined && !takesEffect) return { verdict, answer: instead, fault };
   const idempotencyKey = request.headers['idempotency-key'];
@@ -101,10 +102,10 @@ function decide(
     {
       user: key.user,
       action: route.action,
-      query: url.searchParams,
+      query: queryUnder(fault, url, key.user),
       body,
       idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-      time: state.data.now() - (fault === 'faultStale' ? options.staleSeconds * 1000 : 0),
+      time: state.data.now() - (fault === 'faultStale' ? options.staleMs : 0),
     },
     state,
   );
@@ -114,40 +115,4 @@ function decide(
 function knownKey(request: IncomingMessage, state: SandboxState): KnownKey | undefined {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   return match?.[1] === undefined ? undefined : state.keys.get(match[1]);
-}
-
-function send(
-  response: ServerResponse,
-  answer: Answer,
-  rate: Record<string, string>,
-  fault: Fault | undefined,
-  record: RequestRecord,
-  state: SandboxState,
-): void {
-  if (fault === 'faultReset') {
-    response.socket?.resetAndDestroy();
-    state.traffic.leave(record);
-    return;
-  }
-  const headers: Record<string, string | number> = {
-    Date: new Date(state.clock.now()).toUTCString(),
-    ...rate,
-    ...answer.headers,
-  };
-  const body = answer.body === undefined ? undefined : Buffer.from(answer.body);
-  if (body !== undefined) {
-    headers['Content-Type'] = answer.type;
-    headers['Content-Length'] = body.length;
-  }
-  response.writeHead(answer.status, headers);
-  if (fault === 'faultTruncated') {
-    const socket = response.socket;
-    response.write(body?.subarray(0, Math.floor(body.length / 2)), () => socket?.destroy());
-    state.traffic.leave(record);
-    return;
-  }
-  record.status = answer.status;
-  record.items = answer.items ?? null;
-  state.traffic.leave(record);
-  response.end(body);
 }

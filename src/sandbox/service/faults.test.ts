@@ -19,8 +19,14 @@ afterEach(async () => {
     ...(Object.fromEntries(off) as Partial<SandboxOptions>),
     faultRoutes: 'all',
     faultEffect: 'undone',
+    error200: 'error',
+    emptySays: 'end',
   });
 });
+
+function idsOf(text: string): string[] {
+  return (JSON.parse(text) as { data: { id: number }[] }).data.map(({ id }) => String(id));
+}
 
 async function get(path = '/v1/research', init: RequestInit = {}): Promise<{ status: number; text: string }> {
   const headers = { authorization: `Bearer ${sandbox.key}` };
@@ -65,7 +71,7 @@ describe('a fault', () => {
   });
 
   it('lets a replica answer that lags', async () => {
-    await sandbox.control.change({ faultStale: 1, staleSeconds: 100 });
+    await sandbox.control.change({ faultStale: 1, staleMs: 100_000 });
     await sandbox.control.clock({ freeze: true });
     const before = (await get()).text;
     const [id = ''] = await sandbox.control.mutate({ op: 'insert', collection: 'research_jobs' });
@@ -75,6 +81,53 @@ describe('a fault', () => {
     expect((await get()).text).toContain(`"job_id":${id},`);
     expect(before).not.toContain(`"job_id":${id},`);
     await sandbox.control.clock({ resume: true });
+  });
+
+  it.each([
+    ['error', /^\{"error":\{"code"/],
+    ['errors', /^\{"errors":\[/],
+    ['success', /^\{"success":false/],
+    ['beside-data', /^\{"object":"list","data":\[\],"has_more":false,"error"/],
+  ] as const)('puts an error of the kind %s inside a 200', async (error200, pattern) => {
+    await sandbox.control.change({ faultError200: 1, error200 });
+    expect(await get()).toMatchObject({ status: 200, text: expect.stringMatching(pattern) as string });
+  });
+
+  it('may say of an empty page that more follow', async () => {
+    await sandbox.control.change({ faultEmpty: 1, emptySays: 'more' });
+    expect((await get()).text).toBe('{"object":"list","data":[],"has_more":true}');
+  });
+
+  it('repeats the page that the same list was asked for before', async () => {
+    const first = idsOf((await get('/v1/watchlist?limit=3')).text);
+    const second = idsOf((await get(`/v1/watchlist?limit=3&starting_after=${first.at(-1)}`)).text);
+    await sandbox.control.change({ faultRepeated: 1 });
+    const after = `/v1/watchlist?limit=3&starting_after=${second.at(-1)}`;
+    expect(idsOf((await get(after)).text)).toEqual(second);
+    expect(idsOf((await get(after)).text)).not.toEqual(second);
+  });
+
+  it('ignores the cursor', async () => {
+    const first = idsOf((await get('/v1/watchlist?limit=3')).text);
+    await sandbox.control.change({ faultIgnored: 1 });
+    expect(idsOf((await get(`/v1/watchlist?limit=3&starting_after=${first.at(-1)}`)).text)).toEqual(first);
+  });
+
+  it('refuses a good key', async () => {
+    await sandbox.control.change({ faultKey: 1 });
+    expect((await get('/v1/ping')).status).toBe(401);
+  });
+
+  it('lets a body drip: its headers come at once, its end late', async () => {
+    await sandbox.control.change({ faultDrip: 1, slowMs: 200 });
+    const begun = performance.now();
+    const response = await fetch(`${sandbox.url}/v1/watchlist`, {
+      headers: { authorization: `Bearer ${sandbox.key}` },
+    });
+    const headersAfter = performance.now() - begun;
+    expect(idsOf(await response.text()).length).toBeGreaterThan(50);
+    expect(performance.now() - begun - headersAfter).toBeGreaterThan(100);
+    expect((await sandbox.control.counters()).inFlight).toBe(0);
   });
 
   it('makes an answer slow, so that a client that will not wait gets none', async () => {

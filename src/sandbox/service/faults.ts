@@ -1,6 +1,7 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { failure, htmlPage, json, noContent, type Answer } from './answer.ts';
 import type { Route } from './routes.ts';
+import type { User } from './user.ts';
 
 const NAMES = [
   'fault500',
@@ -11,14 +12,21 @@ const NAMES = [
   'faultGarbage',
   'faultError200',
   'faultEmpty',
+  'faultRepeated',
+  'faultIgnored',
   'faultStale',
   'faultSlow',
+  'faultDrip',
+  'faultKey',
   'fault402',
   'fault409',
   'faultRedirect',
 ] as const satisfies readonly (keyof SandboxOptions)[];
 
 export type Fault = (typeof NAMES)[number];
+
+/** Faults that only a page of a list can have. */
+const OF_LISTS: ReadonlySet<Fault> = new Set(['faultEmpty', 'faultRepeated', 'faultIgnored']);
 
 /** The fault that a request meets, by one throw of the dice; undefined for most. */
 export function throwFault(route: Route, options: SandboxOptions, random: () => number): Fault | undefined {
@@ -31,10 +39,29 @@ export function throwFault(route: Route, options: SandboxOptions, random: () => 
   for (const fault of NAMES) {
     dice -= options[fault];
     if (dice >= 0) continue;
-    const fits = fault === 'faultEmpty' ? isList : fault === 'faultStale' ? !isPost : true;
+    const fits = OF_LISTS.has(fault) ? isList : fault === 'faultStale' ? !isPost : true;
     return fits ? fault : undefined;
   }
   return undefined;
+}
+
+/**
+ * The query as the service takes it: under the fault `faultIgnored` without the cursor, under `faultRepeated` with the
+ * one that the same path was asked for before.
+ */
+export function queryUnder(fault: Fault | undefined, url: URL, user: User): URLSearchParams {
+  const query = new URLSearchParams(url.searchParams);
+  const asked = query.get('starting_after');
+  const taken =
+    fault === 'faultIgnored'
+      ? null
+      : fault === 'faultRepeated'
+        ? (user.lastCursors.get(url.pathname) ?? null)
+        : asked;
+  if (taken === null) query.delete('starting_after');
+  else query.set('starting_after', taken);
+  user.lastCursors.set(url.pathname, asked);
+  return query;
 }
 
 /** The answer that a fault puts in place of the honest one; undefined where it only disturbs the honest one. */
@@ -53,7 +80,9 @@ export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): 
     case 'faultGarbage':
       return json(200, '{"object":"list","data":[{"job_id":1,"status":"compl');
     case 'faultError200':
-      return json(200, '{"error":{"code":"upstream_timeout","message":"The upstream did not answer"}}');
+      return json(200, ERRORS_INSIDE[options.error200]);
+    case 'faultKey':
+      return failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
     case 'faultRedirect':
       return { ...json(302, '{}'), headers: { Location: 'https://elsewhere.example/v1/research' } };
     case 'faultReset':
@@ -62,8 +91,18 @@ export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): 
     case undefined:
     case 'faultTruncated':
     case 'faultEmpty':
+    case 'faultRepeated':
+    case 'faultIgnored':
     case 'faultStale':
     case 'faultSlow':
+    case 'faultDrip':
       return undefined;
   }
 }
+
+const ERRORS_INSIDE: Readonly<Record<SandboxOptions['error200'], string>> = {
+  error: '{"error":{"code":"upstream_timeout","message":"The upstream did not answer"}}',
+  errors: '{"errors":[{"code":"upstream_timeout","detail":"The upstream did not answer"}],"data":null}',
+  success: '{"success":false,"message":"The upstream did not answer"}',
+  'beside-data': '{"object":"list","data":[],"has_more":false,"error":"The upstream did not answer"}',
+};

@@ -1,12 +1,14 @@
 import { account, ping } from './account.ts';
 import { failure, json, type Answer } from './answer.ts';
 import { envelope } from './envelope.ts';
+import { listAnswer } from './list-answer.ts';
 import { operate } from './operations.ts';
 import { readPage } from './page.ts';
 import type { Action } from './routes.ts';
 import type { User } from './user.ts';
 import { deleteWebhook, readWebhook, registerWebhook } from './webhooks.ts';
 import type { SandboxState } from '../sandbox-state.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population } from '../world/population.ts';
 
 /** A request of a known user to a known endpoint. */
@@ -44,7 +46,7 @@ export function respond(asked: Asked, state: SandboxState): Answer {
       const exists = list !== undefined && lists.visible(list, time);
       if (exists) return page(asked, user.data.items(list), 'accounts', state);
       if (list !== undefined && options.deletedList === 'empty') {
-        return json(200, envelope([], false, undefined, 'accounts', options), 0);
+        return listAnswer([], 0, envelope(false, undefined, 'accounts', options));
       }
       return failure(404, 'not_found', 'No such list', options.errorBody);
     }
@@ -56,9 +58,9 @@ export function respond(asked: Asked, state: SandboxState): Answer {
 }
 
 /** A page with nothing on it, as a fault. */
-export function emptyPage(action: Action, state: SandboxState): Answer {
+export function emptyPage(action: Action, options: SandboxOptions): Answer {
   const nestedName = action.kind === 'list-items' ? 'accounts' : 'result';
-  return json(200, envelope([], false, undefined, nestedName, state.options), 0);
+  return listAnswer([], 0, envelope(options.emptySays === 'more', undefined, nestedName, options));
 }
 
 function page(asked: Asked, population: Population, nestedName: string, state: SandboxState): Answer {
@@ -76,10 +78,10 @@ function page(asked: Asked, population: Population, nestedName: string, state: S
   );
   if ('status' in reading) return failure(reading.status, reading.code, reading.message, options.errorBody);
   const { refs, hasMore } = reading;
-  const items = refs.map((ref) => population.text(ref, time));
   const last = refs.at(-1);
   const lastId = last === undefined ? undefined : population.idOf(last);
-  return json(200, envelope(items, hasMore, lastId, nestedName, options), items.length);
+  const texts = refs.values().map((ref) => population.text(ref, time));
+  return listAnswer(texts, refs.length, envelope(hasMore, lastId, nestedName, options));
 }
 
 /** Operations on a target may come without a body; everything else that is not JSON is refused. */

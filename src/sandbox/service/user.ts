@@ -18,6 +18,8 @@ export class User {
   spent = 0;
   /** Accepted POST operations: numbers their answers' IDs. */
   operations = 0;
+  /** `starting_after` of the last page that each list was asked for, by path; null: it had none. */
+  readonly lastCursors = new Map<string, string | null>();
   /** Answers by Idempotency-Key, where the switch honours it. */
   readonly answered = new Map<string, { readonly status: number; readonly body: string }>();
   readonly #options: () => SandboxOptions;
