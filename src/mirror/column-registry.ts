@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { ColumnType } from './column-value.ts';
 import type { Executor } from './executor.ts';
+import { historyColumns } from './history-columns.ts';
 import type { FieldColumn } from './row-payload.ts';
 import { beside, keyColumns, type Table } from './table.ts';
 
@@ -16,6 +17,8 @@ export interface ColumnRegistry {
   readonly version: number;
   /** Names of all columns of the table, whoever made them. */
   readonly taken: ReadonlySet<string>;
+  /** What superseded versions are archived with. */
+  readonly archived: readonly string[];
 }
 
 export interface WaitingField {
@@ -53,6 +56,7 @@ export async function readRegistry(db: Executor, table: Table): Promise<ColumnRe
     ),
     version: attributes.rows[0]?.relnatts ?? 0,
     taken: new Set(attributes.rows.map(({ name }) => name)),
+    archived: await historyColumns(db, table),
   };
 }
 

@@ -23,7 +23,7 @@ const MAX_ATTEMPTS = 8;
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirror {
-  const { schema } = options;
+  const { schema, history } = options;
   const tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
   const stateOfTable = (name: CollectionName): TableState => {
     const found = tables.get(name);
@@ -40,7 +40,7 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
       const registry = await columns.forPage();
       try {
         const written = await fenced(db, schema, fence, (trx, now) =>
-          writePage(trx, now, { table, registry, exclude, careful, stateOf }, page, write),
+          writePage(trx, now, { table, registry, exclude, history, careful, stateOf }, page, write),
         );
         refused.remember(written.refused);
         return written.result;

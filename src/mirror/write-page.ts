@@ -45,6 +45,8 @@ export interface PageContext {
   readonly registry: ColumnRegistry;
   /** Fields that are never stored. */
   readonly exclude: ReadonlySet<string>;
+  /** Superseded versions are kept. */
+  readonly history: boolean;
   /** Some rows of this page were refused: find them, one by one. */
   readonly careful: boolean;
   readonly stateOf: (item: Item) => StateClass;
@@ -124,7 +126,8 @@ async function writeChanged(
 
   const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
   const before = await takeChangeIds(trx, table.schema, scope.userId, payloads.length);
-  const rowWrite: RowWrite = { table, scope, columns: registry.columns, at };
+  const archived = context.history ? registry.archived : undefined;
+  const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
   let refused: RefusedRow[] = [];
   if (careful) refused = await writeCarefully(trx, rowWrite, payloads, before);
   else await writeRows(trx, rowWrite, payloads, before);
