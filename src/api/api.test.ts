@@ -4,6 +4,7 @@ import { listen, type LoopbackServer } from '../../test/support/loopback-server.
 import { openBudget } from '../../test/support/open-budget.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import {
+  AnswerTooLarge,
   KeyRefused,
   MalformedAnswer,
   RateLimited,
@@ -15,7 +16,7 @@ import {
 import { systemClock } from '../runtime/clock.ts';
 import { createApi, type ApiOptions, type Exchange, type PageRequest } from './api.ts';
 import { RETRY_LIMITS } from './retry.ts';
-import { createTransport } from './transport.ts';
+import { createTransport, type TransportLimits } from './transport.ts';
 
 const KEY = 'sk_test_0123456789';
 const RESEARCH: PageRequest = {
@@ -35,9 +36,13 @@ afterEach(async () => {
   for (const each of open.splice(0).toReversed()) await each.close();
 });
 
-async function apiOf(listener: RequestListener, options: Partial<ApiOptions> = {}) {
+async function apiOf(
+  listener: RequestListener,
+  options: Partial<ApiOptions> = {},
+  limits: Partial<TransportLimits> = {},
+) {
   const server: LoopbackServer = await listen(listener);
-  const transport = createTransport({ baseUrl: server.url, clock: systemClock, userAgent: 'test' });
+  const transport = createTransport({ baseUrl: server.url, clock: systemClock, userAgent: 'test', limits });
   open.push(server, transport);
   const budget = openBudget();
   const exchanges: Exchange[] = [];
@@ -89,6 +94,18 @@ describe('a page', () => {
       bytes: PAGE.length,
       error: undefined,
     });
+  });
+
+  it('that is too large is asked for once: the same request would bring it again', async () => {
+    const huge = `{"object":"list","data":[{"job_id":1,"report":"${'x'.repeat(5000)}"}],"has_more":false}`;
+    const { api, budget } = await apiOf((_, response) => void response.end(huge), {}, { maxBodyBytes: 4000 });
+    const refused = await api.page(RESEARCH).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(AnswerTooLarge);
+    expect(refused).toHaveProperty(
+      'message',
+      'GET /v1/research was answered 200, but the body is larger than 4000 bytes',
+    );
+    expect(budget.asked).toHaveLength(1);
   });
 
   it('survives what may pass by itself, each attempt on a slot of its own', async () => {

@@ -3,9 +3,10 @@ import type { Priority } from '../budget/priorities.ts';
 import { readRateHeaders } from '../budget/rate-headers.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import type { KeyType } from '../model/collections.ts';
-import { MalformedAnswer, TransportError, type MirrorError } from '../model/errors.ts';
+import { AnswerTooLarge, MalformedAnswer, TransportError, type MirrorError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/message.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { readObject, readPage, type ObjectAnswer } from './envelope.ts';
 import { refusal } from './refusal.ts';
@@ -17,7 +18,8 @@ import type { HttpAnswer, Transport } from './transport.ts';
 export interface Api {
   /**
    * One page of a list, proven to be one.
-   * @throws MirrorError, classified by what the caller must do; the signal's reason
+   * @throws AnswerTooLarge, at once: ask for fewer items; another MirrorError, classified by what the caller must do;
+   * the signal's reason
    */
   page(request: PageRequest): Promise<Page>;
   /** An endpoint that answers one object: ping, account. @throws as `page` */
@@ -128,11 +130,10 @@ export function createApi(options: ApiOptions): Api {
       if ('error' in body) throw body.error;
       return { value: read(body.text) };
     } catch (error) {
-      if (!(error instanceof TransportError || error instanceof MalformedAnswer)) throw error;
-      const message = `${what} was answered ${status}, but ${quote(error.message, scrub)}`;
-      const named =
-        error instanceof TransportError ? new TransportError(message) : new MalformedAnswer(message);
-      return { error: named, retryAfterMs: undefined };
+      const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
+      if (Kind === undefined) throw error;
+      const words = quote(messageOf(error), scrub);
+      return { error: new Kind(`${what} was answered ${status}, but ${words}`), retryAfterMs: undefined };
     }
   };
 

@@ -1,13 +1,22 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { MalformedAnswer, TransportError } from '../model/errors.ts';
+import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 
 /** What was read of an answer's body: its text, or why there is none. `bytes` counts what came over the wire. */
 export type Body =
   | { readonly bytes: number; readonly text: string }
-  | { readonly bytes: number; readonly error: MalformedAnswer | TransportError };
+  | { readonly bytes: number; readonly error: BodyError };
+
+export type BodyError = MalformedAnswer | TransportError | AnswerTooLarge;
+
+/** What an answer's headers say of its body: `Content-Encoding`, and `Content-Length`. */
+export interface BodyHeaders {
+  readonly encoding: string | string[] | undefined;
+  /** A body that tells itself that it is too large is not read at all. */
+  readonly declared: string | string[] | undefined;
+}
 
 const decompress = promisify(gunzip);
 
@@ -18,10 +27,14 @@ const decompress = promisify(gunzip);
  */
 export async function readBody(
   stream: Readable,
-  encoding: string | string[] | undefined,
+  { encoding, declared }: BodyHeaders,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<Body> {
+  if (Number(declared) > maxBytes) {
+    stream.on('error', () => {}).destroy();
+    return { bytes: 0, error: tooLarge(maxBytes) };
+  }
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -42,11 +55,7 @@ export async function readBody(
   return decoded instanceof Error ? { bytes, error: decoded } : { bytes, text: decoded };
 }
 
-async function decode(
-  raw: Buffer,
-  encoding: string,
-  maxBytes: number,
-): Promise<string | MalformedAnswer | TransportError> {
+async function decode(raw: Buffer, encoding: string, maxBytes: number): Promise<string | BodyError> {
   let plain = raw;
   const name = encoding.trim().toLowerCase();
   // An empty body is empty in every encoding: servers name one even with a 204.
@@ -69,6 +78,6 @@ async function decode(
   }
 }
 
-function tooLarge(maxBytes: number): MalformedAnswer {
-  return new MalformedAnswer(`the body is larger than ${maxBytes} bytes`);
+function tooLarge(maxBytes: number): AnswerTooLarge {
+  return new AnswerTooLarge(`the body is larger than ${maxBytes} bytes`);
 }

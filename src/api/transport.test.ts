@@ -4,7 +4,7 @@ import { connect, createServer as createTcpServer, type AddressInfo, type Socket
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listen, type LoopbackServer } from '../../test/support/loopback-server.ts';
-import { MalformedAnswer, TransportError } from '../model/errors.ts';
+import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
@@ -122,13 +122,6 @@ describe('a body', () => {
   });
 
   it.each([
-    ['is larger than allowed', 'x'.repeat(2000), {}, 'the body is larger than 1000 bytes'],
-    [
-      'is larger than allowed once decompressed',
-      gzipSync('x'.repeat(100_000)),
-      { 'content-encoding': 'gzip' },
-      'the body is larger than 1000 bytes',
-    ],
     ['is not UTF-8', Buffer.from([0x7b, 0xe9, 0x7d]), {}, 'the body is not UTF-8'],
     [
       'has another encoding',
@@ -140,6 +133,20 @@ describe('a body', () => {
     const { url } = await serve(answerWith(body, headers));
     const answer = await get(transport(url, { limits: { maxBodyBytes: 1000 } }));
     expect(answer.body).toMatchObject({ error: new MalformedAnswer(message) });
+  });
+
+  it.each([
+    ['by what it says itself', 'x'.repeat(2000), { 'content-length': '2000' }],
+    ['by what comes', 'x'.repeat(2000), { 'transfer-encoding': 'chunked' }],
+    ['once decompressed', gzipSync('x'.repeat(100_000)), { 'content-encoding': 'gzip' }],
+  ])('is told apart when it is larger than allowed, %s', async (_, body, headers) => {
+    const { url } = await serve(answerWith(body, headers));
+    const made = transport(url, { limits: { maxBodyBytes: 1000 } });
+    const answer = await get(made);
+    expect(answer.body).toMatchObject({ error: new AnswerTooLarge('the body is larger than 1000 bytes') });
+    expect('error' in answer.body && answer.body.error).toBeInstanceOf(AnswerTooLarge);
+    // The next one is a request like any other.
+    expect((await get(made)).status).toBe(200);
   });
 
   it('that breaks off is an error, but its headers count', async () => {
@@ -174,7 +181,7 @@ describe('a body', () => {
       pour();
     });
     const answer = await get(transport(url, { limits: { maxBodyBytes: 50_000 } }));
-    expect('error' in answer.body && answer.body.error).toBeInstanceOf(MalformedAnswer);
+    expect('error' in answer.body && answer.body.error).toBeInstanceOf(AnswerTooLarge);
     expect(answer.body.bytes).toBeLessThan(500_000);
     await closed.promise;
   });

@@ -91,7 +91,10 @@ export function createTransport(options: TransportOptions): Transport {
     const good = response.statusCode >= 200 && response.statusCode < 300;
     const body = await readBody(
       response.body,
-      response.headers['content-encoding'],
+      {
+        encoding: response.headers['content-encoding'],
+        declared: response.headers['content-length'],
+      },
       good ? limits.maxBodyBytes : MAX_ERROR_BODY_BYTES,
       signal,
     );

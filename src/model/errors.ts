@@ -44,6 +44,11 @@ export class MalformedAnswer extends MirrorError {
   readonly remedy = 'retry';
 }
 
+/** A body beyond what is held in memory: the same request would bring it again, one for fewer items may not. */
+export class AnswerTooLarge extends MirrorError {
+  readonly remedy = 'skip';
+}
+
 /** Another 4xx (or an unexpected 3xx): the request as it stands is refused. */
 export class RequestRefused extends MirrorError {
   readonly remedy = 'skip';
