@@ -1,5 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
+import { ofScope } from './candidates.ts';
+import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
 import { inScope, named, own, type Table, tableOf } from './table.ts';
 
 /** How keys run from the top of a list to its end. */
@@ -7,7 +9,8 @@ export type Direction = 'falling' | 'rising';
 
 /**
  * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
- * undefined where there is none. Before means greater where the list is falling.
+ * undefined where there is none. Before means greater where the list is falling. Rows in doubt are passed over: pages
+ * are to begin at rows that the source has.
  */
 export async function predecessor(
   db: Kysely<unknown>,
@@ -32,7 +35,11 @@ export function predecessorQuery(
   const table = tableOf(schema, scope.collection);
   const falling = direction === 'falling';
   const before = sql`${place(table)} ${falling ? sql`>` : sql`<`} ${placeOf(table, of)}`;
-  return liveKeys(table, scope, before, falling ? 'up' : 'down', nth);
+  // A look at the candidate for each key, not a join: the keys keep coming in order.
+  const certain = sql`not exists (
+    select from ${own(schema, 'candidate')} as c
+    where ${ofScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
+  return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 
 /** The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer. */
@@ -108,30 +115,7 @@ function liveKeys(
   limit: number,
 ): RawBuilder<{ key: string }> {
   return sql<{ key: string }>`
-    select t.${keyName(table)}::text as key from ${named(table)} as t
+    select ${keyColumn(table)}::text as key from ${named(table)} as t
     where ${inScope(table, scope)} and ${condition} and t._deleted_at is null
     order by ${placeOrder(table, order)} limit ${limit}`;
-}
-
-/** Keys compare as `compareKeys` says: bigint as such, text by length, then bytes (an index serves it). */
-function place(table: Table): RawBuilder<unknown> {
-  const column = sql`t.${keyName(table)}`;
-  return table.key?.type === 'bigint' ? column : sql`(octet_length(${column}), ${column})`;
-}
-
-function placeOf(table: Table, key: string): RawBuilder<unknown> {
-  return table.key?.type === 'bigint' ? sql`${key}::bigint` : sql`(octet_length(${key}::text), ${key}::text)`;
-}
-
-function placeOrder(table: Table, order: 'up' | 'down'): RawBuilder<unknown> {
-  const column = sql`t.${keyName(table)}`;
-  const way = order === 'up' ? sql`asc` : sql`desc`;
-  return table.key?.type === 'bigint'
-    ? sql`${column} ${way}`
-    : sql`octet_length(${column}) ${way}, ${column} ${way}`;
-}
-
-function keyName(table: Table): RawBuilder<unknown> {
-  if (table.key === undefined) throw new RangeError(`${table.name} has no keys`);
-  return sql.id(table.key.column);
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { CollectionName, Scope } from '../model/collections.ts';
-import { beside, own } from './table.ts';
+import { own } from './table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */
 export interface StoredScope {
@@ -13,6 +13,8 @@ export interface StoredScope {
   readonly lastReadAt: Date | undefined;
   readonly polledAt: Date | undefined;
   readonly fullAt: Date | undefined;
+  /** As of when everything, deletions included, is mirrored. */
+  readonly completeAsOf: Date | undefined;
   readonly liveRows: number;
   readonly lastError: string | undefined;
   readonly lastErrorAt: Date | undefined;
@@ -32,6 +34,7 @@ interface ScopeRow {
   readonly last_read_at: Date | null;
   readonly polled_at: Date | null;
   readonly full_at: Date | null;
+  readonly complete_as_of: Date | null;
   readonly live_rows: string;
   readonly last_error: string | null;
   readonly last_error_at: Date | null;
@@ -41,7 +44,7 @@ interface ScopeRow {
 }
 
 const COLUMNS = sql`t._user_id, t.collection, t.parent, t.memory, t.due_at, t.last_read_at, t.polled_at, t.full_at,
-  t.live_rows, t.last_error, t.last_error_at, t.failures, t.full_walk, t.last_obs`;
+  t.complete_as_of, t.live_rows, t.last_error, t.last_error_at, t.failures, t.full_walk, t.last_obs`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Kysely<unknown>, schema: string, scope: Scope): Promise<StoredScope> {
@@ -88,22 +91,14 @@ export interface DueScopes {
  * new or hinted ones first (the oldest of them first), then those with rows that may still change, then those read
  * longest ago. Deleted parents have none.
  */
-export async function dueScopes(
-  db: Kysely<unknown>,
-  schema: string,
-  parents: { readonly table: string; readonly column: string },
-  due: DueScopes,
-): Promise<StoredScope[]> {
+export async function dueScopes(db: Kysely<unknown>, schema: string, due: DueScopes): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
   const { rows } = await sql<ScopeRow>`
     select ${COLUMNS} from ${own(schema, 'scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
       and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
-      and not exists (
-        select from ${beside(schema, parents.table)} as p
-        where p._user_id = ${due.userId}::bigint and p.${sql.id(parents.column)} = t.parent::bigint
-          and p._deleted_at is not null)
+      and t.gone_at is null
     order by t.due_at nulls last,
       exists (
         select from ${own(schema, 'unsettled')} as u
@@ -133,18 +128,40 @@ export async function leastPolledAt(
   schema: string,
   userId: string,
   collection: CollectionName,
-  parents: { readonly table: string; readonly column: string },
 ): Promise<{ readonly polledAt: Date | undefined; readonly unread: boolean }> {
-  const { rows } = await sql<{ polled_at: Date | null; unread: boolean }>`
-    select min(t.polled_at) as polled_at, coalesce(bool_or(t.polled_at is null), false) as unread
+  const { least, lacking } = await leastOfScopes(db, schema, userId, collection, 'polled_at');
+  return { polledAt: least, unread: lacking };
+}
+
+/**
+ * As of when all scopes of a collection are mirrored with everything, deletions included: the least over those of
+ * parents that are not deleted. `incomplete`: at least one of them has no such moment so far.
+ */
+export async function leastCompleteAsOf(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  collection: CollectionName,
+): Promise<{ readonly completeAsOf: Date | undefined; readonly incomplete: boolean }> {
+  const { least, lacking } = await leastOfScopes(db, schema, userId, collection, 'complete_as_of');
+  return { completeAsOf: least, incomplete: lacking };
+}
+
+async function leastOfScopes(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  collection: CollectionName,
+  column: 'polled_at' | 'complete_as_of',
+): Promise<{ readonly least: Date | undefined; readonly lacking: boolean }> {
+  const moment = sql.id('t', column);
+  const { rows } = await sql<{ least: Date | null; lacking: boolean }>`
+    select min(${moment}) as least, coalesce(bool_or(${moment} is null), false) as lacking
     from ${own(schema, 'scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
-      and not exists (
-        select from ${beside(schema, parents.table)} as p
-        where p._user_id = ${userId}::bigint and p.${sql.id(parents.column)} = t.parent::bigint
-          and p._deleted_at is not null)`.execute(db);
+      and t.gone_at is null`.execute(db);
   const [row] = rows;
-  return { polledAt: row?.polled_at ?? undefined, unread: row?.unread ?? false };
+  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
 }
 
 function storedScope(row: ScopeRow): StoredScope {
@@ -155,6 +172,7 @@ function storedScope(row: ScopeRow): StoredScope {
     lastReadAt: row.last_read_at ?? undefined,
     polledAt: row.polled_at ?? undefined,
     fullAt: row.full_at ?? undefined,
+    completeAsOf: row.complete_as_of ?? undefined,
     liveRows: Number(row.live_rows),
     lastError: row.last_error ?? undefined,
     lastErrorAt: row.last_error_at ?? undefined,

@@ -50,8 +50,7 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
   const { userId } = fence;
   return {
     openScope: (scope) => openScope(db, schema, scope),
-    dueScopes: (lists, due) =>
-      dueScopes(db, schema, parentsOf(lists), { userId, collection: lists.name, ...due }),
+    dueScopes: (lists, due) => dueScopes(db, schema, { userId, collection: lists.name, ...due }),
     predecessor: async (scope, direction, of, nth) =>
       (await predecessor(db, schema, scope, direction, of, nth)) ?? null,
     nthNewest: async (scope, nth) => (await nthNewest(db, schema, scope, nth)) ?? null,
@@ -69,7 +68,7 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
         .executeTakeFirst();
       const known = parent?.polled_at ?? undefined;
       if (known === undefined) return undefined;
-      const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name, parents);
+      const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name);
       if (unread) return undefined;
       return polledAt === undefined || polledAt > known ? known : polledAt;
     },

@@ -33,12 +33,21 @@ function observed(...outcomes: ItemOutcome[]): ObservedPage {
     updated: 0,
     undeleted: 0,
     unchanged: 0,
+    deferred: 0,
     duplicate: 0,
     quarantined: 0,
     conflicts: 0,
   };
   for (const outcome of outcomes) counts[outcome] += 1;
-  return { outcomes, counts, at: new Date(began + 10) };
+  return {
+    outcomes,
+    counts,
+    at: new Date(began + 10),
+    sentAt: new Date(began),
+    hashes: outcomes.map(() => 'h'),
+    missing: [],
+    candidates: [],
+  };
 }
 
 describe('what is stored with a page', () => {

@@ -10,6 +10,7 @@ const STORED: StoredScope = {
   lastReadAt: undefined,
   polledAt: undefined,
   fullAt: undefined,
+  completeAsOf: undefined,
   liveRows: 0,
   lastError: undefined,
   lastErrorAt: undefined,

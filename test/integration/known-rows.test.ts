@@ -28,8 +28,6 @@ const newAccount = (): Promise<MirroredAccount> => {
   return MirroredAccount.make(database, String(nextUser));
 };
 
-const LISTS = { table: 'lists', column: 'list_id' };
-
 describe('known rows', () => {
   const bigintKey = fc.bigInt({ min: -20n, max: 200n }).map(String);
   const textKey = fc.oneof(
@@ -163,11 +161,11 @@ describe('scopes', () => {
     await set(6, null, '2026-01-01');
     await set(7, null, '2026-02-01');
     await account.query(
-      `update mirror.lists set _deleted_at = now() where _user_id = ${user} and list_id = 6`,
+      `update mirror_sync.scope set gone_at = now() where _user_id = ${user} and parent = '6'`,
     );
     const due = async (more: { limit?: number; except?: readonly string[]; fully?: boolean } = {}) =>
       (
-        await dueScopes(kysely, schema, LISTS, {
+        await dueScopes(kysely, schema, {
           userId: user,
           collection: 'list_items',
           notReadSince: new Date('2026-01-31'),
@@ -214,7 +212,7 @@ describe('scopes', () => {
     const { kysely, schema } = database;
     const user = account.fence.userId;
     await account.page('lists', '[{"list_id":1},{"list_id":2},{"list_id":3}]');
-    const least = () => leastPolledAt(kysely, schema, user, 'list_items', LISTS);
+    const least = () => leastPolledAt(kysely, schema, user, 'list_items');
     const polled = (parent: string, at: string) =>
       sql`update mirror_sync.scope set polled_at = ${at} where _user_id = ${user} and parent = ${parent}`.execute(
         kysely,
@@ -223,7 +221,7 @@ describe('scopes', () => {
     await polled('2', '2026-01-01');
     expect(await least()).toEqual({ polledAt: new Date('2026-01-01T00:00:00Z'), unread: true });
     await account.query(
-      `update mirror.lists set _deleted_at = now() where _user_id = ${user} and list_id = 3`,
+      `update mirror_sync.scope set gone_at = now() where _user_id = ${user} and parent = '3'`,
     );
     expect(await least()).toEqual({ polledAt: new Date('2026-01-01T00:00:00Z'), unread: false });
   });

@@ -184,6 +184,7 @@ describe('a page', () => {
       scope: account.scope('watchlist'),
       obs: 1,
       items: itemsOf('watchlist', '[{"id":"a"}]'),
+      sentAgo: () => 0,
       decide: () => ({ scope: {} }),
     });
     await expect(unknown).rejects.toBeInstanceOf(Superseded);
