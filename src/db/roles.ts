@@ -6,7 +6,8 @@ export type RoleState = 'absent' | 'made' | 'there';
 /**
  * Makes the group roles `<schema>_reader` and `<schema>_submitter` (NOLOGIN) where this user may, and grants them
  * the schema once: when a role has no USAGE on it yet. Later tables come by default privileges, so that grants that
- * a DBA adds or takes away stay as they are.
+ * a DBA adds or takes away stay as they are. Functions are granted one by one, here and by the migration that makes
+ * them: some of them write.
  */
 export async function ensureRoles(
   db: Kysely<unknown>,
@@ -33,7 +34,18 @@ async function ensureRole(db: Kysely<unknown>, schema: string, role: string): Pr
       await sql`alter default privileges in schema ${sql.id(schema)} grant select on tables to ${sql.id(role)}`.execute(
         trx,
       );
+      await grantReading(trx, schema, role);
     }
     return found.there ? 'there' : 'made';
   });
+}
+
+/** The functions that read: those named `…_as_of`. */
+async function grantReading(trx: Kysely<unknown>, schema: string, role: string): Promise<void> {
+  const { rows } = await sql<{ signature: string }>`
+    select oid::regprocedure::text as signature from pg_proc
+    where pronamespace = to_regnamespace(quote_ident(${schema})) and proname like '%\\_as\\_of'`.execute(trx);
+  for (const { signature } of rows) {
+    await sql`grant execute on function ${sql.raw(signature)} to ${sql.id(role)}`.execute(trx);
+  }
 }

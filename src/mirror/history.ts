@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
-import { inScope, named, type Table, typeName } from './table.ts';
+import { named, type Table, typeName } from './table.ts';
 
 /** Versions that are about to be superseded. */
 export interface Archive {
@@ -40,6 +40,10 @@ export async function archiveRows(trx: Executor, archive: Archive): Promise<void
     name === '_change_id' && changeIds !== undefined ? sql`k.change_id` : sql`t.${sql.id(name)}`,
   );
   const keyType = table.key === undefined ? sql`text` : typeName(table.key);
+  const ofParent =
+    table.parent === undefined
+      ? sql``
+      : sql`and t.${sql.id(table.parent.column)} = ${scope.parent}::${typeName(table.parent)}`;
   const ofKey = table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = k.key`;
   const ids = changeIds?.map(String) ?? keys.map(() => null);
   const result = await sql`
@@ -48,7 +52,9 @@ export async function archiveRows(trx: Executor, archive: Archive): Promise<void
     from unnest(${[...keys]}::${keyType}[], ${ids}::bigint[]) as k (key, change_id)
     cross join lateral (
       select t.* from ${named(table)} as t
-      where ${inScope(table, scope)} ${ofKey} and t._deleted_at is null offset 0) as t`.execute(trx);
+      where t._user_id = ${scope.userId}::bigint ${ofParent} ${ofKey} and t._deleted_at is null offset 0) as t`.execute(
+    trx,
+  );
   const archived = Number(result.numAffectedRows ?? 0n);
   if (archived !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} versions were to be archived, ${archived} were there`);
