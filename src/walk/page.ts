@@ -1,7 +1,9 @@
+import type { Proof } from '../model/absence.ts';
 import { compareInList, observeOrder, type Direction, type Observation } from './order.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
 import { itemsOfFullPage } from './page-limit.ts';
 import { limitOf } from './ladder.ts';
+import { proofOf } from './proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
 import type { Answer } from './walk.ts';
 
@@ -22,6 +24,8 @@ export interface Taken<R extends Reading> {
   readonly snapshot: boolean;
   /** It contradicts the order. */
   readonly contradiction: boolean;
+  /** What it proves absent; null: nothing. */
+  readonly proof: Proof | null;
 }
 
 /** Takes a page in: what it says of the order, whether it brings the walk further, and where it goes on. */
@@ -52,8 +56,19 @@ export function takePage<R extends Reading>(
     keys,
     fresh,
   });
-  const snapshot = verdict === 'end' && reading.cursor === null;
-  const outcome = { memory: known, verdict, why, snapshot, contradiction: observed?.contradiction === true };
+  const top = reading.cursor === null;
+  const snapshot = verdict === 'end' && top && (answer.hasMore === false || answer.keys.length === 0);
+  const proof = proofOf({
+    asked: reading,
+    memory: known,
+    keys: answer.keys,
+    accepted: verdict !== 'stuck',
+    fromStart,
+    snapshot,
+    provenEnd: verdict === 'end',
+  });
+  const contradiction = observed?.contradiction === true;
+  const outcome = { memory: known, verdict, why, snapshot, contradiction, proof };
   if (verdict === 'stuck') return { ...outcome, reading: { ...read, run: 0 } };
   const recent = [...reading.recent, ...fresh].slice(-RECENT);
   const run = observed?.run ?? 0;

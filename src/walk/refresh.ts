@@ -3,7 +3,10 @@ import { compareInList, type Direction } from './order.ts';
 import type { Taken } from './page.ts';
 import { askFor, failed, stepBack } from './ladder.ts';
 import { newReading, position } from './reading.ts';
-import type { RefreshWalk, Step } from './walk.ts';
+import type { ConfirmWalk, RefreshWalk, Step } from './walk.ts';
+
+/** Walks that cover given keys. */
+type Covering = RefreshWalk | ConfirmWalk;
 
 export interface RefreshStart {
   /** Keys to read again, in any order. */
@@ -20,12 +23,11 @@ export function beginRefresh(memory: ScopeMemory, { unsettled, now }: RefreshSta
   const direction = usableDirection(memory);
   const walk: RefreshWalk = { ...newReading(now), kind: 'refresh', todo: [] };
   if (direction === null) return orderLost(walk, memory);
-  const todo = unsettled.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
-  return jump({ ...walk, todo }, memory);
+  return jump({ ...walk, todo: inListOrder(memory, direction, unsettled) }, memory);
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */
-export function stepRefresh(asked: RefreshWalk, taken: Taken<RefreshWalk>): Step<RefreshWalk> {
+export function stepRefresh<W extends Covering>(asked: W, taken: Taken<W>): Step<W> {
   const { reading: walk, memory, verdict, why } = taken;
   if (verdict === 'end') return jump({ ...walk, todo: [] }, memory);
   const direction = usableDirection(memory);
@@ -36,9 +38,7 @@ export function stepRefresh(asked: RefreshWalk, taken: Taken<RefreshWalk>): Step
     const next = { ...walk, ...position(back) };
     return { walk: next, memory, ask: askFor(next, memory) };
   }
-  const last = walk.recent.at(-1);
-  const todo =
-    last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
+  const todo = withoutCovered(walk, memory, direction);
   // Rows unknown to the mirror, or steps back, came before the key: read on. Looking up its predecessor again could
   // lead back to a cursor that was no good.
   if (todo[0] !== undefined && todo[0] === walk.todo[0]) return { walk, memory, ask: askFor(walk, memory) };
@@ -46,7 +46,7 @@ export function stepRefresh(asked: RefreshWalk, taken: Taken<RefreshWalk>): Step
 }
 
 /** The stored predecessor was looked up: goes on after it, or after the last key read where that lies further. */
-export function refreshAfter(walk: RefreshWalk, memory: ScopeMemory, key: string | null): Step<RefreshWalk> {
+export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, key: string | null): Step<W> {
   const direction = usableDirection(memory);
   if (direction === null) return orderLost(walk, memory);
   const last = walk.recent.at(-1);
@@ -59,18 +59,33 @@ export function refreshAfter(walk: RefreshWalk, memory: ScopeMemory, key: string
 }
 
 /** To the first key that is not covered yet. */
-function jump(walk: RefreshWalk, memory: ScopeMemory): Step<RefreshWalk> {
+export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
   if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
   const there = { ...walk, cursor: next, token: false, seek: 1, rung: 0 };
   return { walk: there, memory, ask: askFor(there, memory) };
 }
 
+/** Keys as the list has them, the one nearest to the top first. */
+export function inListOrder(
+  memory: ScopeMemory,
+  direction: Direction,
+  keys: readonly string[],
+): readonly string[] {
+  return keys.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
+}
+
+/** The keys to cover that lie beyond what the walk has read. */
+export function withoutCovered(walk: Covering, memory: ScopeMemory, direction: Direction): readonly string[] {
+  const last = walk.recent.at(-1);
+  return last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
+}
+
 function isBeyond(memory: ScopeMemory, direction: Direction, key: string, last: string): boolean {
   return compareInList(memory.keyType, direction, key, last) > 0;
 }
 
-function orderLost(walk: RefreshWalk, memory: ScopeMemory): Step<RefreshWalk> {
+export function orderLost<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const reason = 'the order of the list is not known';
   return { walk, memory, ask: { type: 'end', outcome: 'full-needed', reason } };
 }

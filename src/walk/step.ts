@@ -1,3 +1,4 @@
+import { stepConfirm } from './confirm.ts';
 import { fullFromTop, stepFull, withFullBegun } from './full.ts';
 import type { ScopeMemory } from './memory.ts';
 import { takePage, type Taken } from './page.ts';
@@ -28,24 +29,27 @@ function dispatch(
   answer: string | Extract<Answer, { type: 'page' }>,
   now: number,
 ): Step {
-  const take = <R extends Walk>(reading: R): Taken<R> =>
-    typeof answer === 'string'
-      ? stuckWithoutPage(reading, memory, answer)
-      : takePage(reading, walk.kind === 'full' ? withFullBegun(walk, memory) : memory, answer, now);
-  if (walk.kind === 'poll') return stepPoll(walk, take(walk), now);
-  if (walk.kind === 'refresh') return stepRefresh(walk, take(walk));
-  return stepFull(walk, take(walk), now);
+  const go = <R extends Walk>(reading: R, goOn: (taken: Taken<R>) => Step): Step => {
+    if (typeof answer === 'string') return goOn(stuckWithoutPage(reading, memory, answer));
+    const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
+    const taken = takePage(reading, begun, answer, now);
+    return { ...goOn(taken), page: { proof: taken.proof, contradiction: taken.contradiction } };
+  };
+  if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));
+  if (walk.kind === 'refresh') return go(walk, (taken) => stepRefresh(walk, taken));
+  if (walk.kind === 'confirm') return go(walk, (taken) => stepConfirm(walk, taken, now));
+  return go(walk, (taken) => stepFull(walk, taken, now));
 }
 
 function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, why: string): Taken<R> {
   const reading = { ...walk, trying: undefined };
-  return { reading, memory, verdict: 'stuck', why, snapshot: false, contradiction: false };
+  return { reading, memory, verdict: 'stuck', why, snapshot: false, contradiction: false, proof: null };
 }
 
 /** A stored row was looked up, to begin after it or as a step back; without one only the top is left. */
 function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
   if (walk.seek === 0) throw new RangeError('no stored row was asked for');
-  if (walk.kind === 'refresh') return refreshAfter(walk, memory, key);
+  if (walk.kind === 'refresh' || walk.kind === 'confirm') return refreshAfter(walk, memory, key);
   if (key === null && walk.rung > 0) {
     const why = 'led no further, nor did any row before';
     return walk.kind === 'poll' ? pollFromTop(walk, memory, why) : fullFromTop(walk, memory, why);
