@@ -34,9 +34,13 @@ function creditsText(user: User, hash: number, options: SandboxOptions): string 
       return `"${amount}"`;
     case 'object':
       return `{"balance":${amount},"unit":"credits"}`;
+    case 'object-cents':
+      return `{"balance":${cents},"unit":"cents"}`;
     case 'cents':
       return String(cents);
     case 'null':
       return 'null';
+    case 'other':
+      return `[["EUR",${amount}]]`;
   }
 }

@@ -12,9 +12,9 @@ export const ANSWER_SWITCHES = {
   badKey: choice(['401', '403'], '401', 'status for a wrong key'),
   missingKey: choice(['401', '403', '422'], '401', 'status without an Authorization header'),
   credits: choice(
-    ['number', 'string', 'object', 'cents', 'null'],
+    ['number', 'string', 'object', 'object-cents', 'cents', 'null', 'other'],
     'number',
-    'shape of credits in the account',
+    'credits in the account: a number; a text; {balance,unit}; the same in cents; whole cents; null; a shape of its own',
   ),
   noWebhook: choice(
     ['null', 'object', '404', '204', 'empty-list'],

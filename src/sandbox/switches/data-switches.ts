@@ -1,18 +1,7 @@
-import { ID_FORMS } from '../world/id-form.ts';
+import { HOSTILE_KINDS } from '../world/hostile.ts';
+import { ID_FORMS, NUMERIC_ID_FORMS } from '../world/id-form.ts';
+import { TIME_FORMS } from '../world/time-text.ts';
 import { choice, integer, rate, share, text } from './switch-kind.ts';
-
-export const HOSTILE_KINDS = [
-  'nul',
-  'surrogate',
-  'control',
-  'infinite',
-  'digits',
-  'minus-zero',
-  'no-id',
-  'bad-id',
-  'megabyte',
-] as const;
-export type HostileKind = (typeof HOSTILE_KINDS)[number];
 
 /** 50 million: up to there the arithmetic of `Rota` is exact. */
 const SIZE = { max: 50_000_000 };
@@ -47,11 +36,17 @@ export const DATA_SWITCHES = {
     'state words: the usual four; many more; upper case; mixed case; null while unfinished',
   ),
   times: choice(
-    ['z', 'offset', 'none', 'fraction', 'epoch'],
+    TIME_FORMS,
     'z',
-    'time fields: …Z, …+00:00, no zone, six fraction digits, epoch seconds',
+    'time fields: …Z, …+00:00, no zone, six fraction digits, epoch seconds, epoch milliseconds; of all these forms; no times at all',
   ),
   ids: choice(ID_FORMS, 'integer', 'form of the IDs of list items and watchlist entries', { live: false }),
+  numericIds: choice(
+    NUMERIC_ID_FORMS,
+    'integer',
+    'form of job_id, bulk_job_id and list_id: as specified; above 2^53; texts of digits; above 2^63; UUIDs',
+    { live: false },
+  ),
   lateShare: share(0, 'part of the new items that are committed late: a lower ID appears after higher ones'),
   lateSeconds: integer(60, 'most seconds by which such an item is late', { max: 86_400 }),
   hostileShare: share(0, 'part of the items that carry a hostile value', { live: true }),

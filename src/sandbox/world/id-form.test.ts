@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareKeys } from '../../model/key.ts';
-import { ID_FORMS, idForm } from './id-form.ts';
+import { ID_FORMS, idForm, NUMERIC_ID_FORMS } from './id-form.ts';
 
 function text(json: string): string {
   return json.startsWith('"') ? json.slice(1, -1) : json;
 }
 
-describe.each(ID_FORMS)('IDs of the form %s', (name) => {
+describe.each([...new Set([...ID_FORMS, ...NUMERIC_ID_FORMS])])('IDs of the form %s', (name) => {
   const slots = fc.integer({ min: 0, max: 50_000_000 });
 
   it('lead back to their slot', () => {
@@ -37,13 +37,22 @@ describe.each(ID_FORMS)('IDs of the form %s', (name) => {
 });
 
 describe('IDs that rise with creation', () => {
-  it.each(['integer', 'beyond-2^53', 'string', 'uuid-by-time'] as const)('do so as %s', (name) => {
-    const form = idForm(name, 9);
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 1_000_000 }), (slot) => {
-        expect(compareKeys('text', text(form.json(slot)), text(form.json(slot + 1)))).toBe(-1);
-      }),
-    );
+  it.each(['integer', 'beyond-2^53', 'beyond-2^63', 'digits', 'string', 'uuid-by-time'] as const)(
+    'do so as %s',
+    (name) => {
+      const form = idForm(name, 9);
+      fc.assert(
+        fc.property(fc.integer({ min: 0, max: 1_000_000 }), (slot) => {
+          expect(compareKeys('text', text(form.json(slot)), text(form.json(slot + 1)))).toBe(-1);
+        }),
+      );
+    },
+  );
+
+  it('are told by nobody who reads them into doubles, or into 64 bits, where their name says so', () => {
+    const beyondDouble = [idForm('beyond-2^53', 9).json(0), idForm('beyond-2^53', 9).json(50_000_000)];
+    expect(beyondDouble.every((id) => BigInt(id) > 2n ** 53n && BigInt(id) < 2n ** 63n)).toBe(true);
+    expect(BigInt(idForm('beyond-2^63', 9).json(0))).toBeGreaterThan(2n ** 63n);
   });
 
   it('have gaps, whose numbers rank between their neighbours', () => {

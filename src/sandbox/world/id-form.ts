@@ -17,13 +17,17 @@ export interface IdForm {
 }
 
 export const ID_FORMS = ['integer', 'beyond-2^53', 'string', 'uuid', 'uuid-by-time'] as const;
-export type IdFormName = (typeof ID_FORMS)[number];
+/** Forms of IDs that the specification calls numbers. */
+export const NUMERIC_ID_FORMS = ['integer', 'beyond-2^53', 'digits', 'beyond-2^63', 'uuid'] as const;
+export type IdFormName = (typeof ID_FORMS)[number] | (typeof NUMERIC_ID_FORMS)[number];
 
 /** Least distance of two integer IDs' blocks; each slot takes one number of its block, so IDs have gaps. */
 const GAP = 4;
 const FIRST_INTEGER = 1000;
 /** 2^53: integers above can't be told apart by a program that reads them into doubles. */
-const BEYOND = 9_007_199_254_740_992n;
+const BEYOND_DOUBLE = 2n ** 53n;
+/** 2^63: integers from here on fit no signed 64-bit column. */
+const BEYOND_INT8 = 2n ** 63n;
 
 /**
  * @param salt what makes the gaps of this population differ from others'
@@ -35,7 +39,11 @@ export function idForm(name: IdFormName, salt: number, shift = 0): IdForm {
     case 'integer':
       return integers;
     case 'beyond-2^53':
-      return beyondForm(integers);
+      return beyondForm(integers, BEYOND_DOUBLE);
+    case 'beyond-2^63':
+      return beyondForm(integers, BEYOND_INT8);
+    case 'digits':
+      return { ...integers, json: (slot) => `"${integers.json(slot)}"` };
     case 'string':
       return stringForm(integers);
     case 'uuid':
@@ -67,11 +75,11 @@ function integerForm(salt: number, shift: number): IdForm {
   };
 }
 
-function beyondForm(integers: IdForm): IdForm {
+function beyondForm(integers: IdForm, beyond: bigint): IdForm {
   const inner = (text: string): string | undefined =>
-    /^\d+$/.test(text) ? String(BigInt(text) - BEYOND) : undefined;
+    /^\d+$/.test(text) ? String(BigInt(text) - beyond) : undefined;
   return {
-    json: (slot) => String(BEYOND + BigInt(integers.json(slot))),
+    json: (slot) => String(beyond + BigInt(integers.json(slot))),
     slotOf: (text) => through(integers.slotOf, inner(text)),
     rankOf: (text) => through(integers.rankOf, inner(text)),
   };

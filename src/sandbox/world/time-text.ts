@@ -1,7 +1,10 @@
-import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+const FORMS = ['z', 'offset', 'none', 'fraction', 'epoch', 'epoch-ms'] as const;
+
+/** What the switch `times` may name. */
+export const TIME_FORMS = [...FORMS, 'mixed', 'broken'] as const;
 
 /** A moment as JSON text in the form that the switch `times` names; null for undefined. */
-export function timeText(ms: number | undefined, form: SandboxOptions['times']): string {
+export function timeText(ms: number | undefined, form: (typeof TIME_FORMS)[number]): string {
   if (ms === undefined) return 'null';
   switch (form) {
     case 'z':
@@ -14,8 +17,23 @@ export function timeText(ms: number | undefined, form: SandboxOptions['times']):
       return `"${toSecond(ms)}.${String(ms % 1000).padStart(3, '0')}${String((ms * 7) % 1000).padStart(3, '0')}Z"`;
     case 'epoch':
       return String(Math.floor(ms / 1000));
+    case 'epoch-ms':
+      return String(ms);
+    case 'mixed':
+      return timeText(ms, FORMS[Math.floor(ms / 1000) % FORMS.length] ?? 'z');
+    case 'broken':
+      return NO_TIMES[Math.floor(ms / 1000) % NO_TIMES.length] ?? '""';
   }
 }
+
+/** Texts where a time should be. */
+const NO_TIMES = [
+  '"2026-02-30T25:61:00Z"',
+  '"yesterday"',
+  '""',
+  '"0000-00-00 00:00:00"',
+  '"+275760-09-13T00:00:00Z"',
+];
 
 const DAY_MS = 86_400_000;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));

@@ -121,7 +121,7 @@ export class UserData {
     return new Population({
       name: `${this.userId}/${name}/`,
       kind,
-      ids: idForm(name === 'watchlist' ? options.ids : 'integer', salt),
+      ids: idForm(name === 'watchlist' ? options.ids : options.numericIds, salt),
       salt,
       since: this.#epoch,
       initial,

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { readSandboxOptions } from '../switches/read-options.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import { HOSTILE_KINDS, hostileKind, itemText, type HostileKind } from './hostile.ts';
+
+function optionsWith(given: Partial<SandboxOptions>): SandboxOptions {
+  const reading = readSandboxOptions(given);
+  if ('problems' in reading) throw new Error(reading.problems.join());
+  return reading.options;
+}
+
+const textOf = (kind: HostileKind, hash = 5): string => itemText('id', '7', '"name":"n"', kind, hash);
+const read = (kind: HostileKind, hash?: number): Record<string, unknown> =>
+  JSON.parse(textOf(kind, hash)) as Record<string, unknown>;
+
+describe('a hostile item', () => {
+  it.each(HOSTILE_KINDS)('of the kind %s is JSON that keeps its other members', (kind) => {
+    for (const hash of [1, 2, 3, 4_000_000_000]) {
+      expect(read(kind, hash)['name']).toBe('n');
+      expect(textOf(kind, hash)).toBe(textOf(kind, hash));
+    }
+    if (kind !== 'no-id' && kind !== 'bad-id') expect(read(kind)['id']).toBe(7);
+  });
+
+  it('carries what its kind is called', () => {
+    expect(textOf('nul')).toContain('\\u0000');
+    expect(String(read('surrogate')['remark']).isWellFormed()).toBe(false);
+    expect(textOf('infinite')).toContain(':1e400}');
+    expect(textOf('overflow')).toContain(':1e200000}');
+    expect(textOf('minus-zero')).toContain(':-0}');
+    expect(/:(\d+)\.5\}$/.exec(textOf('digits'))?.[1]).toHaveLength(400);
+    expect(Buffer.byteLength(textOf('long'))).toBeGreaterThan(300_000);
+    expect(Buffer.byteLength(textOf('megabyte'))).toBeGreaterThan(1_000_000);
+    expect(textOf('deep')).toContain('['.repeat(20_000));
+    expect(textOf('twice').match(/"remark"/g)).toHaveLength(2);
+    expect(read('no-id')).not.toHaveProperty('id');
+  });
+
+  it('has names that clash, are reserved, empty or overlong', () => {
+    const names = Object.keys(read('names'));
+    expect(names).toEqual(
+      expect.arrayContaining(['', 'select', 'Title', 'title', 'TITLE', '__proto__', '_raw']),
+    );
+    expect(names.some((name) => Buffer.byteLength(name) > 1024)).toBe(true);
+  });
+
+  it('explodes the fields in number, or changes a type, from item to item', () => {
+    const fields = [1, 2, 3].flatMap((hash) => Object.keys(read('many-fields', hash)).slice(2));
+    expect(new Set(fields).size).toBe(300);
+    const types = new Set(Array.from({ length: 100 }, (_, hash) => typeof read('types', hash)['measure']));
+    expect([...types].toSorted()).toEqual(['boolean', 'number', 'object', 'string']);
+  });
+
+  it('comes in the share and of the kinds that the switches name', () => {
+    const options = optionsWith({ hostileShare: 0.25, hostileKinds: 'nul,deep' });
+    const kinds = Array.from({ length: 4000 }, (_, slot) =>
+      hostileKind(Math.imul(slot + 1, 0x9e3779b1) >>> 0, options),
+    );
+    const hostile = kinds.filter((kind) => kind !== undefined);
+    expect(hostile.length / kinds.length).toBeGreaterThan(0.2);
+    expect(hostile.length / kinds.length).toBeLessThan(0.3);
+    expect(new Set(hostile)).toEqual(new Set(['nul', 'deep']));
+    expect(hostileKind(1, optionsWith({}))).toBeUndefined();
+  });
+});
