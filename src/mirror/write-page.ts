@@ -18,7 +18,7 @@ import type { StateClass } from './mirror.ts';
 import type { SeenFields } from './add-columns.ts';
 import { newFields } from './new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite } from './page-write.ts';
-import { quarantine, releaseKeys } from './quarantine.ts';
+import { updateQuarantine } from './quarantine.ts';
 import { cutRow, rowPayload, type RowPayload } from './row-payload.ts';
 import { markChildrenDue, saveScope } from './scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
@@ -83,7 +83,8 @@ export async function writePage(
   const changed = changedRows(page.keyed, stored.rows);
   const { written, refused, conflicts, changeId } =
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
-  await quarantine(trx, table.schema, scope, [...page.bad, ...refused], at);
+  const quality = { bad: [...page.bad, ...refused], good: written.map(({ key }) => key) };
+  await updateQuarantine(trx, table.schema, scope, quality, context.exclude, at);
 
   const outcomes = outcomesOf(write.items.length, page, written, refused);
   const counts = countOutcomes(outcomes, conflicts);
@@ -147,7 +148,7 @@ async function writeChanged(
   };
 }
 
-/** What follows from the rows that were written: counters, unsettled rows, scopes of lists, quarantine. */
+/** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
 async function followUp(
   trx: Executor,
   at: Date,
@@ -165,7 +166,6 @@ async function followUp(
   await recordUnsettled(trx, schema, scope, stated, at);
   const keys = rows.map(({ key }) => key);
   await markChildrenDue(trx, schema, scope, keys, at);
-  await releaseKeys(trx, schema, scope, keys);
 }
 
 function countFields(rows: readonly RowPayload[]): Map<string, number> {
