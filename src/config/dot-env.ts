@@ -16,9 +16,28 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
     throw new InvalidConfig([`.env: can't be read (${code ?? 'unknown error'})`]);
   }
+  const slips = linesWithoutMeaning(text);
+  if (slips.length > 0) {
+    throw new InvalidConfig([
+      `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
+    ]);
+  }
   const additions: Record<string, string> = {};
   for (const [name, value] of Object.entries(parseEnv(text))) {
     if (value !== undefined && env[name] === undefined) additions[name] = value;
   }
   return additions;
 }
+
+/**
+ * Numbers of lines that set nothing, which would be passed over silently: "MIRROR_API_KEY abc". Values in quotes
+ * may go over several lines.
+ */
+function linesWithoutMeaning(text: string): number[] {
+  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
+  return outside
+    .split('\n')
+    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
+}
+
+const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;

@@ -1,11 +1,12 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Unusable } from '../../model/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { messageOf } from '../../runtime/message.ts';
 import { MAJOR } from './binaries.ts';
 import { ensureCluster, ensurePassword } from './cluster.ts';
 import { enter, type EmbeddedLog, type Installation } from './enter.ts';
-import { findPlace, SYSTEM_FOLDER } from './place.ts';
+import { findPlace, SYSTEM_FOLDER, UNFINISHED } from './place.ts';
 import { runningPostmaster } from './postmaster.ts';
 import type { Presence } from './presence.ts';
 import { stopServer } from './server.ts';
@@ -55,9 +56,7 @@ const DRAIN = 1_000;
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { clock, log } = options;
-  await mkdir(options.dataDir, { recursive: true });
-  // One name for the folder, however it was reached: running servers are known by it.
-  const dataDir = await realpath(options.dataDir);
+  const dataDir = await usableFolder(options.dataDir);
   const place = await findPlace(dataDir, process.getuid?.() === 0, options.systemFolder ?? SYSTEM_FOLDER);
   const password = await ensurePassword(join(dataDir, `pg${MAJOR}-password`), place.cluster);
   await ensureCluster(place, password, options.durable ?? true, clock);
@@ -136,5 +135,24 @@ async function leave({ place, clock, log }: Installation, presence: Presence): P
     log.warn(`the embedded PostgreSQL went away before it was stopped: ${messageOf(error)}`);
   } finally {
     await presence.end();
+  }
+}
+
+/**
+ * Makes the folder, and proves that it can be written.
+ * @returns its one name, however it was reached: running servers are known by it
+ * @throws Unusable
+ */
+async function usableFolder(given: string): Promise<string> {
+  try {
+    await mkdir(given, { recursive: true });
+    const folder = await realpath(given);
+    await rmdir(await mkdtemp(join(folder, UNFINISHED)));
+    return folder;
+  } catch (error) {
+    throw new Unusable(
+      `MIRROR_DATA_DIR (${given}) can't hold the embedded database: ${messageOf(error)}. ` +
+        'Name a folder that this user can write, or set DATABASE_URL.',
+    );
   }
 }
