@@ -22,7 +22,7 @@ export interface Checkpoint {
 export function checkpoint(walk: FullWalk): Checkpoint {
   const { began, firstAt, first, recent, pages, items } = walk;
   const plain: FullWalk = { ...walk, ...onward(recent) };
-  const names = ['cursor', 'token', 'seek', 'rung', 'restarts', 'trying'] as const;
+  const names = ['cursor', 'token', 'seek', 'rung', 'restarts', 'trying', 'empties', 'again'] as const;
   const off = Object.fromEntries(
     names.filter((name) => walk[name] !== plain[name]).map((name) => [name, walk[name]]),
   );
@@ -59,6 +59,8 @@ function onward(recent: readonly string[]): Partial<FullWalk> & Pick<FullWalk, '
     token: false,
     seek: 0,
     rung: 0,
+    empties: 0,
+    again: false,
     restarts: 0,
     trying: undefined,
   };

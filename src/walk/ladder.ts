@@ -1,5 +1,5 @@
 import { usableDirection, type ScopeMemory } from './memory.ts';
-import { lowerLimit } from './page-limit.ts';
+import { afterTooLarge, limitToAsk, lowerLimit } from './page-limit.ts';
 import type { Reading } from './reading.ts';
 import type { Ask, End } from './walk.ts';
 
@@ -17,24 +17,33 @@ export function askFor(reading: Reading, memory: ScopeMemory): Ask {
 }
 
 export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
+  return limitToAsk(memory.limit, acceptedLimit(reading, memory));
+}
+
+/** The greatest limit that the service accepts, as far as is known; null: the parameter is left out. */
+export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | null {
   return reading.trying === undefined ? memory.limit.value : reading.trying;
 }
 
 /**
- * One step back on the cursor ladder: the previous five keys, then a stored row before them. Null when it is used up:
- * only the top is left.
+ * One step back on the cursor ladder: the previous five keys, then what came before them: the top, or a stored row.
+ * Null when it is used up: the walk can only begin again.
  * @param ordered whether keys follow the list's order, so that stored rows have a place in it
  */
-export function stepBack<R extends Reading>(reading: R, ordered: boolean): R | null {
-  const { cursor, recent, token } = reading;
+export function stepBack<R extends Reading>(asked: R, ordered: boolean): R | null {
+  const reading = { ...asked, again: false };
+  const { cursor, recent, token, first } = reading;
   if (cursor === null) return null;
   const last = recent.at(-1);
   if (token && last !== undefined) return { ...reading, cursor: last, token: false };
   const rung = reading.rung + 1;
   const earlier = recent.at(-1 - rung);
   if (earlier !== undefined) return { ...reading, rung, cursor: earlier };
-  if (!ordered || token) return null;
   const oldest = recent[0];
+  if (oldest !== undefined && oldest === first && rung === recent.length) {
+    return { ...reading, rung, cursor: null, token: false };
+  }
+  if (!ordered || token) return null;
   if (oldest !== undefined) {
     return rung === recent.length ? { ...reading, rung, cursor: oldest, seek: 1 } : null;
   }
@@ -52,6 +61,8 @@ export function fromTop<R extends Reading>(reading: R): R | null {
     seek: 0,
     recent: [],
     rung: 0,
+    empties: 0,
+    again: false,
     run: 0,
     first: null,
     restarts: restarts + 1,
@@ -62,8 +73,16 @@ export function fromTop<R extends Reading>(reading: R): R | null {
 export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemory, status: number): R | null {
   if (status !== 400 && status !== 422) return null;
   if (reading.cursor !== null && memory.limit.proven) return null;
-  const lower = lowerLimit(limitOf(reading, memory));
+  const accepted = acceptedLimit(reading, memory);
+  if (limitOf(reading, memory) !== accepted) return null;
+  const lower = lowerLimit(accepted);
   return lower === undefined ? null : { ...reading, trying: lower };
+}
+
+/** A page was too large to be held: the memory with which fewer items are asked for; null when there was one only. */
+export function withFewerItems(reading: Reading, memory: ScopeMemory): ScopeMemory | null {
+  const limit = afterTooLarge(memory.limit, limitOf(reading, memory));
+  return limit === undefined ? null : { ...memory, limit };
 }
 
 /** The end of a walk that can't go on: says which page, and why. */

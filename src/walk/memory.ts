@@ -1,7 +1,7 @@
 import type { KeyType } from '../model/collections.ts';
 import { gradeOf, NO_EVIDENCE, type Direction, type OrderEvidence, type OrderGrade } from './order.ts';
 import type { Frontier, OpenPart } from './frontier.ts';
-import type { PageLimit } from './page-limit.ts';
+import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
 import type { WholeWalk } from './pair.ts';
 import type { Refreshed } from './warmth.ts';
 
@@ -30,7 +30,7 @@ export function newMemory(keyType: KeyType): ScopeMemory {
     evidence: NO_EVIDENCE,
     frontier: null,
     open: null,
-    limit: { value: 500, proven: false },
+    limit: FIRST_LIMIT,
     rows: 0,
     refreshed: { day: 0, week: 0 },
     whole: null,
@@ -39,7 +39,8 @@ export function newMemory(keyType: KeyType): ScopeMemory {
 
 /** Memory as stored (`{}` for a new scope); what an earlier version did not store yet gets its first value. */
 export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
-  return { ...newMemory(keyType), ...(stored as Partial<ScopeMemory>), keyType };
+  const known = stored as Partial<ScopeMemory>;
+  return { ...newMemory(keyType), ...known, limit: { ...FIRST_LIMIT, ...known.limit }, keyType };
 }
 
 export function orderGrade(memory: ScopeMemory): OrderGrade {

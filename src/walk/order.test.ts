@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gradeOf, NO_EVIDENCE, observeChanges, observeOrder, type OrderEvidence } from './order.ts';
 
-const TOP = { after: null, recent: [], first: null, run: 0 };
+const TOP = { after: null, again: false, recent: [], first: null, run: 0 };
 const FALLING: OrderEvidence = { ...NO_EVIDENCE, direction: 'falling', inOrder: 20 };
 
 function falling(from: number, rows: number): string[] {
@@ -20,7 +20,7 @@ describe('order evidence', () => {
     const first = observeOrder(NO_EVIDENCE, 'bigint', { ...TOP, keys: falling(100, 10) });
     const again = observeOrder(first.evidence, 'bigint', { ...TOP, keys: falling(100, 10) });
     expect(again.evidence.inOrder).toBe(10);
-    const sample = { after: '91', recent: ['92', '91'], first: '100', run: first.run };
+    const sample = { after: '91', again: false, recent: ['92', '91'], first: '100', run: first.run };
     const second = observeOrder(first.evidence, 'bigint', { ...sample, keys: falling(91, 10) });
     expect(second.evidence.inOrder).toBe(19);
     const third = observeOrder(first.evidence, 'bigint', { ...sample, keys: falling(90, 10) });
@@ -37,13 +37,13 @@ describe('order evidence', () => {
     const inPage = observeOrder(FALLING, 'bigint', { ...TOP, keys: ['9', '7', '8'] });
     expect([inPage.contradiction, gradeOf(inPage.evidence)]).toEqual([true, 'none']);
     const young: OrderEvidence = { ...FALLING, inOrder: 3 };
-    const sample = { keys: ['8', '5'], after: '6', recent: ['7', '6'], first: '9', run: 3 };
+    const sample = { keys: ['8', '5'], after: '6', again: false, recent: ['7', '6'], first: '9', run: 3 };
     expect(observeOrder(young, 'bigint', sample).contradiction).toBe(true);
   });
 
   it('loses trust, not use, by a page that begins before its cursor', () => {
     const trusted = { ...FALLING, inPlace: 3 };
-    const sample = { keys: ['9', '8'], after: '6', recent: ['7', '6'], first: '9', run: 20 };
+    const sample = { keys: ['9', '8'], after: '6', again: false, recent: ['7', '6'], first: '9', run: 20 };
     const { evidence, fromStart, contradiction } = observeOrder(trusted, 'bigint', sample);
     expect([fromStart, contradiction, gradeOf(evidence)]).toEqual([true, false, 'usable']);
   });

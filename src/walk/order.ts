@@ -55,6 +55,8 @@ export interface OrderSample {
   readonly keys: readonly string[];
   /** Key that the page should lie beyond; null for a page from the top. */
   readonly after: string | null;
+  /** The row of `after` was seen just before: the service knows it. */
+  readonly again: boolean;
   /** Keys that the walk had read last, the newest last. */
   readonly recent: readonly string[];
   /** First key of the walk's first page; null where the walk did not begin at the top. */
@@ -105,17 +107,18 @@ export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: 
 
 /**
  * While an order is being earned, only a page from the very top is a cursor ignored; any other that does not follow
- * its cursor speaks against the order. Once earned it takes more to lose it: the top row may be gone meanwhile.
+ * its cursor speaks against the order, and so does one above the top when the cursor's row is known to be there.
+ * Once earned it takes more to lose it: the top row may be gone meanwhile.
  */
 function beginsBefore(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): boolean {
   const { direction } = evidence;
-  const { after, first } = sample;
+  const { after, first, again } = sample;
   const [begin] = sample.keys;
   if (begin === undefined || after === null || begin === after) return false;
   if (begin === first) return true;
   if (direction === null || compareInList(keyType, direction, begin, after) > 0) return false;
   if (first === null || gradeOf(evidence) !== 'none') return true;
-  return compareInList(keyType, direction, begin, first) <= 0;
+  return !again && compareInList(keyType, direction, begin, first) <= 0;
 }
 
 /** A row of a written page, in the page's order. */

@@ -1,19 +1,61 @@
-/** `limit` of list requests (specification 8.1): 500; where that is refused 100, then none; remembered per scope. */
+/**
+ * `limit` of list requests (specification 8.1), remembered per scope. Two things lower it: the service refuses it
+ * (500, then 100, then the parameter is left out), or a page of so many items is too large to be held in memory.
+ */
 export interface PageLimit {
-  /** Null: the parameter is left out, and the service's default applies. */
+  /** What the service accepts. Null: the parameter is left out, and the service's default applies. */
   readonly value: number | null;
   /** A page came with this limit: a refusal means something else. */
   readonly proven: boolean;
+  /** Items whose page could be held after a greater one could not; null: none was too large. */
+  readonly fits: number | null;
+  /** Pages that came well with `fits`: after 20 of them the next greater is tried once. */
+  readonly well: number;
+  /** Most items that a page ever brought: services may give fewer than they are asked for. */
+  readonly widest: number;
 }
 
-const LADDER = [500, 100, null] as const;
+export const FIRST_LIMIT: PageLimit = { value: 500, proven: false, fits: null, well: 0, widest: 0 };
+
+const ACCEPTED = [500, 100, null] as const;
+const SIZES = [500, 100, 20, 5, 1] as const;
+const WELL_BEFORE_GREATER = 20;
 
 /** The next limit to try after `refused`; undefined when there is none. */
 export function lowerLimit(refused: number | null): number | null | undefined {
-  return LADDER[LADDER.findIndex((limit) => limit === refused) + 1];
+  return ACCEPTED[ACCEPTED.findIndex((limit) => limit === refused) + 1];
 }
 
 /** Items of a full page under `limit`: the service's default without one (specification 8.1). */
 export function itemsOfFullPage(limit: number | null): number {
   return limit ?? 100;
+}
+
+/** The limit to ask with. @param accepted the limit that the service accepts, or may */
+export function limitToAsk({ fits, well }: PageLimit, accepted: number | null): number | null {
+  if (fits === null) return accepted;
+  const greater = SIZES.findLast((size) => size > fits) ?? fits;
+  const size = well < WELL_BEFORE_GREATER ? fits : greater;
+  return size < itemsOfFullPage(accepted) ? size : accepted;
+}
+
+/** What to remember when a page was too large with the limit `asked`; undefined when none is smaller. */
+export function afterTooLarge(limit: PageLimit, asked: number | null): PageLimit | undefined {
+  const smaller = SIZES.find((size) => size < itemsOfFullPage(asked));
+  return smaller === undefined ? undefined : { ...limit, fits: smaller, well: 0 };
+}
+
+/** What to remember when a page of `items` came with the limit `asked`: the same object where nothing is new. */
+export function afterPage(
+  limit: PageLimit,
+  { accepted, asked, items }: { accepted: number | null; asked: number | null; items: number },
+): PageLimit {
+  const proven = asked === accepted || (limit.proven && accepted === limit.value);
+  const widest = Math.max(limit.widest, items);
+  const same = accepted === limit.value && proven === limit.proven && widest === limit.widest;
+  if (limit.fits === null) return same ? limit : { ...limit, value: accepted, proven, widest };
+  const size = itemsOfFullPage(asked);
+  const grown = { ...limit, value: accepted, proven, widest, well: 0 };
+  if (size >= itemsOfFullPage(accepted)) return { ...grown, fits: null };
+  return size > limit.fits ? { ...grown, fits: size } : { ...grown, well: limit.well + 1 };
 }

@@ -10,6 +10,10 @@ export interface Reading {
   readonly recent: readonly string[];
   /** Steps back on the cursor ladder since the last progress. */
   readonly rung: number;
+  /** Pages since the last progress that were empty. */
+  readonly empties: number;
+  /** The page asked for now follows an item that a step back has just shown to be there. */
+  readonly again: boolean;
   /** Times that it began again from the top. */
   readonly restarts: number;
   /** First key of its first page; null before that, and for a walk that did not begin at the top. */
@@ -33,6 +37,8 @@ export function newReading(now: number): Reading {
     seek: 0,
     recent: [],
     rung: 0,
+    empties: 0,
+    again: false,
     restarts: 0,
     first: null,
     began: now,
@@ -47,10 +53,10 @@ export function newReading(now: number): Reading {
 /** Keys of `recent`: the last one, and the previous five (design 3, the ladder). */
 export const RECENT = 6;
 /** Where a reading stands. */
-export type Position = Pick<Reading, 'cursor' | 'token' | 'seek' | 'rung'>;
+export type Position = Pick<Reading, 'cursor' | 'token' | 'seek' | 'rung' | 'again'>;
 
-export function position({ cursor, token, seek, rung }: Reading): Position {
-  return { cursor, token, seek, rung };
+export function position({ cursor, token, seek, rung, again }: Reading): Position {
+  return { cursor, token, seek, rung, again };
 }
 
 /** The key that a page asked for now should lie beyond; null for the top, or behind a token without keys. */

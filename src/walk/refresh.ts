@@ -62,7 +62,7 @@ export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, k
 export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
   if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
-  const there = { ...walk, cursor: next, token: false, seek: 1, rung: 0 };
+  const there = { ...walk, cursor: next, token: false, seek: 1, rung: 0, empties: 0, again: false };
   return { walk: there, memory, ask: askFor(there, memory) };
 }
 

@@ -3,7 +3,7 @@ import { fullFromTop, stepFull, withFullBegun } from './full.ts';
 import type { ScopeMemory } from './memory.ts';
 import { takePage, type Taken } from './page.ts';
 import { pollFromTop, stepPoll } from './poll.ts';
-import { askFor, failed, withLowerLimit } from './ladder.ts';
+import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
 import { refreshAfter, stepRefresh } from './refresh.ts';
 import type { Answer, Step, Walk } from './walk.ts';
 
@@ -15,6 +15,11 @@ export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: Answe
 export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: number): Step {
   if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
   if (answer.type === 'page') return dispatch(walk, memory, answer, now);
+  if (answer.type === 'too-large') {
+    const fewer = withFewerItems(walk, memory);
+    if (fewer !== null) return { walk, memory: fewer, ask: askFor(walk, fewer) };
+    return { walk, memory, ask: failed(walk, 'is too large to be held, with a single item') };
+  }
   const lower = withLowerLimit(walk, memory, answer.status);
   if (lower !== null) return { walk: lower, memory, ask: askFor(lower, memory) };
   const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();

@@ -101,6 +101,8 @@ export type Answer =
     }
   /** A 4xx other than 401, 403, 408, 425 and 429: those and 5xx are the caller's to retry or to stop for. */
   | { readonly type: 'refused'; readonly status: number; readonly message: string }
+  /** More than is held in memory: fewer items are asked for. */
+  | { readonly type: 'too-large' }
   | { readonly type: 'predecessor'; readonly key: string | null };
 
 export interface Step<W extends Walk = Walk> {

@@ -1,0 +1,79 @@
+import type { Reading } from './reading.ts';
+
+/**
+ * What becomes of a page:
+ * - `on`: it brought new items: the walk goes on after them
+ * - `again`: nothing new, but it leads back to an item whose successors are not known: the walk goes on after that
+ * - `end`: nothing follows it
+ * - `stuck`: it brings the walk no further; `why` says what is wrong with it, to follow "page n …"
+ */
+export interface Verdict {
+  readonly verdict: 'on' | 'again' | 'end' | 'stuck';
+  readonly why: string;
+  /** The page itself shows that nothing follows it. */
+  readonly provenEnd: boolean;
+}
+
+export interface PageFacts {
+  /** The walk as it was when it asked. */
+  readonly asked: Reading;
+  readonly hasMore: boolean | undefined;
+  /** Items of the page, those without a usable key included. */
+  readonly items: number;
+  /** Keys in the page's order, neighbours distinct. */
+  readonly keys: readonly string[];
+  /** Those of `keys` that the walk has not read before, as far as it can tell. */
+  readonly fresh: readonly string[];
+  /** Keys follow the list's order. */
+  readonly ordered: boolean;
+  /** It begins at the top of the list though a cursor was sent. */
+  readonly fromStart: boolean;
+  /** Most items that a page brought before, or that this one could: a page with fewer was not full. */
+  readonly widest: number;
+  /** Live rows of the scope, at least. */
+  readonly rows: number;
+}
+
+export function judge(facts: PageFacts): Verdict {
+  const { asked, hasMore, items, keys, fresh, ordered, fromStart } = facts;
+  if (items === 0) return judgeEmpty(asked, hasMore);
+  if (hasMore === false) return PROVEN_END;
+  if (keys.length === 0) return stuck('has no item with a usable cursor ID, but says that more follow');
+  // In an unknown order the walk goes on after the page's last item: that must not be one where it has been.
+  const further = ordered ? fresh.length > 0 : fresh.at(-1) === keys.at(-1) && !fromStart;
+  if (further) return ON;
+  if (fromStart) return stuck('begins at the top of the list again');
+  if (hasMore === undefined && items < facts.widest) return PROVEN_END;
+  if (hasMore === undefined && repeatsOnlyRow(facts)) return END;
+  return leadsForward(asked, keys) ? AGAIN : stuck('has no new item, but does not say that none follows');
+}
+
+/**
+ * An empty page after a cursor proves nothing: the cursor's row may be gone. But where pages hold one item only, no
+ * page that has the last item can say that it is the last, so that the walk ends when nothing comes after that item
+ * once more, its presence having been seen in between. (Nothing is claimed of what lies beyond it.)
+ */
+function judgeEmpty(asked: Reading, hasMore: boolean | undefined): Verdict {
+  if (asked.cursor === null && hasMore !== true) return PROVEN_END;
+  return asked.again && asked.empties > 0 ? END : stuck('is empty, which proves no end');
+}
+
+/** A cursor that includes its own row, in a scope of which no more than that row is known. */
+function repeatsOnlyRow({ asked, items, keys, widest, rows }: PageFacts): boolean {
+  return items === 1 && keys[0] === asked.cursor && widest <= 1 && rows <= 1;
+}
+
+/** The page ends in a row that was read after the cursor's. */
+function leadsForward({ cursor, recent }: Reading, keys: readonly string[]): boolean {
+  const from = cursor === null ? -1 : recent.indexOf(cursor);
+  return recent.indexOf(keys.at(-1) ?? '') > from;
+}
+
+const ON: Verdict = { verdict: 'on', why: '', provenEnd: false };
+const AGAIN: Verdict = { verdict: 'again', why: '', provenEnd: false };
+const END: Verdict = { verdict: 'end', why: '', provenEnd: false };
+const PROVEN_END: Verdict = { verdict: 'end', why: '', provenEnd: true };
+
+function stuck(why: string): Verdict {
+  return { verdict: 'stuck', why, provenEnd: false };
+}
