@@ -59,7 +59,7 @@ declare
 begin
   foreach t in array tables loop
     -- By age, for MIRROR_HISTORY; and deletions by watermark: with MIRROR_DELETES=hard they are seen here alone.
-    execute format('create index %I on "{schema}".%I (_user_id, _valid_to)', t || '_history_age', t || '_history');
+    execute format('create index %I on "{schema}".%I (_user_id, _valid_to, _change_id)', t || '_history_age', t || '_history');
     execute format('create index %I on "{schema}".%I (_user_id, _change_id) where _op = %L',
       t || '_history_deletes', t || '_history', 'delete');
     -- Columns that somebody added may be dropped from the table one day: history must not insist on them.
@@ -277,5 +277,6 @@ comment on column "{schema}".data_quality.field_conflicts is 'Values that did no
 comment on column "{schema}".data_quality.held_deletions is 'Rows whose deletion is proven but held, since so many at once look like a fault of the service.';
 comment on column "{schema}".data_quality.waiting_deletions is 'Rows that look deleted and wait for their second proof.';
 
--- Columns that came after their field are filled in history, too: versions up to then are filled. Null: not begun.
+-- Columns that came after their field are filled in history, too, once the rows are: versions up to (history_through,
+-- done_through) are filled. Null: not begun.
 alter table "{schema}_sync".backfill add column history_through timestamptz;

@@ -75,7 +75,7 @@ create table mirror.account_history (
   _op text not null,
   constraint account_history_pkey PRIMARY KEY (_user_id, _change_id)
 );
-CREATE INDEX account_history_age ON mirror.account_history USING btree (_user_id, _valid_to);
+CREATE INDEX account_history_age ON mirror.account_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX account_history_deletes ON mirror.account_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.bulk_research_jobs (
@@ -107,7 +107,7 @@ create table mirror.bulk_research_jobs_history (
   _op text not null,
   constraint bulk_research_jobs_history_pkey PRIMARY KEY (_user_id, bulk_job_id, _change_id)
 );
-CREATE INDEX bulk_research_jobs_history_age ON mirror.bulk_research_jobs_history USING btree (_user_id, _valid_to);
+CREATE INDEX bulk_research_jobs_history_age ON mirror.bulk_research_jobs_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX bulk_research_jobs_history_deletes ON mirror.bulk_research_jobs_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.list_items (
@@ -142,7 +142,7 @@ create table mirror.list_items_history (
   _op text not null,
   constraint list_items_history_pkey PRIMARY KEY (_user_id, list_id, id, _change_id)
 );
-CREATE INDEX list_items_history_age ON mirror.list_items_history USING btree (_user_id, _valid_to);
+CREATE INDEX list_items_history_age ON mirror.list_items_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX list_items_history_deletes ON mirror.list_items_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.lists (
@@ -174,7 +174,7 @@ create table mirror.lists_history (
   _op text not null,
   constraint lists_history_pkey PRIMARY KEY (_user_id, list_id, _change_id)
 );
-CREATE INDEX lists_history_age ON mirror.lists_history USING btree (_user_id, _valid_to);
+CREATE INDEX lists_history_age ON mirror.lists_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX lists_history_deletes ON mirror.lists_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.quarantine (
@@ -221,7 +221,7 @@ create table mirror.research_jobs_history (
   _op text not null,
   constraint research_jobs_history_pkey PRIMARY KEY (_user_id, job_id, _change_id)
 );
-CREATE INDEX research_jobs_history_age ON mirror.research_jobs_history USING btree (_user_id, _valid_to);
+CREATE INDEX research_jobs_history_age ON mirror.research_jobs_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX research_jobs_history_deletes ON mirror.research_jobs_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.sync_log (
@@ -277,7 +277,7 @@ create table mirror.watchlist_history (
   _op text not null,
   constraint watchlist_history_pkey PRIMARY KEY (_user_id, id, _change_id)
 );
-CREATE INDEX watchlist_history_age ON mirror.watchlist_history USING btree (_user_id, _valid_to);
+CREATE INDEX watchlist_history_age ON mirror.watchlist_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX watchlist_history_deletes ON mirror.watchlist_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create view mirror.account_live as

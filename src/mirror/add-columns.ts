@@ -1,9 +1,11 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
 import type { Executor } from './executor.ts';
-import { extendLiveView } from './live-view.ts';
+import { extendView } from './extend-view.ts';
+import { liveView } from './live-view.ts';
 import { beside, named, own, type Table } from './table.ts';
+import { versionsView } from './versions-view.ts';
 
 /** How long an ALTER may wait: whoever comes after it waits behind it. */
 const LOCK_TIMEOUT = '300ms';
@@ -14,8 +16,8 @@ const TURN_TIMEOUT = '5s';
 export type SeenFields = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Makes columns for new fields, and for those that wait for one: all in one ALTER, with the view `<table>_live`, the
- * comments and the registry, in one transaction between two pages. Processes do it one after another, and each finds
+ * Makes columns for new fields, and for those that wait for one: all in one ALTER of the table and one of its history,
+ * with the views upon them, the comments and the registry, in one transaction between two pages. Processes do it one after another, and each finds
  * what the other one has made; columns that somebody made by hand keep their names to themselves.
  * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
  */
@@ -36,14 +38,10 @@ export async function addColumns(
     const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
     const added = planned.filter(hasName);
     if (added.length > 0) {
-      await sql`alter table ${named(table)} ${sql.join(
-        added.map(({ name, type }) => sql`add column ${sql.id(name)} ${sql.raw(type)}`),
-      )}`.execute(trx);
-      for (const { field, name } of added) {
-        const comment = `Field ${JSON.stringify(field)} of the items.`;
-        await sql`comment on column ${named(table)}.${sql.id(name)} is ${sql.lit(comment)}`.execute(trx);
-      }
-      await extendLiveView(trx, table);
+      // The table first: whoever has read it can count on the columns of both.
+      for (const suffix of ['', '_history']) await alter(trx, named(table, suffix), added);
+      await extendView(trx, table, await liveView(trx, table));
+      await extendView(trx, table, await versionsView(trx, table));
     }
     await register(trx, table, planned);
     const late = new Set(waiting.map(({ field }) => field));
@@ -55,12 +53,28 @@ export async function addColumns(
   });
 }
 
+type NamedColumn = PlannedColumn & { readonly name: string };
+
+async function alter(
+  trx: Executor,
+  table: RawBuilder<unknown>,
+  added: readonly NamedColumn[],
+): Promise<void> {
+  await sql`alter table ${table} ${sql.join(
+    added.map(({ name, type }) => sql`add column ${sql.id(name)} ${sql.raw(type)}`),
+  )}`.execute(trx);
+  for (const { field, name } of added) {
+    const comment = `Field ${JSON.stringify(field)} of the items.`;
+    await sql`comment on column ${table}.${sql.id(name)} is ${sql.lit(comment)}`.execute(trx);
+  }
+}
+
 /** Registers fields without a column, which locks no table. They get theirs later, and are filled then. */
 export async function registerOnly(db: Executor, table: Table, seen: SeenFields): Promise<void> {
   await register(db, table, planColumns({ values: seen, waiting: [], taken: new Set(), drift: 'raw' }));
 }
 
-function hasName(column: PlannedColumn): column is PlannedColumn & { readonly name: string } {
+function hasName(column: PlannedColumn): column is NamedColumn {
   return column.name !== undefined;
 }
 

@@ -15,7 +15,7 @@ export interface ColumnRegistry {
   readonly waiting: readonly WaitingField[];
   /** `pg_class.relnatts`: it rises with every column that anybody adds. */
   readonly version: number;
-  /** Names of all columns of the table, whoever made them. */
+  /** Names of all columns of the table, whoever made them, and of those that only its history has. */
   readonly taken: ReadonlySet<string>;
   /** What superseded versions are archived with. */
   readonly archived: readonly string[];
@@ -36,9 +36,13 @@ interface RegistryRow {
 
 export async function readRegistry(db: Executor, table: Table): Promise<ColumnRegistry> {
   const relation = sql`to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))`;
-  const attributes = await sql<{ name: string; relnatts: number }>`
-    select a.attname as name, c.relnatts from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.oid = ${relation} and a.attnum > 0 and not a.attisdropped`.execute(db);
+  const names = await sql<{ name: string }>`
+    select attname as name from pg_attribute
+    where attrelid = ${relation} and attnum > 0 and not attisdropped
+    union
+    select attname from pg_attribute
+    where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${`${table.name}_history`}::text))
+      and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')`.execute(db);
   const registered = await sql<RegistryRow>`
     select r.field, r.column_name, r.type, a.attname is not null as usable
     from ${beside(table.schema, '_columns')} r
@@ -54,8 +58,8 @@ export async function readRegistry(db: Executor, table: Table): Promise<ColumnRe
     waiting: registered.rows.flatMap(({ field, column_name: name, type }) =>
       name === null ? [{ field, type }] : [],
     ),
-    version: attributes.rows[0]?.relnatts ?? 0,
-    taken: new Set(attributes.rows.map(({ name }) => name)),
+    version: await tableVersion(db, table),
+    taken: new Set(names.rows.map(({ name }) => name)),
     archived: await historyColumns(db, table),
   };
 }
