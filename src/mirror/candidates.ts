@@ -3,7 +3,7 @@ import type { Candidate, DoubtKind } from '../model/absence.ts';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import { own } from './table.ts';
 
-/** A row of `<schema>_sync.candidate`, as `CANDIDATE_COLUMNS` reads it. */
+/** A row of `<schema>_sync.candidate`, its key and `CANDIDATE`. */
 export interface CandidateRow {
   readonly key: string;
   readonly kind: DoubtKind;
@@ -12,8 +12,8 @@ export interface CandidateRow {
   readonly proven: boolean;
 }
 
-/** Of the table aliased `c`. */
-export const CANDIDATE_COLUMNS = sql`c.key, c.kind, c.obs, c.at, c.proven_at is not null as proven`;
+/** What is read of a candidate beside its key. Of the table aliased `c`. */
+export const CANDIDATE = sql`c.kind, c.obs, c.at, c.proven_at is not null as proven`;
 
 export function candidate({ key, kind, obs, at, proven }: CandidateRow): Candidate {
   return { key, kind, obs: Number(obs), at: at.getTime(), proven };
@@ -27,7 +27,7 @@ export function ofScope(scope: Scope): RawBuilder<boolean> {
 /** All of a scope's rows in doubt. */
 export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Candidate[]> {
   const { rows } = await sql<CandidateRow>`
-    select ${CANDIDATE_COLUMNS} from ${own(schema, 'candidate')} as c
+    select c.key, ${CANDIDATE} from ${own(schema, 'candidate')} as c
     where ${ofScope(scope)} order by c.key`.execute(db);
   return rows.map(candidate);
 }

@@ -25,7 +25,7 @@ describe('a page’s items', () => {
       [1, 'is refused by Postgres'],
       [2, 'has no cursor ID'],
     ]);
-    expect(outcomesOf(4, page, [], [])).toEqual(['duplicate', 'quarantined', 'quarantined', 'unchanged']);
+    expect(outcomesOf(4, page, [], [], [])).toEqual(['duplicate', 'quarantined', 'quarantined', 'unchanged']);
   });
 
   it('whose last occurrence is bad are not replaced by an earlier one', () => {
@@ -42,9 +42,9 @@ describe('a page’s items', () => {
       () => undefined,
     );
     const stored = new Map([
-      ['same', { hash: contentHash('{ "id" : "same" }', none), deleted: false }],
-      ['other', { hash: '00', deleted: false }],
-      ['gone', { hash: contentHash('{"id":"gone"}', none), deleted: true }],
+      ['same', { hash: contentHash('{ "id" : "same" }', none), deletedAt: undefined }],
+      ['other', { hash: '00', deletedAt: undefined }],
+      ['gone', { hash: contentHash('{"id":"gone"}', none), deletedAt: new Date(0) }],
     ]);
     const changed = changedRows(keyed, stored);
     expect(changed.map(({ key, change }) => [key, change])).toEqual([
@@ -52,6 +52,15 @@ describe('a page’s items', () => {
       ['other', 'updated'],
       ['gone', 'undeleted'],
     ]);
+    const [inserted, ...others] = changed;
+    const outcomes = outcomesOf(
+      4,
+      { keyed, duplicates: [], bad: [] },
+      inserted === undefined ? [] : [inserted],
+      others,
+      [],
+    );
+    expect(outcomes).toEqual(['inserted', 'unchanged', 'deferred', 'deferred']);
   });
 
   it('are counted by outcome', () => {
@@ -60,6 +69,7 @@ describe('a page’s items', () => {
       updated: 0,
       undeleted: 0,
       unchanged: 1,
+      deferred: 0,
       duplicate: 0,
       quarantined: 0,
       conflicts: 3,

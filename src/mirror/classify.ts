@@ -31,7 +31,8 @@ export interface SortedPage {
 /** What is stored under a key. */
 export interface StoredRow {
   readonly hash: string;
-  readonly deleted: boolean;
+  /** Undefined for a live row. */
+  readonly deletedAt: Date | undefined;
 }
 
 export interface ChangedRow extends KeyedItem {
@@ -75,7 +76,7 @@ export function changedRows(
   return keyed.flatMap((row): ChangedRow[] => {
     const known = stored.get(row.key);
     if (known === undefined) return [{ ...row, change: 'inserted' }];
-    if (known.deleted) return [{ ...row, change: 'undeleted' }];
+    if (known.deletedAt !== undefined) return [{ ...row, change: 'undeleted' }];
     return known.hash === row.hash ? [] : [{ ...row, change: 'updated' as const }];
   });
 }
@@ -85,12 +86,14 @@ export function outcomesOf(
   length: number,
   page: SortedPage,
   written: readonly ChangedRow[],
+  deferred: readonly ChangedRow[],
   refused: readonly BadItem[],
 ): ItemOutcome[] {
   const outcomes = Array.from({ length }, (): ItemOutcome => 'unchanged');
   for (const index of page.duplicates) outcomes[index] = 'duplicate';
   for (const { index } of page.bad) outcomes[index] = 'quarantined';
   for (const { index, change } of written) outcomes[index] = change;
+  for (const { index } of deferred) outcomes[index] = 'deferred';
   for (const { index } of refused) outcomes[index] = 'quarantined';
   return outcomes;
 }

@@ -4,11 +4,13 @@ import { sqlState } from '../db/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
+import { applyDeletions } from './apply-deletions.ts';
 import { fillBatch } from './backfill.ts';
 import { sortPage } from './classify.ts';
 import { logWalk } from './log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
+import { recordDoubts } from './record-doubts.ts';
 import { RefusedItems } from './refused-items.ts';
 import { saveScope } from './scope-row.ts';
 import { TableColumns } from './table-columns.ts';
@@ -23,7 +25,8 @@ const MAX_ATTEMPTS = 8;
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirror {
-  const { schema, history } = options;
+  const { schema, history, settleMs } = options;
+  const hard = options.deletes === 'hard';
   const tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
   const stateOfTable = (name: CollectionName): TableState => {
     const found = tables.get(name);
@@ -40,7 +43,13 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
       const registry = await columns.forPage();
       try {
         const written = await fenced(db, schema, fence, (trx, now) =>
-          writePage(trx, now, { table, registry, exclude, history, careful, stateOf }, page, write),
+          writePage(
+            trx,
+            now,
+            { table, registry, exclude, history, hard, settleMs, careful, stateOf },
+            page,
+            write,
+          ),
         );
         refused.remember(written.refused);
         return written.result;
@@ -68,8 +77,9 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         if (decision.walkEnd !== undefined) await logWalk(trx, schema, decision.walkEnd, now);
         await saveScope(trx, schema, scope, decision.scope, undefined, 0);
       }),
-    recordDoubts: () => Promise.reject(new Error('not built')),
-    applyDeletions: () => Promise.reject(new Error('not built')),
+    recordDoubts: (fence, scope, change, obs) =>
+      fenced(db, schema, fence, (trx, at) => recordDoubts(trx, schema, scope, change, obs, at)),
+    applyDeletions: (fence, scope, { accept }) => applyDeletions(db, options, fence, scope, accept),
     backfill: async (fence) => {
       for (const { columns } of tables.values()) await columns.addWaiting();
       return fillBatch(db, fence, schema);

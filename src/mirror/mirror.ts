@@ -18,6 +18,8 @@ export interface Mirror {
 
   /**
    * Changes the scope's rows in doubt by what is no page: two whole walks that saw the same (P2).
+   * @param obs number of the last observation that it rests on
+   * @throws Superseded when a later one is committed, and may have seen the rows: nothing is written
    */
   recordDoubts(fence: Fence, scope: Scope, change: DoubtChange, obs: number): Promise<void>;
 
@@ -29,7 +31,7 @@ export interface Mirror {
   applyDeletions(fence: Fence, scope: Scope, options: { readonly accept: boolean }): Promise<DeletionResult>;
 
   /** Stores what became of a walk that has no further page: a failure, a stop, an end without answer. */
-  endWalk(fence: Fence, scope: Scope, decision: Decision): Promise<void>;
+  endWalk(fence: Fence, scope: Scope, decision: Omit<Decision, 'doubts'>): Promise<void>;
 
   /**
    * Makes columns that fields still wait for, and fills one batch of a column that was added after its field had been

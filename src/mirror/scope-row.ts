@@ -51,6 +51,7 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   if (change.lastReadAt !== undefined) assign('last_read_at', sql`${change.lastReadAt}::timestamptz`);
   if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
   if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
+  if (change.completeAsOf !== undefined) assign('complete_as_of', sql`${change.completeAsOf}::timestamptz`);
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {
     assign('last_error', sql`null`);
@@ -70,7 +71,10 @@ function json(value: unknown): RawBuilder<unknown> {
   return value === null ? sql`null` : sql`${JSON.stringify(value)}::text::jsonb`;
 }
 
-/** The scopes that hang on new and changed rows (a list's items) are due as soon as the rows are here. */
+/**
+ * The scopes that hang on new and changed rows (a list's items) are due as soon as the rows are here; those of rows
+ * that are back are scopes again.
+ */
 export async function markChildrenDue(
   trx: Executor,
   schema: string,
@@ -84,8 +88,7 @@ export async function markChildrenDue(
       select a._user_id, ${child.name}, x.key, ${at}::timestamptz
       from ${own(schema, 'account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
       where a._user_id = ${scope.userId}::bigint
-      on conflict (_user_id, collection, parent) do update set due_at = least(t.due_at, excluded.due_at)`.execute(
-      trx,
-    );
+      on conflict (_user_id, collection, parent) do update
+      set due_at = least(t.due_at, excluded.due_at), gone_at = excluded.gone_at`.execute(trx);
   }
 }

@@ -1,26 +1,31 @@
 import { sql } from 'kysely';
-import { collection, type Scope } from '../model/collections.ts';
+import type { Scope } from '../model/collections.ts';
+import { ofScope } from './candidates.ts';
 import type { StoredRow } from './classify.ts';
 import type { Executor } from './executor.ts';
-import { inScope, named, type Table, tableOf, typeName } from './table.ts';
+import { inScope, named, own, type Table, typeName } from './table.ts';
 
 export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
   /** The list whose items these are is deleted: nothing may be written (design 3, "Lists"). */
-  readonly parentDeleted: boolean;
+  readonly gone: boolean;
+  /** The scope has rows in doubt: a page without proof may say something of them. */
+  readonly inDoubt: boolean;
 }
 
 interface KeyRow {
-  /** Null in the row that stands for the parent. */
+  /** Null in the row that stands for the scope. */
   readonly key: string | null;
   readonly hash: string | null;
-  readonly deleted: boolean;
+  /** Of the row; of the list whose items these are. */
+  readonly deleted_at: Date | null;
+  readonly in_doubt: boolean | null;
 }
 
 /**
- * What is stored under a page's keys, in one read (design 7, step 2): one look into the primary key for each.
- * With `= any(keys)` PostgreSQL reads all rows of the account by another index while it has no statistics, that is
- * through the whole first load.
+ * What is stored under a page's keys, and what of its scope decides about the page, in one read (design 7, step 2):
+ * one look into the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
+ * while it has no statistics, that is through the whole first load.
  */
 export async function readStoredRows(
   trx: Executor,
@@ -28,39 +33,33 @@ export async function readStoredRows(
   scope: Scope,
   keys: readonly string[],
 ): Promise<StoredRows> {
-  const own =
+  const stored =
     table.key === undefined
-      ? sql<KeyRow>`
-        select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at is not null as deleted
+      ? sql`
+        select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt
         from ${named(table)} as t where ${inScope(table, scope)}`
-      : sql<KeyRow>`
-        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at is not null as deleted
+      : sql`
+        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt
         from unnest(${[...keys]}::${typeName(table.key)}[]) as k (key)
         cross join lateral (
           select t._hash, t._deleted_at from ${named(table)} as t
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
-  const parent = parentTable(table);
-  const query =
-    parent?.key === undefined
-      ? own
-      : sql<KeyRow>`
-        select null as key, null as hash, p._deleted_at is not null as deleted
-        from ${named(parent)} as p
-        where p._user_id = ${scope.userId}::bigint
-          and p.${sql.id(parent.key.column)} = ${scope.parent}::${typeName(parent.key)}
-        union all ${own}`;
-  const { rows } = await query.execute(trx);
-  const stored = new Map<string, StoredRow>();
-  let parentDeleted = false;
-  for (const { key, hash, deleted } of rows) {
-    if (key === null || hash === null) parentDeleted = deleted;
-    else stored.set(key, { hash, deleted });
+  const { rows } = await sql<KeyRow>`
+    select null as key, null as hash, s.gone_at as deleted_at,
+      exists (select from ${own(table.schema, 'candidate')} as c where ${ofScope(scope)}) as in_doubt
+    from ${own(table.schema, 'scope')} as s
+    where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
+    union all ${stored}`.execute(trx);
+  const found = new Map<string, StoredRow>();
+  let gone = false;
+  let inDoubt = false;
+  for (const { key, hash, deleted_at: deletedAt, in_doubt: doubts } of rows) {
+    if (key === null || hash === null) {
+      gone = deletedAt !== null;
+      inDoubt = doubts === true;
+    } else {
+      found.set(key, { hash, deletedAt: deletedAt ?? undefined });
+    }
   }
-  return { rows: stored, parentDeleted };
-}
-
-function parentTable(table: Table): Table | undefined {
-  const entry = collection(table.name);
-  if (entry.kind === 'single' || entry.parent === undefined) return undefined;
-  return tableOf(table.schema, entry.parent.collection);
+  return { rows: found, gone, inDoubt };
 }

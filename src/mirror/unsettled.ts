@@ -26,10 +26,12 @@ export async function recordUnsettled(
   const finished = rows.filter(({ row, state }) => state === 'finished' && row.change !== 'inserted');
   const warm = rows.filter(({ state }) => state !== 'finished');
   if (finished.length > 0) {
-    await sql`
-      delete from ${own(schema, 'unsettled')}
-      where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
-        and key = any(${finished.map(({ row }) => row.key)}::text[])`.execute(trx);
+    await forgetUnsettled(
+      trx,
+      schema,
+      scope,
+      finished.map(({ row }) => row.key),
+    );
   }
   if (warm.length > 0) {
     await sql`
@@ -42,4 +44,17 @@ export async function recordUnsettled(
       on conflict (_user_id, collection, parent, key) do update
       set since = excluded.since, finished = excluded.finished`.execute(trx);
   }
+}
+
+/** Deleted rows do not change any more. */
+export async function forgetUnsettled(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from ${own(schema, 'unsettled')}
+    where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
+      and key = any(${[...keys]}::text[])`.execute(trx);
 }

@@ -12,14 +12,17 @@ import {
 } from './classify.ts';
 import { type ColumnRegistry, tableVersion } from './column-registry.ts';
 import { countConflicts, countRows, takeChangeIds } from './counters.ts';
+import { contradicting } from './deferred.ts';
 import type { Executor } from './executor.ts';
 import { logWalk } from './log-walk.ts';
 import type { StateClass } from './mirror.ts';
 import type { SeenFields } from './add-columns.ts';
+import { readAbsence } from './absence.ts';
 import { newFields } from './new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite } from './page-write.ts';
 import { updateQuarantine } from './quarantine.ts';
 import { cutRow, rowPayload, type RowPayload } from './row-payload.ts';
+import { saveDoubts } from './save-doubts.ts';
 import { markChildrenDue, saveScope } from './scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
 import type { Table } from './table.ts';
@@ -47,6 +50,10 @@ export interface PageContext {
   readonly exclude: ReadonlySet<string>;
   /** Superseded versions are kept. */
   readonly history: boolean;
+  /** Deleted rows are removed. */
+  readonly hard: boolean;
+  /** Least time between two observations that contradict a third, milliseconds. */
+  readonly settleMs: number;
   /** Some rows of this page were refused: find them, one by one. */
   readonly careful: boolean;
   readonly stateOf: (item: Item) => StateClass;
@@ -78,25 +85,37 @@ export async function writePage(
     scope,
     page.keyed.map(({ key }) => key),
   );
-  if (stored.parentDeleted) return { result: { state: 'parent_deleted' }, refused: [] };
+  if (stored.gone) return { result: { state: 'parent_deleted' }, refused: [] };
+  const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
+  const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.inDoubt);
 
-  const changed = changedRows(page.keyed, stored.rows);
+  const sentAt = new Date(at.getTime() - write.sentAgo());
+  const differing = changedRows(page.keyed, stored.rows);
+  const early = await contradicting(trx, table, scope, differing, stored.rows, {
+    settledAt: new Date(sentAt.getTime() - context.settleMs),
+    history: context.history,
+    hard: context.hard,
+  });
+  const changed = differing.filter((row) => !early.has(row));
   const { written, refused, conflicts, changeId } =
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
   const quality = { bad: [...page.bad, ...refused], good: written.map(({ key }) => key) };
   await updateQuarantine(trx, table.schema, scope, quality, context.exclude, at);
 
-  const outcomes = outcomesOf(write.items.length, page, written, refused);
+  const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
   const decision = write.decide({
     outcomes,
     counts,
     at,
-    sentAt: new Date(at.getTime() - write.sentAgo()),
+    sentAt,
     hashes: hashesOf(write.items.length, page),
-    missing: [],
-    candidates: [],
+    ...absence,
   });
+  if (decision.doubts !== undefined) {
+    const doubts = { change: decision.doubts, obs: write.obs, at, inDoubt: stored.inDoubt };
+    await saveDoubts(trx, table.schema, scope, doubts);
+  }
   await write.alsoInTransaction?.(trx);
   if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
   await saveScope(trx, table.schema, scope, decision.scope, write.obs, counts.inserted + counts.undeleted);

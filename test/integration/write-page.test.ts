@@ -146,7 +146,7 @@ describe('a page', () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await account.query(
-      `update mirror.research_jobs set _deleted_at = now() where _user_id = ${account.fence.userId}`,
+      `update mirror.research_jobs set _deleted_at = now() - interval '2 minutes' where _user_id = ${account.fence.userId}`,
     );
     const back = await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     expect(back).toMatchObject({ outcomes: ['undeleted'], changed: { changeId: '2' } });
@@ -280,7 +280,7 @@ describe('lists and their items', () => {
     const account = await newAccount();
     await account.page('lists', '[{"list_id":1}]');
     await account.query(
-      `update mirror.lists set _deleted_at = now() where _user_id = ${account.fence.userId}`,
+      `update mirror_sync.scope set gone_at = now() where _user_id = ${account.fence.userId} and parent = '1'`,
     );
     const result = await account.page('list_items', '[{"id":"x"}]', {
       parent: '1',

@@ -1,14 +1,17 @@
 import { sql } from 'kysely';
 import type { CollectionName, Scope } from '../../src/model/collections.ts';
 import type { Fence } from '../../src/model/fence.ts';
-import { collection } from '../../src/model/collections.ts';
+import { collection, COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { fieldSource, sliceElements } from '../../src/model/json-text.ts';
 import { readKey } from '../../src/model/key.ts';
 import type { Item } from '../../src/model/page.ts';
+import { judgePage } from '../../src/walk/doubt.ts';
 import { createMirror } from '../../src/mirror/create-mirror.ts';
-import type { Mirror, MirrorOptions } from '../../src/mirror/mirror.ts';
+import type { DeletionResult, Mirror, MirrorOptions } from '../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../src/mirror/scope-store.ts';
+import { candidatesOf } from '../../src/mirror/candidates.ts';
+import type { Candidate, Proof } from '../../src/model/absence.ts';
 import type { MigratedDatabase } from './migrated-database.ts';
 
 /** An account in a test database, and pages written for it. */
@@ -16,17 +19,20 @@ export class MirroredAccount {
   readonly database: MigratedDatabase;
   readonly mirror: Mirror;
   readonly fence: Fence;
+  /** MIRROR_SETTLE, milliseconds. */
+  readonly settleMs: number;
   readonly #obs = new Map<string, number>();
 
   private constructor(database: MigratedDatabase, fence: Fence, options: Partial<MirrorOptions>) {
     this.database = database;
     this.fence = fence;
+    this.settleMs = options.settleMs ?? 60_000;
     this.mirror = createMirror(database.kysely, {
       schema: database.schema,
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),
-      settleMs: 60_000,
+      settleMs: this.settleMs,
       deletes: 'soft',
       history: true,
       stateOf: (_collection, item) =>
@@ -74,6 +80,59 @@ export class MirroredAccount {
       decide: () => ({ scope: {} }),
       ...write,
     });
+  }
+
+  /**
+   * Writes a page as a walk does: what it says of rows in doubt is judged and stored with it.
+   * @param page.sentAgo milliseconds since its request was sent
+   */
+  observe(
+    name: CollectionName,
+    itemsJson: string,
+    page: {
+      readonly parent?: string;
+      readonly proof?: Proof;
+      readonly contradiction?: boolean;
+      readonly sentAgo?: number;
+    } = {},
+  ): Promise<PageResult> {
+    const { parent = '', proof, contradiction = false, sentAgo = 0 } = page;
+    const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
+    return this.page(name, itemsJson, {
+      parent,
+      ...(proof === undefined ? {} : { proof }),
+      sentAgo: () => sentAgo,
+      decide: ({ outcomes, sentAt, missing, candidates }) => {
+        const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
+          outcomes[index] === 'deferred' ? (key ?? []) : [],
+        );
+        const absence = { missing, candidates, seen, deferred, contradiction, settleMs: this.settleMs };
+        const doubts = judgePage({ ...absence, proof: proof ?? null, sentAt: sentAt.getTime() });
+        return { scope: {}, doubts };
+      },
+    });
+  }
+
+  applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
+    return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept });
+  }
+
+  candidates(name: CollectionName, parent = ''): Promise<Candidate[]> {
+    return candidatesOf(this.database.kysely, this.database.schema, this.scope(name, parent));
+  }
+
+  /** Lets time pass: everything that happened in the account so far did so `ms` milliseconds earlier. */
+  async age(ms: number): Promise<void> {
+    const earlier = async (table: string, columns: readonly string[]): Promise<void> => {
+      const set = columns.map((name) => `${name} = ${name} - interval '${ms} milliseconds'`).join();
+      await this.query(`update ${table} set ${set} where _user_id = ${this.fence.userId}`);
+    };
+    for (const name of COLLECTION_NAMES) {
+      await earlier(`mirror.${name}`, ['_first_seen_at', '_changed_at', '_deleted_at']);
+      await earlier(`mirror.${name}_history`, ['_changed_at', '_valid_from', '_valid_to']);
+    }
+    await earlier('mirror_sync.candidate', ['at', 'proven_at']);
+    await earlier('mirror_sync.deletions', ['hour']);
   }
 
   /** Writes an answer of the account endpoint. */

@@ -1,0 +1,100 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Candidate, MissingRow, Proof } from '../model/absence.ts';
+import type { Scope } from '../model/collections.ts';
+import { candidate, CANDIDATE, type CandidateRow, ofScope } from './candidates.ts';
+import type { Executor } from './executor.ts';
+import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
+import { MAX_MISSING } from './missing-rows.ts';
+import { inScope, named, own, type Table, typeName } from './table.ts';
+
+/** What a page says of rows that it does not hold, and the rows in doubt that it says something of. */
+export interface Absence {
+  /** In key order, `MAX_MISSING` at most. */
+  readonly missing: readonly MissingRow[];
+  readonly candidates: readonly Candidate[];
+}
+
+export const NO_ABSENCE: Absence = { missing: [], candidates: [] };
+
+interface AbsenceRow {
+  readonly key: string;
+  /** Null for a row of the page. */
+  readonly changed_at: Date | null;
+  readonly kind: CandidateRow['kind'] | null;
+  readonly obs: string | null;
+  readonly at: Date | null;
+  readonly proven: boolean | null;
+}
+
+/**
+ * The live rows that a page proves absent, and the candidates among them and the page's keys: one statement, and none
+ * for a page that can say nothing.
+ * @param keys of all the page's items, those in quarantine too: they are there
+ * @param inDoubt the scope has candidates
+ */
+export async function readAbsence(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  proof: Proof | undefined,
+  keys: readonly string[],
+  inDoubt: boolean,
+): Promise<Absence> {
+  if (table.key === undefined || (proof === undefined && !inDoubt)) return NO_ABSENCE;
+  const parts: RawBuilder<unknown>[] = [];
+  if (proof !== undefined) parts.push(missingRows(table, scope, proof, keys, inDoubt));
+  if (inDoubt) parts.push(doubtedKeys(table.schema, scope, keys));
+  const { rows } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
+  return {
+    missing: rows.flatMap(({ key, changed_at: at }) =>
+      at === null ? [] : [{ key, changedAt: at.getTime() }],
+    ),
+    candidates: rows.flatMap(({ key, kind, obs, at, proven }) =>
+      kind === null || obs === null || at === null
+        ? []
+        : [candidate({ key, kind, obs, at, proven: proven === true })],
+    ),
+  };
+}
+
+function missingRows(
+  table: Table,
+  scope: Scope,
+  proof: Proof,
+  keys: readonly string[],
+  inDoubt: boolean,
+): RawBuilder<unknown> {
+  const key = keyColumn(table);
+  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const columns = inDoubt
+    ? CANDIDATE
+    : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::boolean as proven`;
+  const doubts = inDoubt
+    ? sql`left join ${own(table.schema, 'candidate')} as c on ${ofScope(scope)} and c.key = ${key}::text`
+    : sql``;
+  return sql`(
+    select ${key}::text as key, t._changed_at as changed_at, ${columns}
+    from ${named(table)} as t ${doubts}
+    where ${inScope(table, scope)} and ${inside(table, proof)} and t._deleted_at is null
+      and ${key} <> all(${[...keys]}::${type}[])
+    order by ${placeOrder(table, 'up')} limit ${MAX_MISSING})`;
+}
+
+function doubtedKeys(schema: string, scope: Scope, keys: readonly string[]): RawBuilder<unknown> {
+  return sql`(
+    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(schema, 'candidate')} as c
+    where ${ofScope(scope)} and c.key = any(${[...keys]}::text[]))`;
+}
+
+/** The keys that the proof tells of: of an interval, those behind `after` in list order, `through` included. */
+function inside(table: Table, proof: Proof): RawBuilder<unknown> {
+  if (proof.kind === 'snapshot') return sql`true`;
+  const { direction, after, through } = proof;
+  const falling = direction === 'falling';
+  const bounds: RawBuilder<unknown>[] = [];
+  if (after !== null) bounds.push(sql`${place(table)} ${falling ? sql`<` : sql`>`} ${placeOf(table, after)}`);
+  if (through !== null) {
+    bounds.push(sql`${place(table)} ${falling ? sql`>=` : sql`<=`} ${placeOf(table, through)}`);
+  }
+  return bounds.length === 0 ? sql`true` : sql.join(bounds, sql` and `);
+}
