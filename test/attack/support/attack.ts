@@ -1,0 +1,93 @@
+import { addCounts, type Finding, FINDING_KINDS, type FindingKind, type GameResult } from './findings.ts';
+
+/** How much of it: each attack takes what it understands. */
+export interface AttackSize {
+  readonly walks: number;
+  readonly kills: number;
+  /** Attacks that repeat rounds until time is up. */
+  readonly minutes: number;
+}
+
+export interface AttackOptions {
+  /** The first game's seed; the next games' follow it. */
+  readonly seed: number;
+  readonly size: AttackSize;
+  /** Games played side by side at most. */
+  readonly parallel: number;
+  /** Told of each game as it ends. */
+  readonly onGame: (result: GameResult) => void;
+}
+
+export interface Attack {
+  /** As `--only` names it. */
+  readonly name: string;
+  /** What it does, in a line. */
+  readonly what: string;
+  run(options: AttackOptions): Promise<AttackReport>;
+}
+
+/** What came of an attack as a whole. */
+export interface AttackReport {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly findings: Readonly<Record<FindingKind, number>>;
+  /** Things worth telling: what was covered, what could not be done here and why. */
+  readonly notes: readonly string[];
+  /** Parts that could not be played here: they count neither as passed nor as failed. */
+  readonly notPlayed: readonly string[];
+}
+
+/** Sums games up, and passes each on. */
+export class Tally {
+  readonly counts: Record<string, number> = {};
+  readonly findings = noFindings();
+  readonly notes: string[] = [];
+  readonly notPlayed: string[] = [];
+  readonly #onGame: (result: GameResult) => void;
+
+  constructor({ onGame }: Pick<AttackOptions, 'onGame'>) {
+    this.#onGame = onGame;
+  }
+
+  add(result: GameResult): void {
+    addCounts(this.counts, result.counts);
+    for (const { kind } of result.findings) this.findings[kind] += 1;
+    this.#onGame(result);
+  }
+
+  count(name: string): number {
+    return this.counts[name] ?? 0;
+  }
+
+  report(): AttackReport {
+    const { counts, findings, notes, notPlayed } = this;
+    return { counts, findings, notes, notPlayed };
+  }
+}
+
+export function noFindings(): Record<FindingKind, number> {
+  return Object.fromEntries(FINDING_KINDS.map((kind) => [kind, 0])) as Record<FindingKind, number>;
+}
+
+/** One line a finding, and how to play the same game again. */
+export function describeFindings(attack: string, { seed, what, findings }: GameResult): string {
+  const lines = findings.slice(0, 8).map(({ kind, text }: Finding) => `  ${kind}: ${text}`);
+  const again = `npm run attack -- --only ${attack} --seed ${seed} --games 1`;
+  return [`${attack}, seed ${seed}: ${what}`, ...lines, `  again: ${again}`].join('\n');
+}
+
+/** Plays games one after another in `parallel` lanes until `wanted` says that it is enough. */
+export async function playInLanes(
+  parallel: number,
+  wanted: () => boolean,
+  play: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (wanted()) {
+      const index = next;
+      next += 1;
+      await play(index);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, lane));
+}

@@ -1,0 +1,69 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openDatabase, type Database } from '../../../src/db/database.ts';
+import { startEmbedded } from '../../../src/db/embedded/start.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrate.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { ROOT } from '../../support/source-files.ts';
+
+/** A database server for the attacks that do not attack it. */
+export interface Server {
+  /** URL of a database of its own on it, empty. */
+  database(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** An embedded one in a temporary folder, which does not wait for the disk. */
+export async function startServer(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attack-'));
+  // PostgreSQL's own user must be able to pass where attacks run as root.
+  await chmod(folder, 0o755);
+  const server = await startEmbedded({
+    dataDir: folder,
+    port: 'free',
+    program: 'research-mirror attack',
+    log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
+    clock: systemClock,
+    durable: false,
+    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '200' },
+  });
+  let databases = 0;
+  return {
+    async database() {
+      databases += 1;
+      const client = new pg.Client({ connectionString: server.url });
+      await client.connect();
+      await client.query(`create database attack_${databases} template template0`);
+      await client.end();
+      const url = new URL(server.url);
+      url.pathname = `/attack_${databases}`;
+      return url.href;
+    },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A migrated database, with a pool for the program's own queries and one for the checks. */
+export async function openTable(
+  url: string,
+): Promise<{ database: Database & { url: string; schema: string }; db: pg.Pool; close(): Promise<void> }> {
+  const schema = 'mirror';
+  const first = await openDatabase({ url, program: 'research-mirror attack', bounds: MIGRATION_BOUNDS });
+  await migrate({ db: first.kysely, schema, folder: join(ROOT, 'migrations'), clock: systemClock });
+  await first.close();
+  const database = await openDatabase({ url, program: 'research-mirror attack', max: 30 });
+  const db = new pg.Pool({ connectionString: url, max: 10, options: '-c timezone=UTC' });
+  db.on('error', () => {});
+  return {
+    database: { ...database, url, schema },
+    db,
+    close: async () => {
+      await Promise.all([db.end(), database.close()]);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { createTransport, type Transport } from '../../../src/api/transport.ts';
+import type { RunnerParts } from '../../../src/app/account-runner.ts';
+import { firingsOf } from '../../../src/app/firings.ts';
+import { openAccount, type OpenAccount } from '../../../src/app/open-account.ts';
+import type { ServiceConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { ensureAccount, takeAccount } from '../../../src/db/lease.ts';
+import { ownIdentity } from '../../../src/db/process-identity.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import type { SyncObserver } from '../../../src/sync/observer.ts';
+import { AnswerLog } from './answer-log.ts';
+import type { Source } from './source.ts';
+
+/** One account as the daemon composes it, in this process: real Postgres, real HTTP, every request within reach. */
+export interface MirrorAccount {
+  readonly userId: string;
+  readonly answers: AnswerLog;
+  /** What is open now: `reopen` replaces it. */
+  current: OpenAccount;
+  /** Called before each request goes out. */
+  onRequest: (path: string) => void;
+  /** Requests sent so far. */
+  requests: number;
+  /** As a new process goes on: nothing is left but what was committed. */
+  reopen(): Promise<void>;
+  /** Another process takes the account while this one may be reading; that one is then `current`. */
+  takeOver(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AccountSettings {
+  readonly database: Database & { readonly url: string; readonly schema: string };
+  readonly source: Source;
+  readonly key: string;
+  readonly userId: string;
+  readonly settings: Partial<Pick<ServiceConfig, 'settleMs' | 'deletes' | 'history'>>;
+  readonly observer: SyncObserver;
+}
+
+export async function openMirrorAccount(given: AccountSettings): Promise<MirrorAccount> {
+  const { database, source, key, userId } = given;
+  const { kysely: db, schema } = database;
+  const config: ServiceConfig = {
+    ...loadConfig(
+      {
+        DATABASE_URL: database.url,
+        MIRROR_API_URL: source.url,
+        MIRROR_API_KEY: key,
+        MIRROR_SCHEMA: schema,
+      },
+      'service',
+    ),
+    ...given.settings,
+  };
+  const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
+  const identity = await ownIdentity();
+  let processes = 0;
+  const partsOfNext = (): RunnerParts => ({
+    config,
+    db,
+    // No row of its own: anybody may take the account at any time.
+    processId: `attack ${userId} ${(processes += 1)}`,
+    identity,
+    log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
+    observers: [given.observer],
+    onChanged: () => {},
+    firings: (owner, name) => firingsOf(config, owner, name),
+    link: {
+      transport: watched(wire, account),
+      share: 1,
+      clock: systemClock,
+      // No request is repeated at once: a retry waits for nothing.
+      random: () => 0,
+      scrub: (text) => text,
+      onExchange: () => {},
+      onBudgetEvent: () => {},
+    },
+  });
+  const open = async (): Promise<OpenAccount> => {
+    const parts = partsOfNext();
+    const taken = await takeAccount(db, schema, userId, parts.processId, identity);
+    if (taken.state !== 'taken') throw new Error('the account is not free');
+    return openAccount(parts, taken.fence, config.service.keys, undefined);
+  };
+  const account: Omit<MirrorAccount, 'current'> & { current?: OpenAccount } = {
+    userId,
+    answers: new AnswerLog(),
+    onRequest: () => {},
+    requests: 0,
+    async reopen() {
+      await account.current?.close();
+      account.current = await open();
+    },
+    async takeOver() {
+      const before = account.current;
+      account.current = await open();
+      await before?.close();
+    },
+    async close() {
+      await account.current?.close();
+      await wire.close();
+    },
+  };
+  await ensureAccount(db, schema, userId, new Date());
+  return Object.assign(account, { current: await open() });
+}
+
+/** Tells of each request before it goes out, and keeps what was answered. */
+function watched(
+  wire: Transport,
+  account: Pick<MirrorAccount, 'answers' | 'onRequest' | 'requests'>,
+): Transport {
+  return {
+    ...wire,
+    async get(path, key, signal) {
+      account.requests += 1;
+      account.onRequest(path);
+      const sentAt = Date.now();
+      const answer = await wire.get(path, key, signal);
+      if (answer.status === 200 && 'text' in answer.body) {
+        account.answers.note(path, sentAt, Date.now(), answer.body.text);
+      } else if (answer.status === 404 && !path.includes('starting_after')) {
+        account.answers.note(path, sentAt, Date.now(), '');
+      }
+      return answer;
+    },
+  };
+}
