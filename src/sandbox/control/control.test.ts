@@ -20,6 +20,18 @@ async function get(path: string): Promise<{ status: number; data: Record<string,
 }
 
 describe('mutations', () => {
+  it('are of the user that they name', async () => {
+    const two = await startTestSandbox({ ...STILL, keys: 'one=1,two=2', jobs: 5 });
+    const collection = 'research_jobs' as const;
+    await two.control.mutate({ op: 'insert', user: 2, collection, id: '1', fields: { status: 'odd' } });
+    expect(await two.control.count({ collection, user: 1 })).toBe(5);
+    expect(await two.control.count({ collection, user: 2 })).toBe(6);
+    await expect(two.control.mutate({ op: 'insert', user: 3, collection })).rejects.toThrow(
+      'there is no user 3',
+    );
+    await two.stop();
+  });
+
   it('insert with the next ID, with a given one between others, and verbatim', async () => {
     const ids = (await get('/v1/research')).data.map((job) => Number(job['job_id']));
     const between = (ids[4] ?? 0) + 1;

@@ -112,8 +112,10 @@ async function change(
 
 function mutations(state: SandboxState, body: object): { ids: string[] } | { problem: string } {
   const ids: string[] = [];
-  for (const mutation of (Array.isArray(body) ? body : [body]) as Mutation[]) {
-    const done = mutate(state, mutation);
+  for (const { user, ...mutation } of (Array.isArray(body) ? body : [body]) as Mutation[]) {
+    // Numbers were read with all their digits, for the fields; a user is a plain one.
+    const whose = user === undefined ? {} : { user: Number(JSON.stringify(user)) };
+    const done = mutate(state, { ...mutation, ...whose });
     if ('problem' in done)
       return { problem: `${done.problem} (${ids.length} mutations before it were carried out)` };
     ids.push(done.id);

@@ -1,0 +1,264 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
+import { SANDBOX_SWITCHES, SWITCH_NAMES } from '../../src/sandbox/switches/sandbox-switches.ts';
+import { HOSTILE_KINDS } from '../../src/sandbox/world/hostile.ts';
+import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
+import type { HostileAccount, HostileService } from './hostile-service.ts';
+import { hostileDifferences } from './hostile-truth.ts';
+
+// Each switch of the sandbox, each of its values once, against the mirror as the daemon composes it: what the
+// specification leaves open must cost nothing but time. Pairs of values: test/attack.
+
+type SwitchName = keyof SandboxOptions;
+type Variant = Partial<SandboxOptions>;
+
+/** Switches of which other tests play the values, and which. */
+const ELSEWHERE: Readonly<Partial<Record<SwitchName, string>>> = {
+  ...each(['host', 'port', 'controlPort', 'keys', 'seed', 'epoch', 'limits'], 'what every test begins with'),
+  ...each(['jobs', 'bulkJobs', 'lists', 'itemsPerList', 'watchlist'], 'sizes'),
+  ...each(['latencyMin', 'jobSeconds', 'staleMs'], 'sizes; faults.test.ts'),
+  ...each(
+    SWITCH_NAMES.filter((name) => name.endsWith('PerMinute')),
+    'rates: user-data.test.ts, system tests and benches',
+  ),
+  ...each(
+    SWITCH_NAMES.filter((name) => /^limit(Clay|Research|Heavy|Sequence|Global)$/.test(name)),
+    'gate.test.ts, budget tests, bench real-limits',
+  ),
+  ...each(
+    ['retryAfter', 'countRefused'],
+    'gate.test.ts; budget: rate-headers.test.ts, create-budget.test.ts',
+  ),
+  ...each(['missingKey'], 'start-sandbox.test.ts; keys.test.ts'),
+  ...each(['noWebhook', 'webhookUrl', 'postStatus', 'idempotency', 'faultEffect'], 'nothing that is read'),
+};
+
+function each(names: readonly SwitchName[], where: string): Partial<Record<SwitchName, string>> {
+  return Object.fromEntries(names.map((name) => [name, where]));
+}
+
+/** How the service always is: row n has the nth value of each of these switches. */
+const MANNERS = SWITCH_NAMES.filter(
+  (name) =>
+    SANDBOX_SWITCHES[name].kind === 'choice' &&
+    SANDBOX_SWITCHES[name].live &&
+    ELSEWHERE[name] === undefined &&
+    !['error200', 'emptySays', 'badKey', 'faultRoutes'].includes(name),
+);
+const MANNER_ROWS: readonly Variant[] = Array.from({ length: 8 }, (_, n) => ({
+  ...Object.fromEntries(
+    MANNERS.map((name) => {
+      const { choices = [] } = SANDBOX_SWITCHES[name];
+      return [name, choices[n % choices.length]];
+    }),
+  ),
+  // Far more than is asked for: the headers are read, and nothing is refused.
+  limits: 'on',
+  limitOther: 1000,
+  // So that `errorBody` is seen.
+  fault500: 0.1,
+}));
+
+/** What happens to it now and then. The last three: an empty list can't be told from a list that is empty. */
+const FAULT_ROWS: readonly Variant[] = [
+  { fault500: 0.25, latencyMax: 5 },
+  { fault503: 0.25 },
+  { fault402: 0.25 },
+  { fault409: 0.25, faultRoutes: 'lists' },
+  { faultReset: 0.25 },
+  { faultTruncated: 0.25 },
+  { faultHtml: 0.25 },
+  { faultGarbage: 0.25 },
+  { faultRedirect: 0.25 },
+  { faultStale: 0.25 },
+  { faultSlow: 0.25, slowMs: 10 },
+  { faultDrip: 0.25, slowMs: 10 },
+  { faultRepeated: 0.25 },
+  { faultIgnored: 0.25 },
+  { faultKey: 0.1, badKey: '401' },
+  { faultKey: 0.1, badKey: '403', faultRoutes: 'all' },
+  ...(SANDBOX_SWITCHES.error200.choices ?? []).map(
+    (error200) => ({ faultError200: 0.25, error200 }) as Variant,
+  ),
+  { faultEmpty: 0.25, emptySays: 'more' },
+  { faultEmpty: 0.25, emptySays: 'end' },
+];
+
+const LARGE = ['long', 'megabyte'];
+const VALUE_ROWS: readonly Variant[] = [
+  {
+    hostileShare: 0.8,
+    hostileKinds: HOSTILE_KINDS.filter((kind) => !LARGE.includes(kind) && kind !== 'many-fields').join(),
+  },
+  { hostileShare: 0.1, hostileKinds: LARGE.join(), maxLimit: 100 },
+  { maxLimit: 1 },
+];
+
+/** Forms of IDs, with which a service is born. Where no key fits, a page must hold the whole list: no cursor is left. */
+const BORN_ROWS: readonly Variant[] = (SANDBOX_SWITCHES.numericIds.choices ?? []).map(
+  (numericIds, n) =>
+    ({
+      numericIds,
+      ids: SANDBOX_SWITCHES.ids.choices?.[n],
+      maxLimit: ['beyond-2^63', 'uuid'].includes(numericIds) ? 100 : 7,
+    }) as Variant,
+);
+
+/** States that take their time, and items that are committed late. */
+const MOVING: Variant = {
+  newJobsPerMinute: 60,
+  newListItemsPerMinute: 20,
+  lateShare: 0.5,
+  lateSeconds: 20,
+  jobSeconds: 5,
+  failedShare: 0.4,
+  retriedShare: 0.5,
+  stuckShare: 0.2,
+};
+
+const ROWS = [...MANNER_ROWS, ...FAULT_ROWS, ...VALUE_ROWS];
+const named = (rows: readonly Variant[]): [string, Variant][] =>
+  rows.map((row) => [JSON.stringify(row), row]);
+
+describe('the table of variants', () => {
+  it('has every switch, and every value of those that choose among some', () => {
+    const played = new Map<string, Set<unknown>>();
+    for (const row of [...ROWS, ...BORN_ROWS, MOVING]) {
+      for (const [name, value] of Object.entries(row)) {
+        played.set(name, (played.get(name) ?? new Set()).add(value));
+      }
+    }
+    const wanting = SWITCH_NAMES.filter((name) => ELSEWHERE[name] === undefined).flatMap((name) =>
+      (SANDBOX_SWITCHES[name].choices ?? ['a value'])
+        .filter((value) => (value === 'a value' ? !played.has(name) : played.get(name)?.has(value) !== true))
+        .map((value) => `${name}: ${value}`),
+    );
+    // POST operations alone: nothing is read of them.
+    expect(wanting).toEqual(['faultRoutes: posts']);
+  });
+});
+
+let mirror: HostileMirror;
+beforeAll(async () => {
+  mirror = await createHostileMirror();
+});
+afterAll(() => mirror.drop());
+
+/** What is wrong after everything was read twice: the mirror holds what it must, and is written once. */
+async function problemsOf(service: HostileService, account: HostileAccount): Promise<string[]> {
+  const first = await account.readAll();
+  const differences = await hostileDifferences(service, account.userId);
+  const again = await account.readAll();
+  return [
+    ...differences,
+    ...(again.written === 0 ? [] : [`${again.written} rows were written the second time`]),
+    ...(again.quarantined === first.quarantined
+      ? []
+      : ['not as many items were quarantined the second time']),
+    ...(await hostileDifferences(service, account.userId)),
+  ];
+}
+
+describe('whatever the service is like, the mirror holds what it must, and writes it once', () => {
+  let service: HostileService;
+  let usual: Variant;
+  beforeAll(async () => {
+    service = await startHostileService(mirror);
+    const options = Object.entries(await service.sandbox.control.options());
+    usual = Object.fromEntries(options.filter(([name]) => SANDBOX_SWITCHES[name as SwitchName].live));
+  });
+  afterAll(() => service.close());
+
+  it.each(named(ROWS))('%s', async (_, variant) => {
+    await service.sandbox.control.change({ ...usual, ...variant });
+    const account = await service.account();
+    try {
+      if (variant.faultEmpty !== undefined && variant.emptySays === 'end') {
+        // An empty first page is what an empty list answers: what was read under it is true, but not all.
+        await account.readAll();
+        const wrong = await hostileDifferences(service, account.userId);
+        expect(wrong.filter((line) => !line.endsWith('is no row'))).toEqual([]);
+        await service.sandbox.control.change({ faultEmpty: 0 });
+        await account.readAll();
+      }
+      expect(await problemsOf(service, account)).toEqual([]);
+    } finally {
+      await account.close();
+    }
+  });
+});
+
+describe('whatever IDs look like', () => {
+  it.each(named(BORN_ROWS))('%s', async (_, variant) => {
+    const service = await startHostileService(mirror, variant);
+    const account = await service.account();
+    expect(await problemsOf(service, account)).toEqual([]);
+    await account.close();
+    await service.close();
+  });
+});
+
+describe('credits', () => {
+  it.each<[SandboxOptions['credits'], (raw: string) => string | null]>([
+    ['number', (raw) => raw],
+    ['string', (raw) => JSON.parse(raw) as string],
+    ['object', (raw) => /"balance": ([\d.]+)/.exec(raw)?.[1] ?? ''],
+    ['object-cents', (raw) => (Number(/"balance": (\d+)/.exec(raw)?.[1]) / 100).toFixed(2)],
+    // Nothing says that these are cents.
+    ['cents', (raw) => raw],
+    ['null', () => null],
+    ['other', () => null],
+  ])('are an exact decimal, or NULL and whole in _raw: %s', async (credits, expected) => {
+    const service = await startHostileService(mirror, { credits });
+    const account = await service.account();
+    const signal = new AbortController().signal;
+    await account.reader.read('account', { what: 'full', signal });
+    const { rows } = await sql<{ credits: string | null; raw: string; conflicts: string }>`
+      select credits::text, (_raw -> 'credits')::text as raw,
+        (select field_conflicts from mirror.data_quality
+         where _user_id = ${account.userId} and collection = 'account') as conflicts
+      from mirror.account where _user_id = ${account.userId}`.execute(mirror.kysely);
+    const [row] = rows;
+    expect(row?.raw).toMatch(/\d|null/);
+    expect(row?.credits).toBe(expected(row?.raw ?? ''));
+    expect(row?.conflicts).toBe(credits === 'other' ? '1' : '0');
+    await account.close();
+    await service.close();
+  });
+});
+
+describe('items that come late, and states that are taken back', () => {
+  it('are mirrored by polls alone', async () => {
+    const service = await startHostileService(mirror, MOVING);
+    const account = await service.account();
+    await account.readAll();
+    for (let step = 1; step <= 12; step += 1) {
+      await service.sandbox.control.clock({ advanceMs: step * 4_000 });
+      await account.readAll('current');
+      expect(await hostileDifferences(service, account.userId)).toEqual([]);
+    }
+    await account.close();
+    await service.close();
+  });
+});
+
+describe('a list that is deleted while its row is still mirrored', () => {
+  it.each(['404', 'empty'] as const)('answers %s, and takes no row with it unproven', async (deletedList) => {
+    const service = await startHostileService(mirror, { deletedList });
+    const account = await service.account();
+    await account.readAll();
+    const user = account.userId;
+    const [list = ''] = await service.sandbox.control.truth({ collection: 'lists', user });
+    const id = String((JSON.parse(list) as { list_id: number }).list_id);
+    await service.sandbox.control.mutate({ op: 'delete', user, collection: 'lists', id });
+    const signal = new AbortController().signal;
+    expect(await account.reader.read('list_items', { what: 'full', signal })).toMatchObject({
+      error: undefined,
+    });
+    await service.sandbox.control.mutate({ op: 'restore', user, collection: 'lists', id });
+    expect(await hostileDifferences(service, user)).toEqual([]);
+    await account.close();
+    await service.close();
+  });
+});
