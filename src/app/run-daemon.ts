@@ -22,6 +22,7 @@ import { programVersion } from './program-files.ts';
 import { statusReport } from './status-report.ts';
 import { statusToken } from './status-token.ts';
 import { syncHandler } from './sync-handler.ts';
+import { VERIFY, verifyHandler } from './verify-handler.ts';
 
 export interface DaemonOptions {
   readonly signal: AbortSignal;
@@ -105,7 +106,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         schema: config.schema,
         processId: heartbeat.processId,
         bell,
-        handlers: { sync: syncHandler(config, runners, observers) },
+        handlers: {
+          sync: syncHandler(config, runners, observers),
+          [VERIFY]: verifyHandler(config, mirror.db, runners),
+        },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
       }),

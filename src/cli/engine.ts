@@ -1,9 +1,10 @@
-import type { runDaemon, runSync } from '../app.ts';
+import type { runDaemon, runSync, runVerify } from '../app.ts';
 
 /** The program behind the command line. */
 export interface Engine {
   readonly runDaemon: typeof runDaemon;
   readonly runSync: typeof runSync;
+  readonly runVerify: typeof runVerify;
 }
 
 /** Loaded when needed: `--help` and `sql` need none of it. */

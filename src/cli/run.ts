@@ -13,10 +13,12 @@ import { addSql } from './sql.ts';
 import { addStart } from './start.ts';
 import { addStatus } from './status.ts';
 import { addSync } from './sync.ts';
+import { addVerify } from './verify.ts';
 
 const COMMANDS: readonly AddCommand[] = [
   addStart,
   addSync,
+  addVerify,
   addStatus,
   addMigrate,
   addSql,
@@ -25,7 +27,7 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 const AFTER_HELP = `
-Exit codes: 0 done or yes; 1 no (unhealthy, behind); 2 wrong usage or configuration; 3 could not find out or finish;
+Exit codes: 0 done or yes; 1 no (different, unhealthy, behind); 2 wrong usage or configuration; 3 could not find out or finish;
 130 interrupted.
 Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more, see README.md.
 

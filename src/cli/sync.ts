@@ -1,8 +1,8 @@
 import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
 import { loadConfig } from '../config/load.ts';
-import { suggestion } from '../config/suggestion.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
+import { chooseCollections } from './choose-collections.ts';
 import { examples, type AddCommand } from './command.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
@@ -11,7 +11,6 @@ import { Progress } from './progress.ts';
 import { readingLine } from './reading-line.ts';
 import { widthOfTerminal } from './shell.ts';
 import { formatTable } from './table.ts';
-import { UsageError } from './usage-error.ts';
 
 export const addSync: AddCommand = (program, run) => {
   program
@@ -73,16 +72,6 @@ export const addSync: AddCommand = (program, run) => {
       }),
     );
 };
-
-function chooseCollections(names: readonly string[]): readonly CollectionName[] | undefined {
-  if (names.length === 0) return undefined;
-  const unknown = names.filter((name) => !COLLECTION_NAMES.some((known) => known === name));
-  if (unknown.length > 0) {
-    const told = unknown.map((name) => `${JSON.stringify(name)}${suggestion(name, COLLECTION_NAMES)}`);
-    throw new UsageError(`no such collection: ${told.join(', ')}; there are ${COLLECTION_NAMES.join(', ')}`);
-  }
-  return COLLECTION_NAMES.filter((name) => names.includes(name));
-}
 
 function describe(report: SyncReport, width: number | undefined): string {
   const figures = ['read', 'new', 'changed', 'unchanged', 'quarantined', 'took'];

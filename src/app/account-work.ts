@@ -1,0 +1,200 @@
+import { askDaemon } from '../commands/ask-daemon.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import type { Secret } from '../config/secret.ts';
+import { databaseTime } from '../db/database-time.ts';
+import { ensureAccount, type Holder, livingHolder, takeAccount } from '../db/lease.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { messageOf } from '../runtime/message.ts';
+import { startAll, stopAll } from '../runtime/service.ts';
+import { heldBy, type RunnerParts } from './account-runner.ts';
+import { askOwner, sortKeys } from './find-owners.ts';
+import { logObserver } from './log-observer.ts';
+import { openAccount, type OpenAccount } from './open-account.ts';
+import { openMirror } from './open-mirror.ts';
+import { createProcess, DAEMON } from './process.ts';
+import { hashOfKey, type LinkedKey } from './service-link.ts';
+
+/** What a command that works on accounts is given. */
+export interface WorkOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly scrub: (text: string) => string;
+}
+
+/** What a command does account by account, and what it asks of a daemon that holds one. */
+export interface AccountWork<T> {
+  /** `verify`: what others see of this process, and what the daemon is asked for. */
+  readonly command: string;
+  /** Whether the service may be asked whose a key is; without it, keys never seen before are told as unknown. */
+  readonly asksService: boolean;
+  /** Of the request to the daemon, beside the accounts: JSON. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** Does it for an account that this process holds. */
+  readonly own: (account: OpenAccount, parts: RunnerParts) => Promise<readonly T[]>;
+  /** Takes what the daemon reports on the way. */
+  readonly onProgress: (progress: unknown) => void;
+  /** Tells that it was not done for an account. */
+  readonly notDone: (userId: string, why: string) => readonly T[];
+}
+
+export interface UnknownKey {
+  /** By which logs name it: the beginning of its hash. */
+  readonly key: string;
+  readonly error: string;
+}
+
+export interface WorkDone<T> {
+  readonly results: readonly T[];
+  /** Keys whose account nobody knows: refused by the service, or not answered. */
+  readonly unknownKeys: readonly UnknownKey[];
+}
+
+/** An account's keys; `linked` where one was pinged just now. */
+interface Candidate {
+  readonly userId: string;
+  readonly keys: readonly Secret[];
+  readonly linked: LinkedKey | undefined;
+}
+
+/**
+ * Does the work for every account of the configured keys: by this process where it can take the account, else by the
+ * daemon that holds it, under that one's lease and budget.
+ * @throws what keeps all of it from being done; the signal's reason when it is aborted
+ */
+export async function workOnAccounts<T>(
+  config: ServiceConfig,
+  { signal, log, hide, scrub }: WorkOptions,
+  work: AccountWork<T>,
+): Promise<WorkDone<T>> {
+  const clock = systemClock;
+  const program = `research-mirror ${work.command}`;
+  const mirror = await openMirror(config, { program, clock, log, signal, hide });
+  try {
+    const running = await createProcess({
+      command: work.command,
+      config,
+      mirror,
+      clock,
+      log,
+      scrub,
+      onExchange: () => {},
+      observers: [logObserver(log)],
+    });
+    const services = [running.heartbeat, running.notifications];
+    await startAll(services);
+    try {
+      return await workOnAll(config, running.parts, signal, work);
+    } finally {
+      await stopAll(services);
+      await running.close();
+    }
+  } finally {
+    await mirror.close();
+  }
+}
+
+async function workOnAll<T>(
+  config: ServiceConfig,
+  parts: RunnerParts,
+  signal: AbortSignal,
+  work: AccountWork<T>,
+): Promise<WorkDone<T>> {
+  const { found, unknownKeys } = await candidates(config, parts, work.asksService, signal);
+  const results: T[] = [];
+  const held = new Map<string, string[]>();
+  for (const candidate of found) {
+    const outcome = await workOnOne(parts, candidate, work);
+    if ('results' in outcome) {
+      results.push(...outcome.results);
+    } else if (outcome.holder.command === DAEMON) {
+      const { processId } = outcome.holder;
+      held.set(processId, [...(held.get(processId) ?? []), candidate.userId]);
+    } else {
+      results.push(...work.notDone(candidate.userId, heldBy(candidate.userId, outcome.holder)));
+    }
+  }
+  for (const [processId, userIds] of held) {
+    results.push(...(await workOfDaemon(parts, signal, work, processId, userIds)));
+  }
+  return { results, unknownKeys };
+}
+
+async function workOnOne<T>(
+  parts: RunnerParts,
+  { userId, keys, linked }: Candidate,
+  work: AccountWork<T>,
+): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
+  const { db, config } = parts;
+  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  const taken = await takeAccount(db, config.schema, userId, parts.processId, parts.identity);
+  if (taken.state === 'held') return { holder: taken.by };
+  const account = await openAccount(parts, taken.fence, keys, linked);
+  try {
+    return { results: await work.own(account, parts) };
+  } catch (error) {
+    // A refused key stops its account only: the work on others goes on.
+    if (!(error instanceof KeyRefused)) throw error;
+    return { results: work.notDone(userId, messageOf(error)) };
+  } finally {
+    await account.close();
+  }
+}
+
+async function workOfDaemon<T>(
+  { db, config, identity, link }: RunnerParts,
+  signal: AbortSignal,
+  work: AccountWork<T>,
+  processId: string,
+  userIds: readonly string[],
+): Promise<readonly T[]> {
+  const { schema } = config;
+  const request = { kind: work.command, arguments: { userIds, ...work.arguments }, to: processId };
+  const result = await askDaemon({ db, schema }, request, {
+    clock: link.clock,
+    signal,
+    onProgress: work.onProgress,
+    lives: async () => (await livingHolder(db, schema, processId, identity)) !== undefined,
+  });
+  return result as readonly T[];
+}
+
+/**
+ * Accounts of all keys that have one. A key that is refused, or can't be asked for, holds up no other.
+ * @throws what the first key was answered with, when no account is known at all
+ */
+async function candidates(
+  config: ServiceConfig,
+  { db, link }: RunnerParts,
+  asksService: boolean,
+  signal: AbortSignal,
+): Promise<{ readonly found: readonly Candidate[]; readonly unknownKeys: readonly UnknownKey[] }> {
+  const register = { db, schema: config.schema, link };
+  const { byOwner, unknown } = await sortKeys(register, config.service.keys);
+  const found = new Map<string, Candidate>(
+    [...byOwner].map(([userId, keys]) => [userId, { userId, keys, linked: undefined }]),
+  );
+  const unknownKeys: UnknownKey[] = [];
+  let first: unknown;
+  for (const key of unknown) {
+    const name = hashOfKey(key).slice(0, 8);
+    if (!asksService) {
+      unknownKeys.push({ key: name, error: 'its account is not known yet: "research-mirror sync" first' });
+      continue;
+    }
+    try {
+      const { userId, linked } = await askOwner(register, key, signal);
+      const before = found.get(userId);
+      found.set(userId, { userId, keys: [...(before?.keys ?? []), key], linked: before?.linked ?? linked });
+    } catch (error) {
+      signal.throwIfAborted();
+      first ??= error;
+      unknownKeys.push({ key: name, error: messageOf(error) });
+    }
+  }
+  if (found.size === 0 && first !== undefined) throw first;
+  return { found: [...found.values()], unknownKeys };
+}

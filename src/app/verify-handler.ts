@@ -1,0 +1,53 @@
+import type { Kysely } from 'kysely';
+import type { CommandHandler } from '../commands/command-service.ts';
+import type { Config } from '../config/config.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/message.ts';
+import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify-report.ts';
+import type { AccountRunner } from './account-runner.ts';
+import { verifyPass } from './verify-pass.ts';
+
+/** The command's name, and that of its request to the daemon. */
+export const VERIFY = 'verify';
+
+/** What `verify` asks of the daemon. */
+export interface VerifyRequest {
+  readonly userIds: readonly string[];
+  readonly collections: readonly CollectionName[];
+}
+
+/** `verify` beside the daemon: of accounts that it holds, under its lease and budget. */
+export function verifyHandler(
+  config: Config,
+  db: Kysely<unknown>,
+  runners: () => readonly AccountRunner[],
+): CommandHandler {
+  return async (given, { signal, report }) => {
+    const { userIds, collections } = given as VerifyRequest;
+    const sums = new Map<string, VerifyProgress>();
+    const onProgress = (each: VerifyProgress): void => {
+      sums.set(`${each.userId}/${each.collection}`, each);
+      report([...sums.values()]);
+    };
+    const verify = async (userId: string): Promise<VerifiedCollection[]> => {
+      const current = runners()
+        .find((runner) => runner.userId === userId)
+        ?.current();
+      const none = (why: string): VerifiedCollection[] =>
+        collections.map((name) => notVerified(userId, name, why));
+      if (current === undefined) return none('the daemon does not hold the account at the moment');
+      try {
+        const pass = { config, db, clock: systemClock, collections, signal, onProgress };
+        return await verifyPass(current.account, pass);
+      } catch (error) {
+        if (!(error instanceof KeyRefused)) throw error;
+        // The account's own loops are to find it out at once, too: they stop, and ask until a key is good.
+        for (const name of config.collections) current.service.pollDue(name);
+        return none(messageOf(error));
+      }
+    };
+    return (await Promise.all(userIds.map(verify))).flat();
+  };
+}
