@@ -25,8 +25,12 @@ export interface PageView {
  * after the first was answered, proves it.
  */
 export function judgePage(view: PageView): DoubtChange {
-  const { proof, sentAt, settleMs } = view;
-  const candidates = new Map(view.candidates.map((candidate) => [candidate.key, candidate]));
+  const { proof, sentAt, settleMs, contradiction } = view;
+  const candidates = new Map(
+    view.candidates
+      .filter(({ kind }) => !(contradiction && kind === 'interval'))
+      .map((candidate) => [candidate.key, candidate]),
+  );
   const deferred = new Set(view.deferred);
   const withdraw = view.seen.filter((key) => candidates.has(key) && !deferred.has(key));
   const add: { key: string; kind: DoubtKind }[] = view.deferred
@@ -35,16 +39,19 @@ export function judgePage(view: PageView): DoubtChange {
   const prove: string[] = [];
   for (const { key, changedAt } of proof === null ? [] : view.missing) {
     const first = candidates.get(key);
-    if (first === undefined || !isStrong(first.kind)) {
-      if (proof !== null && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
-    } else if (!first.proven && first.at <= sentAt - settleMs) {
-      prove.push(key);
+    if (first?.proven === true || proof === null) continue;
+    if (first === undefined || !isFirstProof(first.kind)) {
+      if (changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
+    } else if (first.at <= sentAt - settleMs) {
+      // A snapshot's candidate survives a contradiction: an interval may not prove it, and takes its place instead.
+      if (first.kind === 'snapshot' && proof.kind === 'interval') add.push({ key, kind: proof.kind });
+      else prove.push(key);
     }
   }
-  return { add, prove, withdraw, withdrawOrdered: view.contradiction };
+  return { add, prove, withdraw, withdrawOrdered: contradiction };
 }
 
-/** One answer says it by itself; the other kinds are weaker than a first proof, and give way to it. */
-function isStrong(kind: DoubtKind): boolean {
+/** One answer says it by itself; the other kinds are weaker than that, and give way to it. */
+export function isFirstProof(kind: DoubtKind): kind is Proof['kind'] {
   return kind === 'snapshot' || kind === 'interval';
 }

@@ -1,5 +1,13 @@
 import type { KeyType } from '../model/collections.ts';
-import { gradeOf, NO_EVIDENCE, type Direction, type OrderEvidence, type OrderGrade } from './order.ts';
+import {
+  EVIDENCE_NEEDED,
+  gradeOf,
+  NO_EVIDENCE,
+  type Direction,
+  type EvidenceNeeded,
+  type OrderEvidence,
+  type OrderGrade,
+} from './order.ts';
 import type { Frontier, OpenPart } from './frontier.ts';
 import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
 import type { WholeWalk } from './pair.ts';
@@ -12,6 +20,8 @@ import type { Refreshed } from './warmth.ts';
 export interface ScopeMemory {
   readonly keyType: KeyType;
   readonly evidence: OrderEvidence;
+  /** What the evidence has to amount to: this program's rule, like `keyType`, whatever is stored. */
+  readonly needed: EvidenceNeeded;
   /** Every row with a greater key is the next poll's work. Null until a walk of known order gave one. */
   readonly frontier: Frontier | null;
   /** What an interrupted poll has not read yet: read first next time. */
@@ -28,6 +38,7 @@ export function newMemory(keyType: KeyType): ScopeMemory {
   return {
     keyType,
     evidence: NO_EVIDENCE,
+    needed: EVIDENCE_NEEDED,
     frontier: null,
     open: null,
     limit: FIRST_LIMIT,
@@ -40,11 +51,17 @@ export function newMemory(keyType: KeyType): ScopeMemory {
 /** Memory as stored (`{}` for a new scope); what an earlier version did not store yet gets its first value. */
 export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
   const known = stored as Partial<ScopeMemory>;
-  return { ...newMemory(keyType), ...known, limit: { ...FIRST_LIMIT, ...known.limit }, keyType };
+  return {
+    ...newMemory(keyType),
+    ...known,
+    limit: { ...FIRST_LIMIT, ...known.limit },
+    keyType,
+    needed: EVIDENCE_NEEDED,
+  };
 }
 
 export function orderGrade(memory: ScopeMemory): OrderGrade {
-  return gradeOf(memory.evidence);
+  return gradeOf(memory.evidence, memory.needed);
 }
 
 /** The scope's direction while its order is usable, else null. */

@@ -6,7 +6,7 @@ import { observeChanges, type WrittenRow } from './order.ts';
  * @param rows the page's rows that the mirror now holds, in the page's order (quarantined items are not among them)
  */
 export function noteWritten(memory: ScopeMemory, rows: readonly WrittenRow[]): ScopeMemory {
-  const evidence = observeChanges(memory.evidence, memory.keyType, rows);
+  const evidence = observeChanges(memory.evidence, memory.keyType, rows, memory.needed);
   const inserted = rows.filter((row) => !row.known).length;
   if (evidence === memory.evidence && inserted === 0) return memory;
   return { ...memory, evidence, rows: memory.rows + inserted };

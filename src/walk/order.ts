@@ -14,9 +14,9 @@ export type Direction = 'falling' | 'rising';
 export interface OrderEvidence {
   /** What the rows seen so far say; null before the second row and after a contradiction. */
   readonly direction: Direction | null;
-  /** Longest run of distinct rows that one walk saw in key order, across pages; counted up to `ROWS_IN_ORDER`. */
+  /** Longest run of distinct rows that one walk saw in key order, across pages; counted as far as it is needed. */
   readonly inOrder: number;
-  /** Changed rows seen in key order between unchanged neighbours; counted up to `ROWS_IN_PLACE`. */
+  /** Changed rows seen in key order between unchanged neighbours; counted as far as it is needed. */
   readonly inPlace: number;
   /** A contradiction came since the last clean complete walk began. */
   readonly doubt: boolean;
@@ -24,10 +24,15 @@ export interface OrderEvidence {
   readonly contradicted: boolean;
 }
 
-/** Distinct rows in key order from which on an order counts as usable. */
-export const ROWS_IN_ORDER = 20;
-/** Changed rows that kept their place from which on it counts as trusted: a list by "last updated" or score moves them. */
-export const ROWS_IN_PLACE = 3;
+/** How much evidence makes an order. */
+export interface EvidenceNeeded {
+  /** Distinct rows in key order from which on an order counts as usable. */
+  readonly inOrder: number;
+  /** Changed rows that kept their place from which on it is trusted: a list by "last updated" or score moves them. */
+  readonly inPlace: number;
+}
+
+export const EVIDENCE_NEEDED: EvidenceNeeded = { inOrder: 20, inPlace: 3 };
 
 export const NO_EVIDENCE: OrderEvidence = {
   direction: null,
@@ -39,9 +44,9 @@ export const NO_EVIDENCE: OrderEvidence = {
 
 const CONTRADICTED: OrderEvidence = { ...NO_EVIDENCE, doubt: true, contradicted: true };
 
-export function gradeOf(evidence: OrderEvidence): OrderGrade {
-  if (evidence.direction === null || evidence.doubt || evidence.inOrder < ROWS_IN_ORDER) return 'none';
-  return evidence.inPlace < ROWS_IN_PLACE ? 'usable' : 'trusted';
+export function gradeOf(evidence: OrderEvidence, needed = EVIDENCE_NEEDED): OrderGrade {
+  if (evidence.direction === null || evidence.doubt || evidence.inOrder < needed.inOrder) return 'none';
+  return evidence.inPlace < needed.inPlace ? 'usable' : 'trusted';
 }
 
 /** Compares two keys by their place in the list: negative when `a` stands nearer to the top. */
@@ -77,8 +82,13 @@ export interface Observation {
 }
 
 /** What a page says of the order: within itself, and against the cursor that it followed. */
-export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): Observation {
-  const fromStart = beginsBefore(evidence, keyType, sample);
+export function observeOrder(
+  evidence: OrderEvidence,
+  keyType: KeyType,
+  sample: OrderSample,
+  needed = EVIDENCE_NEEDED,
+): Observation {
+  const fromStart = beginsBefore(evidence, keyType, sample, needed);
   const { keys, after, recent } = sample;
   const chain = after === null || after === keys[0] || fromStart ? keys : [after, ...keys];
   let direction = evidence.direction;
@@ -96,7 +106,7 @@ export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: 
   const added = chained
     ? keys.filter((key) => direction === null || compareInList(keyType, direction, key, last) > 0)
     : keys;
-  const run = Math.min(ROWS_IN_ORDER, (chained ? sample.run : 0) + added.length);
+  const run = Math.min(needed.inOrder, (chained ? sample.run : 0) + added.length);
   const inOrder = Math.max(evidence.inOrder, run);
   const inPlace = fromStart ? 0 : evidence.inPlace;
   const same =
@@ -110,14 +120,19 @@ export function observeOrder(evidence: OrderEvidence, keyType: KeyType, sample: 
  * its cursor speaks against the order, and so does one above the top when the cursor's row is known to be there.
  * Once earned it takes more to lose it: the top row may be gone meanwhile.
  */
-function beginsBefore(evidence: OrderEvidence, keyType: KeyType, sample: OrderSample): boolean {
+function beginsBefore(
+  evidence: OrderEvidence,
+  keyType: KeyType,
+  sample: OrderSample,
+  needed: EvidenceNeeded,
+): boolean {
   const { direction } = evidence;
   const { after, first, again } = sample;
   const [begin] = sample.keys;
   if (begin === undefined || after === null || begin === after) return false;
   if (begin === first) return true;
   if (direction === null || compareInList(keyType, direction, begin, after) > 0) return false;
-  if (first === null || gradeOf(evidence) !== 'none') return true;
+  if (first === null || gradeOf(evidence, needed) !== 'none') return true;
   return !again && compareInList(keyType, direction, begin, first) <= 0;
 }
 
@@ -135,9 +150,10 @@ export function observeChanges(
   evidence: OrderEvidence,
   keyType: KeyType,
   rows: readonly WrittenRow[],
+  needed = EVIDENCE_NEEDED,
 ): OrderEvidence {
   const { direction } = evidence;
-  if (direction === null || evidence.inPlace >= ROWS_IN_PLACE) return evidence;
+  if (direction === null || evidence.inPlace >= needed.inPlace) return evidence;
   let { inPlace } = evidence;
   for (const [i, row] of rows.entries()) {
     const above = rows[i - 1];
@@ -149,5 +165,7 @@ export function observeChanges(
       compareInList(keyType, direction, row.key, below.key) < 0;
     if (steady && inPlaceHere) inPlace += 1;
   }
-  return inPlace === evidence.inPlace ? evidence : { ...evidence, inPlace: Math.min(ROWS_IN_PLACE, inPlace) };
+  return inPlace === evidence.inPlace
+    ? evidence
+    : { ...evidence, inPlace: Math.min(needed.inPlace, inPlace) };
 }

@@ -108,14 +108,19 @@ function counted(
 }
 
 function observePage(reading: Reading, memory: ScopeMemory, keys: readonly string[]): Observation {
-  return observeOrder(memory.evidence, memory.keyType, {
-    keys,
-    after: askedAfter(reading),
-    again: reading.again,
-    recent: reading.recent,
-    first: reading.first,
-    run: reading.run,
-  });
+  return observeOrder(
+    memory.evidence,
+    memory.keyType,
+    {
+      keys,
+      after: askedAfter(reading),
+      again: reading.again,
+      recent: reading.recent,
+      first: reading.first,
+      run: reading.run,
+    },
+    memory.needed,
+  );
 }
 
 /**

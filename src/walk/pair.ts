@@ -49,7 +49,9 @@ export class WalkSequence {
 /**
  * What a complete, clean walk says of the live rows that it did not see. The first one makes candidates of them; a
  * second one with the same sequence, begun at least the settle time after the first ended, proves those that no
- * sighting has withdrawn meanwhile.
+ * sighting has withdrawn meanwhile. A candidate of another kind that this walk could have proved, and did not, waits
+ * for a proof that does not come (the order is no longer trusted, the scope no longer one page): it becomes one of
+ * this kind.
  * @param missing live rows that `present` did not see
  * @param candidates the scope's rows in doubt among them
  */
@@ -69,18 +71,18 @@ export function judgePair(
   const inDoubt = new Map(candidates.map((candidate) => [candidate.key, candidate]));
   const same =
     previous !== null && previous.digest === present.digest && present.began - previous.ended >= settleMs;
-  const fresh = missing.filter(
-    ({ key, changedAt }) => !inDoubt.has(key) && changedAt <= present.began - settleMs,
-  );
-  const prove = same
-    ? candidates.filter(
-        ({ kind, proven, at }) => kind === 'pair' && !proven && at <= present.began - settleMs,
-      )
-    : [];
-  return {
-    add: fresh.map(({ key }) => ({ key, kind: 'pair' })),
-    prove: prove.map(({ key }) => key),
-    withdraw: [],
-    withdrawOrdered: false,
-  };
+  const before = present.began - settleMs;
+  const add: { key: string; kind: 'pair' }[] = [];
+  const prove: string[] = [];
+  for (const { key, changedAt } of missing) {
+    const first = inDoubt.get(key);
+    if (first?.proven === true) continue;
+    if (first === undefined || first.kind === 'returned') {
+      if (changedAt <= before) add.push({ key, kind: 'pair' });
+    } else if (first.at <= before) {
+      if (first.kind !== 'pair') add.push({ key, kind: 'pair' });
+      else if (same) prove.push(key);
+    }
+  }
+  return { add, prove, withdraw: [], withdrawOrdered: false };
 }
