@@ -25,7 +25,7 @@ export function storableText(source: string, exclude: ReadonlySet<string>): stri
 /** What a page says of items that can't be mirrored. */
 export interface PageQuality {
   readonly bad: readonly BadItem[];
-  /** Keys of items that were mirrored. */
+  /** Keys of items that are mirrored now, unchanged ones too; needed only where some of the scope are in quarantine. */
   readonly good: readonly string[];
 }
 

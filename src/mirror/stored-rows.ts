@@ -3,7 +3,7 @@ import type { Scope } from '../model/collections.ts';
 import { ofScope } from './candidates.ts';
 import type { StoredRow } from './classify.ts';
 import type { Executor } from './executor.ts';
-import { inScope, named, own, type Table, typeName } from './table.ts';
+import { beside, inScope, named, own, type Table, typeName } from './table.ts';
 
 export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
@@ -11,6 +11,8 @@ export interface StoredRows {
   readonly gone: boolean;
   /** The scope has rows in doubt: a page without proof may say something of them. */
   readonly inDoubt: boolean;
+  /** Items of the scope are in quarantine under their key: one that comes in good form lets them go. */
+  readonly inQuarantine: boolean;
 }
 
 interface KeyRow {
@@ -20,6 +22,7 @@ interface KeyRow {
   /** Of the row; of the list whose items these are. */
   readonly deleted_at: Date | null;
   readonly in_doubt: boolean | null;
+  readonly in_quarantine: boolean | null;
 }
 
 /**
@@ -36,30 +39,37 @@ export async function readStoredRows(
   const stored =
     table.key === undefined
       ? sql`
-        select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt
+        select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt,
+          null::boolean as in_quarantine
         from ${named(table)} as t where ${inScope(table, scope)}`
       : sql`
-        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt
+        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt,
+          null::boolean as in_quarantine
         from unnest(${[...keys]}::${typeName(table.key)}[]) as k (key)
         cross join lateral (
           select t._hash, t._deleted_at from ${named(table)} as t
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const { rows } = await sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
-      exists (select from ${own(table.schema, 'candidate')} as c where ${ofScope(scope)}) as in_doubt
+      exists (select from ${own(table.schema, 'candidate')} as c where ${ofScope(scope)}) as in_doubt,
+      exists (select from ${beside(table.schema, 'quarantine')} as q
+              where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
+                and q.parent = ${scope.parent} and q.key is not null) as in_quarantine
     from ${own(table.schema, 'scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
     union all ${stored}`.execute(trx);
   const found = new Map<string, StoredRow>();
   let gone = false;
   let inDoubt = false;
-  for (const { key, hash, deleted_at: deletedAt, in_doubt: doubts } of rows) {
+  let inQuarantine = false;
+  for (const { key, hash, deleted_at: deletedAt, in_doubt: doubts, in_quarantine: kept } of rows) {
     if (key === null || hash === null) {
       gone = deletedAt !== null;
       inDoubt = doubts === true;
+      inQuarantine = kept === true;
     } else {
       found.set(key, { hash, deletedAt: deletedAt ?? undefined });
     }
   }
-  return { rows: found, gone, inDoubt };
+  return { rows: found, gone, inDoubt, inQuarantine };
 }

@@ -99,7 +99,8 @@ export async function writePage(
   const changed = differing.filter((row) => !early.has(row));
   const { written, refused, conflicts, changeId } =
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
-  const quality = { bad: [...page.bad, ...refused], good: written.map(({ key }) => key) };
+  const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
+  const quality = { bad: [...page.bad, ...refused], good };
   await updateQuarantine(trx, table.schema, scope, quality, context.exclude, at);
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
@@ -120,6 +121,12 @@ export async function writePage(
   if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
   await saveScope(trx, table.schema, scope, decision.scope, write.obs, counts.inserted + counts.undeleted);
   return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
+}
+
+/** Keys of the items that are mirrored now, unchanged ones too. */
+function goodKeys(page: SortedPage, others: readonly { readonly index: number }[]): string[] {
+  const not = new Set(others.map(({ index }) => index));
+  return page.keyed.filter(({ index }) => !not.has(index)).map(({ key }) => key);
 }
 
 interface WrittenRows {
