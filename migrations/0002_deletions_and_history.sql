@@ -137,10 +137,10 @@ begin
       where other.collection = name and c.history_from >= coalesce(other.mirrored_from, '-infinity')
         and (other.history_from is null or c.history_from < other.history_from));
     raise exception using errcode = 'RM001',
-      message = format('{schema}.%s is not known as of %s: %s', name, moment, coalesce(
-        format('history covers it from %s on', covered_from), 'no moment is covered, since no history is kept')),
+      message = format('{schema}.%s is not known as of %s: ', name, moment) || coalesce(
+        'history covers it from ' || covered_from || ' on', 'no moment is covered, since no history is kept'),
       detail = coalesce(
-        format('Account %s was mirrored then, but its superseded versions of that time are not kept.', uncovered),
+        'Account ' || uncovered || ' was mirrored then, but its superseded versions of that time are not kept.',
         'Nothing of it was mirrored then.'),
       hint = 'MIRROR_HISTORY says whether and for how long superseded versions are kept; {schema}._collections has mirrored_from and history_from.';
   end if;

@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../src/db/migrate.ts';
+import { ensureRoles } from '../../src/db/roles.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { MIGRATIONS, migrateTo } from '../support/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -125,6 +126,66 @@ describe('migrate', () => {
       name: string;
     }>`select logicalrelid::text as name from pg_dist_partition order by 1`.execute(open.kysely);
     expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
+  });
+});
+
+describe('a mirror of the first version', () => {
+  const run = async (text: string): Promise<Record<string, unknown>[]> =>
+    (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(open.kysely)).rows;
+
+  it('gets history with the columns that it has gained, and keeps its rows, grants and readers', async () => {
+    const first = join(folder, 'first');
+    await mkdir(first);
+    await copyFile(join(MIGRATIONS, '0001_mirror.sql'), join(first, '0001_mirror.sql'));
+    const options = { db: open.kysely, schema: 'elder', clock: systemClock };
+    await migrate({ ...options, folder: first });
+    // As the daemon adds columns; and one of the operator's own.
+    await run(`
+      insert into elder_sync.account (_user_id, created_at) values (1, now());
+      insert into elder._collections (_user_id, collection, live_rows) values (1, 'lists', 1);
+      alter table elder.lists add column dropped text, add column name text;
+      alter table elder.lists drop column dropped, add column mine integer not null default 7;
+      insert into elder.lists (_user_id, list_id, name, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+        values (1, 4, 'a', now(), now(), 1, '', '{"name":"a"}');
+      revoke select on elder.account from elder_reader`);
+    await migrate({ ...options, folder: MIGRATIONS });
+
+    expect(await run('select list_id, name, mine, _is_current, _valid_to from elder.lists_versions')).toEqual(
+      [{ list_id: '4', name: 'a', mine: 7, _is_current: true, _valid_to: null }],
+    );
+    await expect(run('select * from elder.lists_as_of(now())')).rejects.toThrow(/no moment is covered/);
+    await run(`
+      update elder._collections set history_from = '-infinity';
+      insert into elder.lists_history (_user_id, list_id, name, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
+        values (1, 4, 'before', '2026-01-01Z', '2026-01-01Z', 0, '', '{}', '2026-01-01Z', '2026-01-02Z', 'update')`);
+    expect(await run(`select name, mine from elder.lists_as_of('2026-01-01Z')`)).toEqual([
+      { name: 'before', mine: null },
+    ]);
+    // The role was there: it may use what is new, and sees nothing of what was hidden from it.
+    const rights = `
+      select has_table_privilege('elder_reader', 'elder.' || t || '_history', 'select') as history,
+        has_table_privilege('elder_reader', 'elder.' || t || '_versions', 'select') as versions,
+        has_function_privilege('elder_reader', 'elder.' || t || '_as_of(timestamptz)', 'execute') as as_of
+      from unnest(array['lists', 'account']) t`;
+    expect(await run(rights)).toEqual([
+      { history: true, versions: true, as_of: true },
+      { history: false, versions: false, as_of: true },
+    ]);
+  });
+
+  it('lets a reader that is made later call what reads, and nothing that writes', async () => {
+    await run(`
+      revoke usage on schema elder from elder_reader;
+      revoke execute on all functions in schema elder from elder_reader;
+      create function elder.submit() returns bigint language plpgsql as 'begin return 1; end';
+      revoke all on function elder.submit() from public`);
+    await ensureRoles(open.kysely, 'elder');
+    expect(
+      await run(`
+        select has_function_privilege('elder_reader', 'elder.lists_as_of(timestamptz)', 'execute') as as_of,
+          has_function_privilege('elder_reader', 'elder._as_of(text, timestamptz)', 'execute') as behind,
+          has_function_privilege('elder_reader', 'elder.submit()', 'execute') as submit`),
+    ).toEqual([{ as_of: true, behind: true, submit: false }]);
   });
 });
 

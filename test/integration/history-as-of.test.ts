@@ -1,0 +1,247 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sqlState } from '../../src/db/sql-state.ts';
+import { openHistory } from '../../src/mirror/history-coverage.ts';
+import { pruneHistory } from '../../src/mirror/history-retention.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { MirroredAccount } from '../support/mirrored-account.ts';
+
+let database: MigratedDatabase;
+let first: MirroredAccount;
+let second: MirroredAccount;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  first = await MirroredAccount.make(database, '1');
+  second = await MirroredAccount.make(database, '2');
+});
+afterAll(() => database.drop());
+
+const open = (account: MirroredAccount, kept = true) =>
+  openHistory(database.kysely, 'mirror', account.fence, ['research_jobs', 'lists'], kept);
+
+/** Sets since when an account's jobs are mirrored, and since when every version is kept. */
+const cover = (account: MirroredAccount, from: string | null, history: string | null) =>
+  account.query(`
+    update mirror._collections set mirrored_from = ${from === null ? 'null' : `'${from}'`},
+      history_from = ${history === null ? 'null' : `'${history}'`}
+    where _user_id = ${account.fence.userId} and collection = 'research_jobs'`);
+
+const coverage = (account: MirroredAccount) =>
+  account.query<{ collection: string; mirrored_from: Date | number; history_from: Date | null }>(`
+    select collection, mirrored_from, history_from from mirror._collections
+    where _user_id = ${account.fence.userId} order by 1`);
+
+/** Rows as of a moment, or the message that refuses. */
+async function asOf(moment: string): Promise<number | string> {
+  try {
+    return (await first.query(`select * from mirror.research_jobs_as_of('${moment}')`)).length;
+  } catch (error) {
+    if (sqlState(error) !== 'RM001') throw error;
+    return error instanceof Error ? error.message : '';
+  }
+}
+
+describe('since when history covers an account', () => {
+  it('is noted when the account is opened, and stays', async () => {
+    await open(first);
+    const [lists, jobs] = await coverage(first);
+    expect(jobs).toEqual({ ...lists, collection: 'research_jobs' });
+    expect(jobs?.history_from).toEqual(jobs?.mirrored_from);
+    await open(first);
+    expect(await coverage(first)).toEqual([lists, jobs]);
+  });
+
+  it('is forgotten while no history is kept, and begins anew afterwards', async () => {
+    const [before] = await coverage(first);
+    await open(first, false);
+    expect(await coverage(first)).toMatchObject([{ history_from: null }, { history_from: null }]);
+    await open(first);
+    const [after] = await coverage(first);
+    expect(after?.mirrored_from).toEqual(before?.mirrored_from);
+    expect(Number(after?.history_from)).toBeGreaterThan(Number(before?.history_from));
+  });
+
+  it('is no earlier than now for what was mirrored before anybody noted it', async () => {
+    await cover(first, null, null);
+    await open(first);
+    expect(await coverage(first)).toContainEqual({
+      collection: 'research_jobs',
+      mirrored_from: Number.NEGATIVE_INFINITY,
+      history_from: expect.any(Date) as Date,
+    });
+  });
+
+  it('is written by the account’s owner alone', async () => {
+    await expect(
+      openHistory(database.kysely, 'mirror', { ...first.fence, token: '2' }, ['lists'], false),
+    ).rejects.toThrow(/another owner/);
+  });
+});
+
+describe('<table>_as_of', () => {
+  it('raises for a moment before anything was mirrored, and names the first one that it knows', async () => {
+    await cover(first, '2026-03-01Z', '2026-03-01Z');
+    expect(await asOf('2026-02-28 23:59:59.999999Z')).toMatch(
+      /^mirror\.research_jobs is not known as of .*: history covers it from 2026-03-01 00:00:00\+00 on$/,
+    );
+    expect(await asOf('2026-03-01Z')).toBe(0);
+    expect(await asOf('infinity')).toBe(0);
+    await expect(first.query('select * from mirror.watchlist_as_of(now())')).rejects.toThrow(
+      /no moment is covered, since no history is kept/,
+    );
+  });
+
+  it('raises for a moment whose versions are not all kept', async () => {
+    await cover(first, '2026-03-01Z', '2026-04-01Z');
+    expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
+    expect(await asOf('2026-04-01Z')).toBe(0);
+    await cover(first, '-infinity', '2026-04-01Z');
+    expect(await asOf('-infinity')).toMatch(/from 2026-04-01/);
+    await cover(first, '2026-03-01Z', null);
+    expect(await asOf('2026-03-01Z')).toMatch(/no moment is covered/);
+    expect(await asOf('2026-02-01Z')).toMatch(/no moment is covered/);
+    await cover(first, null, '2026-04-01Z');
+    expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
+  });
+
+  it('raises when it knows one account and not the other', async () => {
+    await open(second);
+    await cover(first, '2026-03-01Z', '2026-03-01Z');
+    await cover(second, '2026-05-01Z', '2026-06-01Z');
+    expect(await asOf('2026-04-01Z')).toBe(0);
+    expect(await asOf('2026-05-01Z')).toMatch(/from 2026-03-01/);
+    expect(await asOf('2026-06-01Z')).toBe(0);
+    await cover(first, '2026-03-01Z', '2026-05-15Z');
+    expect(await asOf('2026-03-15Z')).toMatch(/from 2026-06-01/);
+    await expect(
+      first.query(`select * from mirror.research_jobs_as_of('2026-05-20Z')`),
+    ).rejects.toMatchObject({
+      detail: 'Account 2 was mirrored then, but its superseded versions of that time are not kept.',
+    });
+    await cover(second, '2026-05-01Z', null);
+    expect(await asOf('2026-07-01Z')).toMatch(/no moment is covered/);
+  });
+
+  it('refuses a null moment instead of giving no rows', async () => {
+    await expect(first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(/the moment is null/);
+  });
+
+  it('gives columns that came later, in a session that used it before, too', async () => {
+    await cover(first, '-infinity', '-infinity');
+    await cover(second, '-infinity', '-infinity');
+    await first.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await database.kysely.connection().execute(async (session) => {
+      const query = sql<Record<string, unknown>>`select * from mirror.research_jobs_as_of('infinity')`;
+      expect((await query.execute(session)).rows[0]).not.toHaveProperty('later');
+      await first.page('research_jobs', '[{"job_id":1,"status":"b","later":1}]');
+      expect((await query.execute(session)).rows).toMatchObject([
+        { status: 'b', later: '1', _deleted_at: null },
+      ]);
+    });
+    await first.query('alter table mirror.research_jobs add column mine integer default 5');
+    await first.query('alter table mirror.research_jobs_history drop column later cascade');
+    const [{ moment } = { moment: '' }] = await first.query<{ moment: string }>(
+      `select _valid_from::text as moment from mirror.research_jobs_history`,
+    );
+    expect(
+      await first.query(`select status, later, mine from mirror.research_jobs_as_of('${moment}')`),
+    ).toEqual([{ status: 'a', later: null, mine: null }]);
+    expect(
+      await first.query(`select status, later, mine from mirror.research_jobs_as_of('infinity')`),
+    ).toEqual([{ status: 'b', later: '1', mine: 5 }]);
+  });
+
+  it('may be called by readers, by nobody else', async () => {
+    await database.kysely.transaction().execute(async (trx) => {
+      await sql`set local role mirror_reader`.execute(trx);
+      for (const name of [
+        'account',
+        'research_jobs',
+        'bulk_research_jobs',
+        'lists',
+        'list_items',
+        'watchlist',
+      ]) {
+        await sql`savepoint each`.execute(trx);
+        await sql`select * from ${sql.id('mirror', `${name}_as_of`)}('2001-01-01Z')`
+          .execute(trx)
+          .catch((error: unknown) => expect(sqlState(error)).toBe('RM001'));
+        await sql`rollback to savepoint each`.execute(trx);
+      }
+    });
+    const { rows } = await sql`
+      select proname from pg_proc where pronamespace = 'mirror'::regnamespace
+        and (has_function_privilege('public', oid, 'execute') or not has_function_privilege('mirror_reader', oid, 'execute'))`.execute(
+      database.kysely,
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('retention of history (MIRROR_HISTORY=400d)', () => {
+  const HOUR = 3_600_000;
+  const kept = (account: MirroredAccount) =>
+    account.query(
+      `select list_id, _raw -> 'n' as n from mirror.lists_history where _user_id = ${account.fence.userId} order by _valid_to`,
+    );
+  const since = (account: MirroredAccount, hours: number) =>
+    account.query<{ at: string }>(`
+      update mirror._collections set mirrored_from = now() - interval '${hours} hours', history_from = now() - interval '${hours} hours'
+      where _user_id = ${account.fence.userId} and collection = 'lists'`);
+
+  it('removes what was superseded before, and tells readers from when on history is whole', async () => {
+    await since(second, 5);
+    await since(first, 5);
+    for (const n of [1, 2, 3]) {
+      await second.page('lists', `[{"list_id":1,"n":${n}}]`);
+      await second.age(2 * HOUR);
+    }
+    expect(await kept(second)).toHaveLength(2);
+    // Versions: 1 superseded 4 h ago, 2 superseded 2 h ago.
+    await pruneHistory(database.kysely, 'mirror', second.fence, 3 * HOUR);
+    expect(await kept(second)).toEqual([{ list_id: '1', n: 2 }]);
+    const at = (hours: number) =>
+      second.query(`select _raw -> 'n' as n from mirror.lists_as_of(now() - interval '${hours} hours')`);
+    expect(await at(2.5)).toEqual([{ n: 2 }]);
+    await expect(at(3.5)).rejects.toThrow(/history covers it from/);
+  });
+
+  it('never moves the beginning back, nor begins where no history is kept', async () => {
+    await since(second, 1);
+    const [lists] = await coverage(second);
+    await pruneHistory(database.kysely, 'mirror', second.fence, 3 * HOUR);
+    expect((await coverage(second))[0]).toEqual(lists);
+    await open(second, false);
+    await pruneHistory(database.kysely, 'mirror', second.fence, 0);
+    expect(await coverage(second)).toMatchObject([{ history_from: null }, { history_from: null }]);
+    await open(second);
+  });
+
+  it('moves the beginning first: a stop in the middle leaves nothing that readers take for whole', async () => {
+    await since(second, 10);
+    await second.query(
+      `create function public.fail() returns trigger language plpgsql as 'begin raise exception ''stop''; end'`,
+    );
+    await second.page('lists', '[{"list_id":1,"n":10}]');
+    await second.query(
+      'create trigger fail before delete on mirror.lists_history execute function public.fail()',
+    );
+    await second.age(4 * HOUR);
+    await expect(pruneHistory(database.kysely, 'mirror', second.fence, HOUR)).rejects.toThrow('stop');
+    await expect(
+      second.query(`select * from mirror.lists_as_of(now() - interval '2 hours')`),
+    ).rejects.toThrow(/history covers it from/);
+    await second.query('drop function public.fail() cascade');
+  });
+
+  it('goes by batches, however many versions one moment has', async () => {
+    await second.query(`
+      insert into mirror.lists_history (_user_id, list_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
+      select u, 5, now(), now(), 1000 + n, '', '{}', now() - interval '3 hours', now() - interval '2 hours', 'update'
+      from generate_series(1, 12000) n, unnest(array[1, 2]) u`);
+    await pruneHistory(database.kysely, 'mirror', second.fence, HOUR);
+    expect(await kept(second)).toEqual([]);
+    expect(await kept(first)).toHaveLength(12_000);
+  });
+});
