@@ -3,6 +3,7 @@ import { databaseTime } from '../db/database-time.ts';
 import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
 import type { ProcessIdentity } from '../db/process-identity.ts';
 import { PRIORITY } from '../budget/priorities.ts';
+import { pruneHistory } from '../mirror/history-retention.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { LeaseLost } from '../model/errors.ts';
@@ -141,6 +142,10 @@ function serviceOf(
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
       await pruneLog(db, config.schema, fence, config.retention.logMs);
+      const { history } = config;
+      if (history.kept && history.forMs !== undefined) {
+        await pruneHistory(db, config.schema, fence, history.forMs);
+      }
     },
     onState: async (state, reason) => {
       const message = reason === undefined ? undefined : messageOf(reason);
@@ -153,5 +158,5 @@ function serviceOf(
   });
 }
 
-/** How often (ms) old rows of sync_log are looked for. */
+/** How often (ms) old rows of sync_log and old versions are looked for. */
 const PRUNE_MS = 3_600_000;

@@ -4,6 +4,7 @@ import type { Secret } from '../config/secret.ts';
 import { createBudgetStore } from '../db/budget-store.ts';
 import { releaseAccount } from '../db/lease.ts';
 import type { TableChange } from '../db/notifications.ts';
+import { openHistory } from '../mirror/history-coverage.ts';
 import { createMirror } from '../mirror/create-mirror.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -57,6 +58,7 @@ export async function openAccount(
     linked === undefined ? others : [linked, ...others.filter((each) => each.keyHash !== linked.keyHash)];
   const source = new AccountSource(all);
   const store = createAccountStore(db, schema, fence);
+  await openHistory(db, schema, fence, config.collections, config.history.kept);
   const mirror = createMirror(db, {
     schema,
     schemaDrift: config.schemaDrift,
@@ -76,6 +78,7 @@ export async function openAccount(
       observer: observeAll(parts.observers),
       onChanged: parts.onChanged,
       clock: link.clock,
+      settleMs: config.settleMs,
     },
     (name) => parts.firings(fence.userId, name),
   );

@@ -1,16 +1,23 @@
 import { PRIORITY } from '../budget/priorities.ts';
 import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
-import { collection, type CollectionName, type ListCollection, type Scope } from '../model/collections.ts';
+import {
+  collection,
+  type CollectionName,
+  type ListCollection,
+  parentsOf,
+  type Scope,
+} from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import { messageOf } from '../runtime/message.ts';
-import { passOverScopes } from './list-pass.ts';
+import type { OpenDeletions } from './account-store.ts';
+import { andSince, ListsReader, type ListsRequest } from './read-lists.ts';
 import { pollScope, readAll } from './read-scope.ts';
 import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
-import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
-import type { WalkResult } from './walk-run.ts';
+import { DoubtSettler, type SettleOptions } from './settle-doubts.ts';
+import type { WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
 /** How a collection was read. `error` is given when the mirror does not hold all that it should afterwards. */
@@ -19,30 +26,34 @@ export interface ReadOutcome {
   readonly totals: WalkTotals;
   /** A poll could not do the work: nothing but a full walk can (the first one, or for want of an order). */
   readonly fullNeeded: boolean;
+  /** Collections of which rows came into doubt: `settle` them. */
+  readonly doubts: readonly CollectionName[];
 }
 
 export interface ReadRequest {
   /**
-   * - `full`: every row
+   * - `full`: every row; what is missing is read again after the settle time, and deleted
    * - `poll`: new rows and changes of unsettled rows, where a poll can tell them; else the outcome says `fullNeeded`
    * - `current`: the same, with a full walk where a poll can't
    */
   readonly what: 'full' | 'poll' | 'current';
   readonly signal: AbortSignal;
+  /** Lifts the brake of deletions. */
+  readonly accept?: boolean;
 }
 
 /** When a collection's walks are next promised. */
 type NextFirings = (name: CollectionName) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
-
-/** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
-const LIST_WORKERS = 4;
+const NOTHING: ReadOutcome = { error: undefined, totals: NO_TOTALS, fullNeeded: false, doubts: [] };
 
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
   readonly #reader: Reader;
   readonly #sessions: SessionPool;
+  readonly #settler: DoubtSettler;
+  readonly #lists: ListsReader;
   /** One poll and one full walk of a collection at a time; a second request begins a new one after it. */
   readonly #turns = new Map<string, Mutex>();
   /** Collections of which a full walk is under way. */
@@ -53,6 +64,8 @@ export class AccountReader {
   constructor(reader: Reader, nextFirings: NextFirings) {
     this.#reader = reader;
     this.#sessions = new SessionPool(reader.store);
+    this.#settler = new DoubtSettler(reader, this.#sessions);
+    this.#lists = new ListsReader(reader, this.#sessions, this.#settler);
     this.#nextFirings = nextFirings;
   }
 
@@ -64,20 +77,68 @@ export class AccountReader {
    * Reads the collection once, beginning after the call.
    * @throws LeaseLost, KeyRefused: the account can't go on; the signal's reason
    */
-  async read(name: CollectionName, { what, signal }: ReadRequest): Promise<ReadOutcome> {
+  async read(name: CollectionName, { what, signal, accept = false }: ReadRequest): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind === 'single') {
-      return this.#turn(name, async () =>
-        this.#outcome(await readSingle(this.#reader, found, this.#onRead(name, 'full'), signal)),
-      );
+      return this.#turn(name, async () => {
+        const { error, totals } = await readSingle(this.#reader, found, this.#onRead(name, 'full'), signal);
+        if (error instanceof KeyRefused) throw error;
+        return { ...NOTHING, error, totals };
+      });
     }
     if (found.parent !== undefined) {
       const each = what === 'full' ? 'full' : 'poll';
-      return this.#turn(`${name}/${each}`, () => this.#readLists(found, each, signal, false));
+      return this.#turn(`${name}/${each}`, () =>
+        this.#readLists(found, { what: each, dueOnly: false, accept, signal }),
+      );
     }
-    const scope = { userId: this.userId, collection: name, parent: '' };
+    return this.#readRoot(found, { what, signal, accept });
+  }
+
+  /** Runs `task` with the scope's session, for what is written in its turn among the scope's pages and is no page. */
+  withSession<T>(
+    scope: Scope,
+    found: ListCollection,
+    task: (session: ScopeSession) => Promise<T>,
+  ): Promise<T> {
+    return this.#sessions.use(scope, found, task);
+  }
+
+  /** Reads those lists of the collection that a change or a hint made due. */
+  async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
+    const found = collection(name);
+    if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
+    return this.#turn(`${name}/poll`, () =>
+      this.#readLists(found, { what: 'poll', dueOnly: true, accept: false, signal }),
+    );
+  }
+
+  /**
+   * Reads rows again whose doubts are ripe: those that polls raised, and those that an earlier process left.
+   * @returns when (ms from now) there will be more to do; undefined: not before new doubts come
+   */
+  async settle(
+    name: CollectionName,
+    signal: AbortSignal,
+  ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
+    const found = collection(name);
+    if (found.kind === 'single') return { ...NOTHING, againMs: undefined };
+    return this.#turn(`${name}/doubts`, async () => ({
+      ...NOTHING,
+      ...(await this.#settler.settleRipe(found, { signal, accept: false })),
+    }));
+  }
+
+  /** Deletions of the collection that are held or wait. */
+  deletionsOf(name: CollectionName): Promise<OpenDeletions> {
+    return this.#reader.store.deletionsOf(name);
+  }
+
+  #readRoot(found: ListCollection, { what, signal, accept }: Required<ReadRequest>): Promise<ReadOutcome> {
+    const { name } = found;
+    const scope: Scope = { userId: this.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
-      const reading = { reader: this.#reader, collection: found, session, signal };
+      const reading = { reader: this.#reader, collection: found, session, signal, accept };
       const all = (): Promise<WalkResult> =>
         readAll({ ...reading, onRead: this.#onRead(name, 'full'), priority: PRIORITY.FULL });
       // While a first load goes on, polls bring what is new.
@@ -87,88 +148,73 @@ export class AccountReader {
         const polled = await pollScope({ ...reading, onRead, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
-      const full = (): Promise<WalkResult> =>
-        andSince(session, all, async () => (await this.#turn(`${name}/poll`, poll)) ?? (await all()));
-      if (what === 'full') return this.#outcome(await this.#fullTurn(name, full));
+      const full = async (): Promise<ReadOutcome> => {
+        const since = async () => (await this.#turn(`${name}/poll`, poll)) ?? (await all());
+        return this.#finish(found, await andSince(session, all, since), { signal, accept });
+      };
+      if (what === 'full') return this.#fullTurn(name, full);
       const polled = await this.#turn(`${name}/poll`, poll);
-      if (polled !== undefined && session.everComplete) return this.#outcome(polled);
+      if (polled !== undefined && session.everComplete) return outcomeOf(name, polled);
       if (what === 'poll') {
-        if (polled === undefined) return { error: undefined, totals: NO_TOTALS, fullNeeded: true };
+        if (polled === undefined) return { ...NOTHING, fullNeeded: true };
         // The first load is under way, or was broken off and has to go on.
-        return { ...this.#outcome(polled), fullNeeded: !this.#walking.has(name) };
+        return { ...outcomeOf(name, polled), fullNeeded: !this.#walking.has(name) };
       }
       // A full walk may be under way: when it has ended, a poll may do.
       return this.#fullTurn(name, async () => {
         const again = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
-        return this.#outcome(again ?? (await full()));
+        return again === undefined ? full() : outcomeOf(name, again);
       });
     });
   }
 
-  /** Reads those lists of the collection that a change or a hint made due. */
-  async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
-    const found = collection(name);
-    if (found.kind !== 'list' || found.parent === undefined)
-      return { error: undefined, totals: NO_TOTALS, fullNeeded: false };
-    return this.#turn(`${name}/poll`, () => this.#readLists(found, 'poll', signal, true));
+  /** What a full reading does when it has read everything: the second proofs of what it did not see. */
+  async #finish(found: ListCollection, walked: WalkResult, options: SettleOptions): Promise<ReadOutcome> {
+    const { name } = found;
+    const outcome = outcomeOf(name, walked);
+    const { whole } = walked;
+    if (outcome.error !== undefined || whole === undefined) return outcome;
+    const open = new Map(whole.complete ? [] : [['', whole] as const]);
+    const { error, totals } = await this.#turn(`${name}/doubts`, () =>
+      this.#settler.finish(found, open, options),
+    );
+    // What came into doubt meanwhile is the next one's.
+    return { error, totals: addTotals(walked.totals, totals), fullNeeded: false, doubts: [name] };
   }
 
-  async #readLists(
-    lists: ListCollection,
-    what: 'poll' | 'full',
-    signal: AbortSignal,
-    dueOnly: boolean,
-  ): Promise<ReadOutcome> {
+  async #readLists(lists: ListCollection, request: ListsRequest): Promise<ReadOutcome> {
     const { name } = lists;
-    const since = new Date(this.#reader.clock.now());
-    let first: Error | undefined;
-    let failed = 0;
-    let totals = NO_TOTALS;
-    await passOverScopes(
-      this.#reader.store,
-      {
-        lists,
-        since,
-        dueOnly,
-        fully: what === 'full',
-        workers: LIST_WORKERS,
-        crowded: () => this.#reader.source.isCrowded(),
-        signal,
-      },
-      async ({ scope }) => {
-        const result = await this.#readList(lists, scope, what, signal);
-        const { error } = this.#outcome(result);
-        totals = addTotals(totals, result.totals);
-        if (error === undefined) return true;
-        first ??= error;
-        failed += 1;
-        return false;
-      },
-    );
-    const failure = { message: `${failed} lists could not be read: ${messageOf(first)}`, at: since };
-    const polledAt = await this.#reader.store.listsPolledAt(lists);
+    const read = await this.#lists.read(lists, request);
+    const settled =
+      request.what === 'full'
+        ? await this.#turn(`${name}/doubts`, () => this.#settler.finish(lists, read.whole, request))
+        : { totals: NO_TOTALS, error: undefined };
+    const error = read.error ?? settled.error;
+    const message =
+      read.error === undefined
+        ? messageOf(error)
+        : `${read.failed} lists could not be read: ${messageOf(error)}`;
+    const { polledAt, completeAsOf } = await this.#reader.store.listsAsOf(lists);
     await this.#reader.store.saveCollection(name, {
       // What came due is a part: that it was read says nothing of lists that failed before.
-      ...(first !== undefined ? { state: 'failing', failure } : dueOnly ? {} : CURRENT),
+      ...(error !== undefined
+        ? { state: 'failing', failure: { message, at: read.since } }
+        : request.dueOnly
+          ? {}
+          : CURRENT),
       ...(polledAt === undefined ? {} : { polledAt }),
-      ...this.#firingsAfter(name, what),
+      ...(completeAsOf === undefined ? {} : { completeAsOf }),
+      ...this.#firingsAfter(name, request.what),
     });
-    return { error: first, totals, fullNeeded: false };
-  }
-
-  #readList(
-    lists: ListCollection,
-    scope: Scope,
-    what: 'poll' | 'full',
-    signal: AbortSignal,
-  ): Promise<WalkResult> {
-    return this.#sessions.use(scope, lists, async (session) => {
-      const reading = { reader: this.#reader, collection: lists, session, signal, priority: PRIORITY.LISTS };
-      const all = (): Promise<WalkResult> => readAll(reading);
-      if (what === 'full' || !session.everComplete) return andSince(session, all, all);
-      const polled = await pollScope(reading);
-      return polled.outcome === 'full-needed' ? all() : polled;
-    });
+    return {
+      error,
+      totals: addTotals(read.totals, settled.totals),
+      fullNeeded: false,
+      doubts: [
+        ...(read.doubts || request.what === 'full' ? [name] : []),
+        ...(read.parentDoubts ? [parentsOf(lists).table] : []),
+      ],
+    };
   }
 
   /** What `freshness` is to say when the collection was read well. */
@@ -180,11 +226,6 @@ export class AccountReader {
   #firingsAfter(name: CollectionName, what: 'poll' | 'full'): CollectionChange {
     const { nextPollAt, nextFullAt } = this.#nextFirings(name);
     return what === 'poll' ? { nextPollAt } : { nextPollAt, nextFullAt };
-  }
-
-  #outcome(result: Pick<WalkResult, 'error' | 'totals'>): ReadOutcome {
-    if (result.error instanceof KeyRefused) throw result.error;
-    return { error: result.error, totals: result.totals, fullNeeded: false };
   }
 
   async #fullTurn<T>(name: CollectionName, task: () => Promise<T>): Promise<T> {
@@ -205,18 +246,8 @@ export class AccountReader {
   }
 }
 
-/**
- * Reads all pages. A walk that goes on where one was interrupted does not read again what that one passed: `since`
- * then brings what has come there meanwhile.
- */
-async function andSince(
-  session: ScopeSession,
-  all: () => Promise<WalkResult>,
-  since: () => Promise<WalkResult>,
-): Promise<WalkResult> {
-  const resumes = session.fullWalk !== undefined;
-  const whole = await all();
-  if (!resumes || whole.outcome !== 'complete') return whole;
-  const later = await since();
-  return { ...later, totals: addTotals(whole.totals, later.totals) };
+/** @throws KeyRefused */
+function outcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
+  if (error instanceof KeyRefused) throw error;
+  return { error, totals, fullNeeded: false, doubts: doubts ? [name] : [] };
 }

@@ -5,9 +5,10 @@ import type { AccountReader, ReadOutcome, ReadRequest } from './account-reader.t
 import { accountService, type AccountService } from './account-service.ts';
 import { NO_TOTALS } from './walk-totals.ts';
 
-const GOOD: ReadOutcome = { error: undefined, totals: NO_TOTALS, fullNeeded: false };
+const GOOD: ReadOutcome = { error: undefined, totals: NO_TOTALS, fullNeeded: false, doubts: [] };
 
-type Answer = (name: string, what: ReadRequest['what'] | 'due') => ReadOutcome | Promise<ReadOutcome>;
+type Reading = ReadRequest['what'] | 'due' | 'settle';
+type Answer = (name: string, what: Reading) => ReadOutcome | Promise<ReadOutcome>;
 
 const running: AccountService[] = [];
 afterEach(async () => {
@@ -19,7 +20,7 @@ function account(answer: Answer, ping: () => Promise<void> = () => Promise.resol
   const reads: string[] = [];
   const states: string[] = [];
   const failures: string[] = [];
-  const read = async (name: string, what: ReadRequest['what'] | 'due'): Promise<ReadOutcome> => {
+  const read = async (name: string, what: Reading): Promise<ReadOutcome> => {
     reads.push(`${name} ${what}`);
     return answer(name, what);
   };
@@ -27,6 +28,7 @@ function account(answer: Answer, ping: () => Promise<void> = () => Promise.resol
     userId: '1',
     read: (name: string, { what }: ReadRequest) => read(name, what),
     readDue: (name: string) => read(name, 'due'),
+    settle: (name: string) => read(name, 'settle'),
   } as unknown as AccountReader;
   const service = accountService({
     reader,
@@ -47,11 +49,18 @@ function account(answer: Answer, ping: () => Promise<void> = () => Promise.resol
 }
 
 describe('a running account', () => {
-  it('polls everything at its start, and walks fully what was due', async () => {
+  it('polls everything at its start, settles what was left in doubt, and walks fully what was due', async () => {
     const { clock, service, reads } = account(() => GOOD);
     await service.start();
     await clock.advance(0);
-    expect(reads.toSorted()).toEqual(['list_items due', 'list_items poll', 'lists full', 'lists poll']);
+    expect(reads.toSorted()).toEqual([
+      'list_items due',
+      'list_items poll',
+      'list_items settle',
+      'lists full',
+      'lists poll',
+      'lists settle',
+    ]);
   });
 
   it('reads again when its bells ring, once for any number of rings', async () => {

@@ -42,10 +42,10 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const bells = new Map(
     options.collections.map((name) => [
       name,
-      { poll: new Doorbell(), full: new Doorbell(), due: new Doorbell() },
+      { poll: new Doorbell(), full: new Doorbell(), due: new Doorbell(), doubts: new Doorbell() },
     ]),
   );
-  const ring = (name: CollectionName, which: 'poll' | 'full' | 'due'): void =>
+  const ring = (name: CollectionName, which: 'poll' | 'full' | 'due' | 'doubts'): void =>
     bells.get(name)?.[which].ring();
 
   /** Repeats `act` at each ring; what fails is tried again, later and later. */
@@ -61,7 +61,9 @@ export function accountService(options: AccountServiceOptions): AccountService {
       await bell.heard(signal);
       let error: Error | undefined;
       try {
-        ({ error } = await act());
+        const outcome = await act();
+        ({ error } = outcome);
+        for (const name of outcome.doubts) ring(name, 'doubts');
       } catch (thrown) {
         if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
         error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -92,10 +94,23 @@ export function accountService(options: AccountServiceOptions): AccountService {
       return outcome;
     };
     const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);
+    let ripening = new AbortController();
+    /** What is not ripe yet rings again when it is; a bell before that takes the wait's place. */
+    const settle = async (): Promise<ReadOutcome> => {
+      ripening.abort();
+      ripening = new AbortController();
+      const outcome = await reader.settle(name, signal);
+      if (outcome.againMs !== undefined) {
+        const over = AbortSignal.any([signal, ripening.signal]);
+        clock.sleep(outcome.againMs, over).then(bell.doubts.ring.bind(bell.doubts), () => {});
+      }
+      return outcome;
+    };
     return [
       loop(`poll of ${name}`, bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),
       loop(`full walk of ${name}`, bell.full, LONGEST_FULL_RETRY_MS, full, signal),
       loop(`reading of changed ${name}`, bell.due, LONGEST_POLL_RETRY_MS, due, signal),
+      loop(`second reading of ${name}`, bell.doubts, LONGEST_FULL_RETRY_MS, settle, signal),
     ];
   };
 
@@ -142,7 +157,11 @@ export function accountService(options: AccountServiceOptions): AccountService {
   };
 
   const ringAll = (): void => {
-    for (const name of options.collections) ring(name, 'poll');
+    for (const name of options.collections) {
+      ring(name, 'poll');
+      // Doubts that were left when the account was read last.
+      ring(name, 'doubts');
+    }
   };
 
   const running = service(`account ${reader.userId}`, async ({ signal, ready }) => {

@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
 import { type RecordFreed, recordFreed } from '../db/budget-store.ts';
+import { databaseTime } from '../db/database-time.ts';
 import { fenced } from '../db/fenced.ts';
 import { mirrorTables, syncTables } from '../db/tables.ts';
+import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../mirror/candidates.ts';
 import {
   type Direction,
   liveCount,
@@ -11,8 +13,16 @@ import {
   unsettledRows,
 } from '../mirror/known-rows.ts';
 import { saveCollection } from '../mirror/log-walk.ts';
-import { dueScopes, leastPolledAt, openScope, type StoredScope } from '../mirror/scope-store.ts';
+import { liveKeysMissing } from '../mirror/missing-rows.ts';
+import {
+  dueScopes,
+  leastCompleteAsOf,
+  leastPolledAt,
+  openScope,
+  type StoredScope,
+} from '../mirror/scope-store.ts';
 import type { CollectionChange } from '../mirror/walk-end.ts';
+import type { Candidate, MissingRow } from '../model/absence.ts';
 import { type CollectionName, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 
@@ -25,16 +35,42 @@ export interface AccountStore {
   liveRows(scope: Scope): Promise<number>;
   unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
   saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
-  /**
-   * As of when new and unsettled rows of all lists are mirrored: the least over the lists that are not deleted, and
-   * not later than the lists themselves were polled. Undefined while one of them was never read.
-   */
-  listsPolledAt(lists: ListCollection): Promise<Date | undefined>;
+  /** All of a scope's rows in doubt. */
+  candidatesOf(scope: Scope): Promise<Candidate[]>;
+  /** The collection's scopes that have rows in doubt, those first that are ripe first. */
+  scopesInDoubt(name: CollectionName): Promise<ScopeInDoubt[]>;
+  /** Live rows not among `seen` that last changed before then, as far as one observation may tell. */
+  liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
+  /** As of when all lists are mirrored. */
+  listsAsOf(lists: ListCollection): Promise<ListsAsOf>;
+  /** Deletions of the collection that are held or wait. */
+  deletionsOf(name: CollectionName): Promise<OpenDeletions>;
+  /** The database's clock. */
+  now(): Promise<Date>;
   /** The account's own state: stopped while its keys are refused. */
   saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
   /** When each collection's next full walk was to begin, as last stored. */
   promisedFullWalks(): Promise<ReadonlyMap<string, Date>>;
   readonly recordFreed: RecordFreed;
+}
+
+/**
+ * The least over the lists that are not deleted, and not later than their own collection. Undefined where one of them
+ * has no such moment yet.
+ */
+export interface ListsAsOf {
+  /** New and unsettled rows. */
+  readonly polledAt: Date | undefined;
+  /** Everything, deletions included. */
+  readonly completeAsOf: Date | undefined;
+}
+
+export interface OpenDeletions {
+  readonly liveRows: number;
+  /** Proven, and held back by the brake. */
+  readonly held: number;
+  /** In doubt: the second proof has to come. */
+  readonly waiting: number;
 }
 
 export interface DueScopes {
@@ -58,20 +94,37 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
     saveCollection: (name, change) =>
       fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
-    listsPolledAt: async (lists) => {
-      const parents = parentsOf(lists);
+    candidatesOf: (scope) => candidatesOf(db, schema, scope),
+    scopesInDoubt: (name) => scopesInDoubt(db, schema, userId, name),
+    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, schema, scope, seen, changedBefore),
+    listsAsOf: async (lists) => {
       const parent = await mirrorTables(db, schema)
         .selectFrom('_collections')
-        .select('polled_at')
+        .select(['polled_at', 'complete_as_of'])
         .where('_user_id', '=', userId)
-        .where('collection', '=', parents.table)
+        .where('collection', '=', parentsOf(lists).table)
         .executeTakeFirst();
-      const known = parent?.polled_at ?? undefined;
-      if (known === undefined) return undefined;
       const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name);
-      if (unread) return undefined;
-      return polledAt === undefined || polledAt > known ? known : polledAt;
+      const { completeAsOf, incomplete } = await leastCompleteAsOf(db, schema, userId, lists.name);
+      return {
+        polledAt: unread ? undefined : earlier(parent?.polled_at ?? undefined, polledAt),
+        completeAsOf: incomplete ? undefined : earlier(parent?.complete_as_of ?? undefined, completeAsOf),
+      };
     },
+    deletionsOf: async (name) => {
+      const row = await mirrorTables(db, schema)
+        .selectFrom('_collections')
+        .select(['live_rows', 'held_deletions', 'waiting_deletions'])
+        .where('_user_id', '=', userId)
+        .where('collection', '=', name)
+        .executeTakeFirst();
+      return {
+        liveRows: Number(row?.live_rows ?? 0),
+        held: Number(row?.held_deletions ?? 0),
+        waiting: Number(row?.waiting_deletions ?? 0),
+      };
+    },
+    now: () => databaseTime(db),
     saveState: (state, error) =>
       fenced(db, schema, fence, async (trx) => {
         const account = syncTables(trx, schema).updateTable('account').set({ state, error });
@@ -89,4 +142,9 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     },
     recordFreed: recordFreed(schema, userId),
   };
+}
+
+/** When the lists themselves are mirrored as of `parents`, and what hangs on them as of `children` (undefined: none). */
+function earlier(parents: Date | undefined, children: Date | undefined): Date | undefined {
+  return parents === undefined || children === undefined || children > parents ? parents : children;
 }

@@ -1,4 +1,4 @@
-import type { Scope } from '../model/collections.ts';
+import type { CollectionName, Scope } from '../model/collections.ts';
 import type { WalkKind } from '../mirror/walk-end.ts';
 
 /** Who may know what happens: logs, metrics and progress are made of these, and of nothing else. */
@@ -6,6 +6,10 @@ export interface SyncObserver {
   walkStarted?(event: WalkStarted): void;
   pageWritten?(event: PageWritten): void;
   walkEnded?(event: WalkEnded): void;
+  /** Rows are in doubt; they are read again when the settle time is over. */
+  doubtsWait?(event: DoubtsWait): void;
+  /** Proven deletions were carried out, or the brake held them. */
+  deletionsJudged?(event: DeletionsJudged): void;
   /** An account stopped, or went on again. */
   accountChanged?(event: AccountChanged): void;
 }
@@ -38,6 +42,22 @@ export interface WalkEnded {
   readonly milliseconds: number;
 }
 
+export interface DoubtsWait {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Rows that wait for a second observation. */
+  readonly rows: number;
+  readonly milliseconds: number;
+}
+
+export interface DeletionsJudged {
+  readonly scope: Scope;
+  /** Rows of the scope's own collection. */
+  readonly deleted: number;
+  /** Proven deletions of the scope that the brake holds. */
+  readonly held: number;
+}
+
 export interface AccountChanged {
   readonly userId: string;
   readonly state: 'active' | 'stopped';
@@ -50,6 +70,8 @@ export function observeAll(observers: readonly SyncObserver[]): Required<SyncObs
     walkStarted: (event) => observers.forEach((each) => each.walkStarted?.(event)),
     pageWritten: (event) => observers.forEach((each) => each.pageWritten?.(event)),
     walkEnded: (event) => observers.forEach((each) => each.walkEnded?.(event)),
+    doubtsWait: (event) => observers.forEach((each) => each.doubtsWait?.(event)),
+    deletionsJudged: (event) => observers.forEach((each) => each.deletionsJudged?.(event)),
     accountChanged: (event) => observers.forEach((each) => each.accountChanged?.(event)),
   };
 }

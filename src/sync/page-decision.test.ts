@@ -25,6 +25,8 @@ const taken: PageStep = {
   end: undefined,
   polledAt: undefined,
   collection: undefined,
+  page: { proof: null, contradiction: false },
+  settleMs: 60_000,
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
@@ -52,20 +54,20 @@ function observed(...outcomes: ItemOutcome[]): ObservedPage {
 
 describe('what is stored with a page', () => {
   it('is its checkpoint alone where nothing was new', () => {
-    const { decision } = decide(taken, observed('unchanged', 'unchanged', 'unchanged'));
+    const { decision } = decide(taken, observed('unchanged', 'unchanged', 'unchanged'), null);
     expect(Object.keys(decision)).toEqual(['scope']);
     expect(Object.keys(decision.scope)).toEqual(['fullWalk']);
   });
 
   it('is the scope’s memory too where rows came', () => {
-    const { decision, memory: after } = decide(taken, observed('inserted', 'quarantined', 'unchanged'));
+    const { decision, memory: after } = decide(taken, observed('inserted', 'quarantined', 'unchanged'), null);
     expect(decision.scope.memory).toBe(after);
     expect(after.rows).toBe(1);
   });
 
   it('is no freshness where the walk failed: what it read stays, and its failure is told', () => {
     const end = { type: 'end', outcome: 'failed', reason: 'page 2 was refused' } as const;
-    const { decision } = decide({ ...taken, end }, observed('unchanged', 'unchanged', 'unchanged'));
+    const { decision } = decide({ ...taken, end }, observed('unchanged', 'unchanged', 'unchanged'), null);
     expect(decision.scope).toEqual({
       fullWalk: null,
       failure: { message: '1/research_jobs: page 2 was refused', at: new Date(began + 10) },
@@ -77,7 +79,11 @@ describe('what is stored with a page', () => {
   it('is as of the walk’s beginning where it read everything, and polled as of what its end made true', () => {
     const end = { type: 'end', outcome: 'complete' } as const;
     const polledAt = new Date(began + 1);
-    const { decision } = decide({ ...taken, end, polledAt }, observed('unchanged', 'unchanged', 'unchanged'));
+    const { decision } = decide(
+      { ...taken, end, polledAt },
+      observed('unchanged', 'unchanged', 'unchanged'),
+      null,
+    );
     const at = new Date(began);
     expect(decision.scope).toEqual({
       fullWalk: null,

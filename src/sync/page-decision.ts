@@ -1,12 +1,15 @@
+import { type DoubtChange, NO_DOUBTS } from '../model/absence.ts';
 import type { Decision, ObservedPage } from '../mirror/page-write.ts';
 import type { CollectionChange, WalkEnd, WalkTotals } from '../mirror/walk-end.ts';
 import { type Scope, scopeName } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
+import { judgePage } from '../walk/doubt.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
 import { noteWritten } from '../walk/note-written.ts';
 import type { WrittenRow } from '../walk/order.ts';
-import type { End, Walk } from '../walk/walk.ts';
+import type { WholeWalk } from '../walk/pair.ts';
+import type { End, TakenPage, Walk } from '../walk/walk.ts';
 import { addTotals, totalsOf } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
@@ -22,35 +25,96 @@ export interface PageStep {
   /** The scope's memory as the step left it. */
   readonly memory: ScopeMemory;
   readonly items: readonly Item[];
+  /** What the page says of absence; undefined where there is none (the request was refused). */
+  readonly page: TakenPage | undefined;
   /** Given when the walk ends with this page. */
   readonly end: End | undefined;
   /** As of when the scope's new and unsettled rows are mirrored then, where the walk's end makes that true. */
   readonly polledAt: Date | undefined;
   /** Freshness to store at the end of a walk that ended well. */
   readonly collection: CollectionChange | undefined;
+  /** Least time between two proofs, milliseconds. */
+  readonly settleMs: number;
 }
 
-/** What is stored with the page, told from what it was to the mirror; and the memory that is then the scope's. */
-export function decide(
-  taken: PageStep,
-  observed: ObservedPage,
-): { readonly decision: Decision; readonly memory: ScopeMemory } {
-  const memory = noteWritten(taken.memory, writtenRows(taken.items, observed));
-  const { end } = taken;
+/** What is stored with a page, and what its walk has to know of it. */
+export interface Decided {
+  readonly decision: Decision;
+  /** The scope's memory from then on. */
+  readonly memory: ScopeMemory;
+  /** Everything is mirrored as of the page's request, less the settle time, and that is stored. */
+  readonly complete: boolean;
+}
+
+/**
+ * Tells it from what the page was to the mirror.
+ * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
+ */
+export function decide(taken: PageStep, observed: ObservedPage, whole: WholeWalk | null): Decided {
+  const { end, walk } = taken;
+  const noted = noteWritten(taken.memory, writtenRows(taken.items, observed));
+  const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
+  const memory = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
+  const doubts = doubtsOf(taken, observed);
+  const completeAsOf = completeFrom(taken, observed, doubts);
   const scope: Decision['scope'] = {
     ...(memory === taken.before ? {} : { memory }),
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
-    ...(taken.walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(taken.walk) : null } : {}),
+    ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
     ...(end === undefined ? {} : readUpTo(taken, end, observed.at)),
+    ...(completeAsOf === undefined ? {} : { completeAsOf }),
   };
-  const decision = end === undefined ? { scope } : { scope, walkEnd: walkEnd(taken, end, observed) };
-  return { decision, memory };
+  const decision: Decision = {
+    scope,
+    ...(isNothing(doubts) ? {} : { doubts }),
+    ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed, completeAsOf) }),
+  };
+  return { decision, memory, complete: completeAsOf !== undefined };
+}
+
+function doubtsOf({ page, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
+  if (page === undefined) return NO_DOUBTS;
+  const keyed = items.flatMap(({ key }, index) =>
+    key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
+  );
+  return judgePage({
+    proof: page.proof,
+    contradiction: page.contradiction,
+    sentAt: observed.sentAt.getTime(),
+    seen: keyed.map(({ key }) => key),
+    deferred: keyed.filter(({ outcome }) => outcome === 'deferred').map(({ key }) => key),
+    missing: observed.missing,
+    candidates: observed.candidates,
+    settleMs,
+  });
+}
+
+function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): boolean {
+  return add.length === 0 && prove.length === 0 && withdraw.length === 0 && !withdrawOrdered;
+}
+
+/**
+ * One answer that is the whole scope, and leaves nothing in doubt, says that everything is mirrored as of then: a
+ * replica may lag by the settle time. Other walks know it only when their doubts are settled.
+ */
+function completeFrom(
+  { page, end, settleMs }: PageStep,
+  { candidates, sentAt }: ObservedPage,
+  { add, withdraw }: DoubtChange,
+): Date | undefined {
+  const whole = page?.proof?.kind === 'snapshot' && end?.outcome === 'complete';
+  if (!whole || add.length > 0) return undefined;
+  const withdrawn = new Set(withdraw);
+  if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
+  return new Date(sentAt.getTime() - settleMs);
 }
 
 /** What a walk that ended well says of its scope; a failure is remembered with its message. */
 function readUpTo(taken: PageStep, end: End, at: Date): Decision['scope'] {
   if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
-  if (end.outcome === 'full-needed') return {};
+  // A confirming walk reads what is in doubt: of what is new it says nothing.
+  if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
+    return {};
   const began = new Date(taken.walk.began);
   return {
     lastReadAt: began,
@@ -68,10 +132,13 @@ const OUTCOMES = {
   failed: 'failed',
 };
 
-function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
+function walkEnd(taken: PageStep, end: End, observed: ObservedPage, completeAsOf: Date | undefined): WalkEnd {
   const { scope, startedAt, walk, totals } = taken;
   const error = end.outcome === 'failed' ? failureOf(taken, end) : undefined;
-  const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);
+  // One list among many says nothing of its collection.
+  const complete = completeAsOf === undefined || scope.parent !== '' ? {} : { completeAsOf };
+  const read = { ...taken.collection, ...complete };
+  const collection = error === undefined ? read : failing(scope, error, observed.at);
   return {
     scope,
     kind: walk.kind,
@@ -79,7 +146,7 @@ function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
     outcome: OUTCOMES[end.outcome],
     totals: addTotals(totals, totalsOf(observed.counts)),
     ...(error === undefined ? {} : { error }),
-    ...(collection === undefined ? {} : { collection }),
+    ...(collection === undefined || Object.keys(collection).length === 0 ? {} : { collection }),
   };
 }
 
@@ -92,12 +159,14 @@ function failureOf({ scope }: PageStep, end: End): string {
   return `${scopeName(scope)}: ${end.reason ?? 'the walk failed'}`;
 }
 
-/** The page's rows that the mirror now holds, in the page's order. */
+/** The page's rows that the mirror now holds as the page has them, in the page's order. */
 function writtenRows(items: readonly Item[], { outcomes }: ObservedPage): WrittenRow[] {
   return items.flatMap((item, index) => {
     const outcome = outcomes[index];
-    const held = outcome !== undefined && outcome !== 'quarantined' && outcome !== 'duplicate';
+    const held =
+      outcome !== undefined && outcome !== 'quarantined' && outcome !== 'duplicate' && outcome !== 'deferred';
     if (item.key === undefined || !held) return [];
-    return [{ key: item.key, known: outcome !== 'inserted', changed: outcome !== 'unchanged' }];
+    const known = outcome !== 'inserted' && outcome !== 'undeleted';
+    return [{ key: item.key, known, changed: outcome !== 'unchanged' }];
   });
 }

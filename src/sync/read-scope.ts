@@ -2,6 +2,7 @@ import type { Priority } from '../budget/priorities.ts';
 import type { CollectionChange } from '../mirror/walk-end.ts';
 import type { ListCollection } from '../model/collections.ts';
 import { resumeFull } from '../walk/checkpoint.ts';
+import { beginConfirm } from '../walk/confirm.ts';
 import { beginFull } from '../walk/full.ts';
 import { type ScopeMemory, usableDirection } from '../walk/memory.ts';
 import { beginPoll } from '../walk/poll.ts';
@@ -10,7 +11,8 @@ import { afterRefresh, dueForRefresh, refreshHorizon } from '../walk/warmth.ts';
 import type { Step } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { type AtEnd, runWalk, type WalkResult } from './walk-run.ts';
+import type { AtEnd, WalkResult } from './walk-result.ts';
+import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
 
 /** Live rows from the newest that every poll reads again (design 3, "Overlap"). */
@@ -24,6 +26,8 @@ export interface ScopeReading {
   readonly session: ScopeSession;
   readonly priority: Priority;
   readonly signal: AbortSignal;
+  /** Lifts the brake of deletions. */
+  readonly accept?: boolean;
   /** What `freshness` says of the collection once it is read well; left out for one list among many. */
   readonly onRead?: (began: Date) => CollectionChange;
 }
@@ -71,7 +75,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
         ),
     },
   );
-  return { ...refresh, totals: addTotals(poll.totals, refresh.totals) };
+  return both(poll, refresh);
 }
 
 /** Reads all pages, going on at the stored cursor where a full walk was interrupted. */
@@ -87,6 +91,23 @@ export async function readAll(reading: ScopeReading): Promise<WalkResult> {
       return Promise.resolve(mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), true));
     },
   });
+}
+
+/** Reads rows in doubt again. @returns `full-needed` where only whole walks can tell, for want of an order */
+export async function confirmRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
+  const { reader, session } = reading;
+  const begun = beginConfirm(session.memory, { keys, now: reader.clock.now() });
+  return runWalk(reader, session, begun, reading);
+}
+
+/** Two walks one after the other: how the later one ended, and what both did. */
+export function both(first: WalkResult, then: WalkResult): WalkResult {
+  return {
+    ...then,
+    totals: addTotals(first.totals, then.totals),
+    doubts: first.doubts || then.doubts,
+    whole: then.whole ?? first.whole,
+  };
 }
 
 /**

@@ -5,7 +5,7 @@ import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { carryingFreed, type Reader } from './reader.ts';
-import type { WalkResult } from './walk-run.ts';
+import type { WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
 
 /**
@@ -34,6 +34,7 @@ export async function readSingle(
     });
   try {
     const { lastObs } = await reader.store.openScope(scope);
+    const sentAfter = reader.clock.monotonic();
     const { source, fields } = await reader.source.object({
       path: path(),
       route,
@@ -50,19 +51,28 @@ export async function readSingle(
         collection: name,
         obs: lastObs + 1,
         item,
-        sentAgo: () => 0,
+        sentAgo: () => reader.clock.monotonic() - sentAfter,
         alsoInTransaction,
-        decide: ({ counts }) => ({
-          scope: { lastReadAt: startedAt, polledAt: startedAt, fullAt: startedAt, failure: null },
-          walkEnd: {
-            scope,
-            kind: 'single',
-            startedAt,
-            outcome: 'completed',
-            totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
-            collection: onRead(startedAt),
-          },
-        }),
+        decide: ({ counts, sentAt }) => {
+          const completeAsOf = new Date(sentAt.getTime() - reader.settleMs);
+          return {
+            scope: {
+              lastReadAt: startedAt,
+              polledAt: startedAt,
+              fullAt: startedAt,
+              completeAsOf,
+              failure: null,
+            },
+            walkEnd: {
+              scope,
+              kind: 'single',
+              startedAt,
+              outcome: 'completed',
+              totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
+              collection: { ...onRead(startedAt), completeAsOf },
+            },
+          };
+        },
       }),
     );
     if (result.state === 'applied' && result.changed !== undefined) reader.onChanged(result.changed);

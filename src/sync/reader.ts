@@ -18,6 +18,8 @@ export interface Reader {
   /** Told after a commit that changed rows: for NOTIFY. Must not throw. */
   readonly onChanged: (table: ChangedTable) => void;
   readonly clock: Clock;
+  /** `MIRROR_SETTLE`, milliseconds: least time between the two proofs of a deletion. */
+  readonly settleMs: number;
 }
 
 /**

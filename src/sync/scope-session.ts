@@ -3,6 +3,7 @@ import type { KeyType, Scope } from '../model/collections.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../walk/memory.ts';
+import type { WholeReading } from './whole-reading.ts';
 
 /**
  * One scope while this process reads it: what is remembered between pages, and the order in which pages count
@@ -18,6 +19,8 @@ export class ScopeSession {
   everComplete: boolean;
   /** As of when its new and unsettled rows are mirrored. */
   polledAt: Date | undefined;
+  /** What the full walk under way has seen, where that may come to prove something. */
+  whole: WholeReading | undefined;
   #obs: number;
   readonly #requests = new Mutex();
   readonly #writes = new Mutex();
@@ -51,5 +54,10 @@ export class ScopeSession {
       return { processed: promise };
     });
     return processed;
+  }
+
+  /** Does in the write lane what is no page: no page of the scope is written meanwhile. */
+  write<T>(task: () => Promise<T>): Promise<T> {
+    return this.#writes.run(task);
   }
 }

@@ -1,57 +1,18 @@
-import type { Exchange } from '../api/api.ts';
-import type { Priority } from '../budget/priorities.ts';
-import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
-import type { ListCollection } from '../model/collections.ts';
-import { LeaseLost, MirrorError, RequestRefused } from '../model/errors.ts';
-import type { Page } from '../model/page.ts';
+import { LeaseLost, RequestRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
-import { checkpoint } from '../walk/checkpoint.ts';
-import type { ScopeMemory } from '../walk/memory.ts';
 import { step } from '../walk/step.ts';
-import type { Answer, Ask, End, Step, Walk } from '../walk/walk.ts';
-import { decide, failing, type PageStep } from './page-decision.ts';
-import { carryingFreed, type Reader } from './reader.ts';
+import type { End, Step, Walk } from '../walk/walk.ts';
+import type { WalkTotals } from '../mirror/walk-end.ts';
+import { type Asked, askPage, type PageAsk } from './ask-page.ts';
+import { applyDeletions } from './apply-deletions.ts';
+import type { Reader } from './reader.ts';
+import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from './scope-session.ts';
+import { WalkProofs } from './walk-proofs.ts';
+import type { WalkOptions, WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
-
-export interface WalkOptions {
-  readonly collection: ListCollection;
-  readonly priority: Priority;
-  /** Aborted: no further request; the page in hand is still written. */
-  readonly signal: AbortSignal;
-  /** What to store besides when the walk ends, asked in the step that ends it. */
-  readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
-}
-
-/** A walk in the step that ends it. */
-export interface Ended {
-  readonly walk: Walk;
-  /** The scope's memory as the step left it. */
-  readonly memory: ScopeMemory;
-  /** Keys of all items that this walk read. */
-  readonly seen: ReadonlySet<string>;
-}
-
-export interface AtEnd {
-  /** As of when the scope's new and unsettled rows are mirrored, where the walk's end makes that true. */
-  readonly polledAt?: Date;
-  /** Freshness of the collection. */
-  readonly collection?: CollectionChange;
-  /** Memory in place of the one that the step left. */
-  readonly memory?: ScopeMemory;
-}
-
-/** How a walk ended. `error` is given when it failed; an interrupted one goes on from its checkpoint next time. */
-export interface WalkResult {
-  readonly outcome: End['outcome'] | 'interrupted' | 'parent-deleted';
-  readonly error: Error | undefined;
-  /** Status of the service's refusal, where that ended the walk. */
-  readonly status: number | undefined;
-  /** Keys that the walk read. */
-  readonly seen: ReadonlySet<string>;
-  readonly totals: WalkTotals;
-}
+import { writeStep } from './write-step.ts';
 
 /** One page's turn: what the walk asks next; its request is under way already when the page is written. */
 interface Turn {
@@ -59,11 +20,12 @@ interface Turn {
   readonly following: Promise<Turn> | undefined;
 }
 
-type PageAsk = Extract<Ask, { readonly type: 'page' }>;
+type Resolved = Step & { readonly ask: PageAsk | End };
 
 /**
  * Runs one walk of one scope to its end: asks page after page and writes each in its own transaction, together with
- * the checkpoint (invariant 1). While a page is written the next one is fetched.
+ * the checkpoint (invariant 1). While a page is written the next one is fetched. What it proved gone is deleted at its
+ * end.
  * @throws LeaseLost; anything else that ends the walk is its result
  */
 export async function runWalk(
@@ -82,6 +44,7 @@ class WalkRun {
   readonly #begun: Step;
   readonly #startedAt: Date;
   readonly #seen = new Set<string>();
+  readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
   readonly #broken = new AbortController();
   #totals: WalkTotals = NO_TOTALS;
@@ -99,6 +62,7 @@ class WalkRun {
     this.#begun = begun;
     this.#walk = begun.walk;
     this.#startedAt = new Date(reader.clock.now());
+    this.#proofs = new WalkProofs(session, begun.walk);
   }
 
   async run(): Promise<WalkResult> {
@@ -119,11 +83,16 @@ class WalkRun {
       if (cause instanceof LeaseLost) throw cause;
       outcome = isStopped(cause) ? 'interrupted' : 'failed';
       if (outcome === 'failed') error = cause instanceof Error ? cause : new Error(messageOf(cause));
+    } finally {
+      this.#proofs.end(this.#walk);
     }
     // What was under way when the walk broke is abandoned by now. (Not waited for where it broke: in the write lane
     // its answer would stand behind us.)
     await this.#latest?.catch(() => {});
-    if (!this.#ended) await this.#recordEnd(outcome, error);
+    if (!this.#ended) {
+      const walk = { kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
+      await recordEnd(this.#reader, scope, walk, error);
+    }
     observer.walkEnded({
       scope,
       kind,
@@ -133,7 +102,15 @@ class WalkRun {
       items: this.#totals.items,
       milliseconds: this.#reader.clock.now() - this.#startedAt.getTime(),
     });
-    return { outcome, error, status: this.#status, seen: this.#seen, totals: this.#totals };
+    return {
+      outcome,
+      error,
+      status: this.#status,
+      seen: this.#seen,
+      totals: this.#totals,
+      doubts: this.#proofs.raised,
+      whole: error === undefined ? this.#proofs.whole : undefined,
+    };
   }
 
   /** Page after page until the walk says that it has ended. */
@@ -151,64 +128,38 @@ class WalkRun {
 
   #turn(ask: PageAsk): Promise<Turn> {
     const turn = this.#session.exchange(
-      () => this.#ask(ask),
-      (answer, obs) => this.#process(answer, obs),
+      () =>
+        askPage(this.#reader, ask, {
+          ...this.#options,
+          scope: this.#session.scope,
+          broken: this.#broken.signal,
+          onExchange: ({ status }) => {
+            this.#totals = addTotals(this.#totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
+          },
+        }),
+      (asked, obs) => this.#process(asked, obs),
     );
     this.#latest = turn;
     turn.catch(() => {}); // heard by whoever awaits the turn before it; never an unhandled rejection meanwhile
     return turn;
   }
 
-  /** Sends the request. A refusal is an answer for the walk to judge; every other error ends it. */
-  async #ask(ask: PageAsk): Promise<Page | RequestRefused> {
-    const { collection, priority, signal } = this.#options;
-    try {
-      return await this.#reader.source.page({
-        path: collection.path(this.#session.scope.parent),
-        route: collection.route,
-        keyField: collection.keyField,
-        keyType: collection.keyType,
-        cursor: ask.cursor ?? undefined,
-        limit: ask.limit ?? undefined,
-        priority,
-        signal: this.#broken.signal,
-        stop: signal,
-        onExchange: (exchange) => this.#count(exchange),
-      });
-    } catch (error) {
-      if (error instanceof RequestRefused) return error;
-      throw error;
-    }
-  }
-
-  #count(exchange: Exchange): void {
-    this.#totals = addTotals(this.#totals, { requests: 1, rateLimited: exchange.status === 429 ? 1 : 0 });
-  }
-
   /** In the scope's write lane: one step of the walk, the next request on its way, then the page's transaction. */
-  async #process(answer: Page | RequestRefused, obs: number): Promise<Turn> {
+  async #process(asked: Asked, obs: number): Promise<Turn> {
     this.#broken.signal.throwIfAborted();
-    const page = answer instanceof RequestRefused ? undefined : answer;
-    const told: Answer =
-      page === undefined
-        ? { type: 'refused', status: (answer as RequestRefused).status, message: messageOf(answer) }
-        : {
-            type: 'page',
-            keys: page.items.map((item) => item.key),
-            hasMore: page.hasMore,
-            nextCursor: page.nextCursor,
-          };
-    for (const item of page?.items ?? []) if (item.key !== undefined) this.#seen.add(item.key);
-
     const stepped = await this.#resolve(
-      step(this.#walk, this.#session.memory, told, this.#reader.clock.now()),
+      step(this.#walk, this.#session.memory, asked.told, this.#reader.clock.now()),
     );
     this.#walk = stepped.walk;
+    const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
+    if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
+    this.#proofs.pageCame(stepped.walk, asked, keys);
     const { ask } = stepped;
     const end = ask.type === 'end' ? this.#settled(ask) : undefined;
     const following = ask.type === 'page' && !this.#options.signal.aborted ? this.#turn(ask) : undefined;
     try {
-      await this.#write(page, obs, stepped, end);
+      await this.#write(asked, obs, stepped, end);
+      if (end !== undefined && this.#proofs.proven) await this.#delete();
     } catch (error) {
       this.#broken.abort(error);
       throw error;
@@ -227,11 +178,11 @@ class WalkRun {
    */
   #settled(end: End): End {
     const gone = end.outcome === 'failed' && end.status === 404 && this.#session.scope.parent !== '';
-    return gone ? { type: 'end', outcome: 'complete' } : end;
+    return gone ? { type: 'end', outcome: 'complete', status: 404 } : end;
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service (or nothing more). */
-  async #resolve(from: Step): Promise<Step & { readonly ask: PageAsk | End }> {
+  async #resolve(from: Step): Promise<Resolved> {
     let { walk, memory, ask } = from;
     while (ask.type === 'predecessor') {
       const { of, nth, direction } = ask;
@@ -239,91 +190,61 @@ class WalkRun {
       ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, this.#reader.clock.now()));
     }
     this.#walk = walk;
-    return { walk, memory, ask };
+    return { walk, memory, ask, ...(from.page === undefined ? {} : { page: from.page }) };
   }
 
-  /** The page, the checkpoint, the evidence and the budget's slots: one transaction. */
-  async #write(page: Page | undefined, obs: number, stepped: Step, end: End | undefined): Promise<void> {
-    const { reader, scope } = { reader: this.#reader, scope: this.#session.scope };
+  async #write(asked: Asked, obs: number, stepped: Resolved, end: End | undefined): Promise<void> {
+    const { scope } = this.#session;
+    const { walk, memory, page } = stepped;
     // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
-    const { walk, memory: left } = stepped;
-    const ended = { walk, memory: left, seen: this.#seen };
+    const ended = { walk, memory, seen: this.#seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
-    const items = page?.items ?? [];
-    this.#totals = addTotals(this.#totals, { pages: page === undefined ? 0 : 1, items: items.length });
-    const taken: PageStep = {
-      scope,
-      startedAt: this.#startedAt,
-      totals: this.#totals,
-      before: this.#session.memory,
-      walk,
-      memory: atEnd.memory ?? left,
-      items,
-      end,
-      polledAt: atEnd.polledAt,
-      collection: atEnd.collection,
-    };
-    let memory = taken.memory;
-    const result = await carryingFreed(reader, (alsoInTransaction) =>
-      reader.mirror.applyPage(reader.fence, {
+    const items = asked.page?.items ?? [];
+    this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
+    const written = await writeStep(this.#reader, this.#session, {
+      taken: {
         scope,
-        obs,
+        startedAt: this.#startedAt,
+        totals: this.#totals,
+        before: this.#session.memory,
+        walk,
+        memory: atEnd.memory ?? memory,
         items,
-        sentAgo: () => 0,
-        alsoInTransaction,
-        decide: (observed) => {
-          const decided = decide(taken, observed);
-          ({ memory } = decided);
-          return decided.decision;
-        },
-      }),
-    );
-    this.#session.memory = memory;
-    if (this.#walk.kind === 'full') {
-      this.#session.fullWalk = end === undefined ? checkpoint(this.#walk) : undefined;
-    }
-    if (end?.outcome === 'complete') this.#session.everComplete = true;
+        page,
+        end,
+        polledAt: atEnd.polledAt,
+        collection: atEnd.collection,
+        settleMs: this.#reader.settleMs,
+      },
+      obs,
+      sentAfter: asked.sentAfter,
+      whole: this.#proofs.reading,
+      began: this.#proofs.began,
+    });
     if (end !== undefined) this.#ended = true;
-    if (result.state === 'parent_deleted') {
+    if (written.state === 'parent_deleted') {
       this.#parentDeleted = true;
       return;
     }
-    if (atEnd.polledAt !== undefined) this.#session.polledAt = atEnd.polledAt;
-    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(result.counts);
-    this.#totals = addTotals(this.#totals, totalsOf(result.counts));
-    const kind = this.#walk.kind;
-    reader.observer.pageWritten({
+    this.#proofs.pageWritten(walk, end, written);
+    const { counts } = written.result;
+    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
+    this.#totals = addTotals(this.#totals, totalsOf(counts));
+    this.#reader.observer.pageWritten({
       scope,
-      kind,
+      kind: walk.kind,
       items: items.length,
       inserted,
       updated,
       unchanged,
       quarantined,
     });
-    if (result.changed !== undefined) reader.onChanged(result.changed);
   }
 
-  /** A walk that no page ended: its failure is remembered, its checkpoint stays as its last page left it. */
-  async #recordEnd(outcome: WalkResult['outcome'], error: Error | undefined): Promise<void> {
-    const { scope } = this.#session;
-    const at = new Date(this.#reader.clock.now());
-    const message = error === undefined ? undefined : messageOf(error);
-    const collection = message === undefined ? undefined : failing(scope, message, at);
-    const failed = { kind: this.#walk.kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
-    try {
-      await this.#reader.mirror.endWalk(this.#reader.fence, scope, {
-        scope: message === undefined ? {} : { failure: { message, at } },
-        walkEnd: {
-          scope,
-          ...failed,
-          ...(message === undefined ? {} : { error: message }),
-          ...(collection === undefined ? {} : { collection }),
-        },
-      });
-    } catch (cause) {
-      // The database may be what ended the walk; then nothing can be stored of it, and the caller hears of it.
-      if (cause instanceof LeaseLost || !(cause instanceof MirrorError)) throw cause;
-    }
+  /** Still in the write lane: no page comes between proof and deletion. */
+  async #delete(): Promise<void> {
+    const accept = this.#options.accept ?? false;
+    const { deleted } = await applyDeletions(this.#reader, this.#session.scope, accept);
+    this.#totals = addTotals(this.#totals, { deleted });
   }
 }

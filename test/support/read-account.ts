@@ -54,9 +54,11 @@ const QUIET: Partial<SandboxOptions> = {
   badLimit: 'clamped',
 };
 
+/** @param env variables of the program, for example MIRROR_SETTLE */
 export async function createTestAccount(
   switches: Partial<SandboxOptions> = {},
   clock: Clock = systemClock,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<TestAccount> {
   const [sandbox, database] = await Promise.all([
     startTestSandbox({ ...QUIET, ...switches }),
@@ -65,7 +67,7 @@ export async function createTestAccount(
   const { kysely: db, schema } = database;
   const userId = String(sandbox.userId);
   const config = loadConfig(
-    { DATABASE_URL: database.url, MIRROR_API_URL: sandbox.url, MIRROR_API_KEY: sandbox.key },
+    { DATABASE_URL: database.url, MIRROR_API_URL: sandbox.url, MIRROR_API_KEY: sandbox.key, ...env },
     'service',
   );
   const wire = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });

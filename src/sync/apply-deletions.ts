@@ -1,0 +1,18 @@
+import type { DeletionResult } from '../mirror/mirror.ts';
+import type { Scope } from '../model/collections.ts';
+import type { Reader } from './reader.ts';
+
+/**
+ * Deletes the scope's rows that are proven gone, unless the brake holds them. To be called in the scope's write lane.
+ * @param accept lifts the brake
+ */
+export async function applyDeletions(
+  { mirror, fence, observer, onChanged }: Reader,
+  scope: Scope,
+  accept: boolean,
+): Promise<DeletionResult> {
+  const result = await mirror.applyDeletions(fence, scope, { accept });
+  for (const table of result.changed) onChanged(table);
+  observer.deletionsJudged({ scope, deleted: result.deleted, held: result.held });
+  return result;
+}

@@ -1,0 +1,60 @@
+import type { Exchange } from '../api/api.ts';
+import type { Scope } from '../model/collections.ts';
+import { RequestRefused } from '../model/errors.ts';
+import type { Page } from '../model/page.ts';
+import { messageOf } from '../runtime/message.ts';
+import type { Answer, Ask } from '../walk/walk.ts';
+import type { Reader } from './reader.ts';
+import type { WalkOptions } from './walk-result.ts';
+
+export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
+
+/** What the service said to a walk's request. */
+export interface Asked {
+  /** Undefined where it was refused. */
+  readonly page: Page | undefined;
+  /** The same as the walk is told. */
+  readonly told: Answer;
+  /** A moment of the monotonic clock, milliseconds: the request was not sent before. */
+  readonly sentAfter: number;
+}
+
+export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
+  readonly scope: Scope;
+  /** Aborted: the answer is not wanted any more. */
+  readonly broken: AbortSignal;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+/** Sends a walk's request. A refusal is an answer for the walk to judge. @throws every other error of the request */
+export async function askPage(
+  { source, clock }: Reader,
+  ask: PageAsk,
+  { collection, scope, priority, signal, broken, onExchange }: AskOptions,
+): Promise<Asked> {
+  const sentAfter = clock.monotonic();
+  try {
+    const page = await source.page({
+      path: collection.path(scope.parent),
+      route: collection.route,
+      keyField: collection.keyField,
+      keyType: collection.keyType,
+      cursor: ask.cursor ?? undefined,
+      limit: ask.limit ?? undefined,
+      priority,
+      signal: broken,
+      stop: signal,
+      onExchange,
+    });
+    const { items, hasMore, nextCursor } = page;
+    return {
+      page,
+      told: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor },
+      sentAfter,
+    };
+  } catch (error) {
+    if (!(error instanceof RequestRefused)) throw error;
+    const { status } = error;
+    return { page: undefined, told: { type: 'refused', status, message: messageOf(error) }, sentAfter };
+  }
+}

@@ -1,0 +1,235 @@
+import { PRIORITY } from '../budget/priorities.ts';
+import type { ScopeInDoubt } from '../mirror/candidates.ts';
+import type { WalkTotals } from '../mirror/walk-end.ts';
+import type { Candidate, DoubtKind } from '../model/absence.ts';
+import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
+import { KeyRefused } from '../model/errors.ts';
+import { applyDeletions } from './apply-deletions.ts';
+import { confirmRows, readAll } from './read-scope.ts';
+import type { Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
+import type { SessionPool } from './session-pool.ts';
+import { sideBySide } from './side-by-side.ts';
+import type { ReadWhole, WalkResult } from './walk-result.ts';
+import { addTotals, NO_TOTALS } from './walk-totals.ts';
+
+export interface SettleOptions {
+  readonly signal: AbortSignal;
+  /** Lifts the brake. */
+  readonly accept: boolean;
+}
+
+/** What became of the doubts of a collection. */
+export interface Settled {
+  readonly totals: WalkTotals;
+  /** The first failure; other scopes were settled all the same. */
+  readonly error: Error | undefined;
+}
+
+/** Scopes that are settled side by side at most. */
+const WORKERS = 4;
+
+/**
+ * Second observations of rows in doubt (design 4): waits until the settle time after the first ones is over, reads
+ * the rows again in the fewest pages, and has deleted what is proven then.
+ */
+export class DoubtSettler {
+  readonly #reader: Reader;
+  readonly #sessions: SessionPool;
+  /**
+   * Of scopes that were read again: the youngest doubt that there was then (ms). What is still in doubt waits for a
+   * full walk, or for the next doubt: reading it again and again would tell nothing.
+   */
+  readonly #tried = new Map<string, number>();
+
+  constructor(reader: Reader, sessions: SessionPool) {
+    this.#reader = reader;
+    this.#sessions = sessions;
+  }
+
+  /**
+   * Ends a full reading: all scopes of the collection are waited for together, whatever their number.
+   * @param read the scopes that were read whole and are not known to be complete yet
+   */
+  async finish(
+    lists: ListCollection,
+    read: ReadonlyMap<string, ReadWhole>,
+    options: SettleOptions,
+  ): Promise<Settled> {
+    const { store } = this.#reader;
+    const inDoubt = await store.scopesInDoubt(lists.name);
+    const waiting = inDoubt.filter((each) => each.waiting > 0);
+    await this.#untilRipe(lists, waiting, options.signal);
+    const parents = new Set([...read.keys(), ...inDoubt.map(({ scope }) => scope.parent)]);
+    const settled = await this.#each(lists, [...parents], options, (session, parent) =>
+      this.#finishScope(lists, session, read.get(parent), options),
+    );
+    if (settled.error === undefined) for (const each of waiting) this.#noteTried(each);
+    return settled;
+  }
+
+  /**
+   * Settles what is ripe now: doubts of polls, and those that an earlier process left.
+   * @returns when (ms from now) there will be more to do; undefined: not before new doubts come
+   */
+  async settleRipe(
+    lists: ListCollection,
+    options: SettleOptions,
+  ): Promise<Settled & { readonly againMs: number | undefined }> {
+    const inDoubt = (await this.#reader.store.scopesInDoubt(lists.name)).filter(
+      (each) => !this.#isTried(each),
+    );
+    const now = (await this.#reader.store.now()).getTime();
+    const waits = inDoubt.map((each) => ({ each, ms: needsReading(each) ? this.#readyAt(each) - now : 0 }));
+    const ripe = waits.filter(({ ms }) => ms <= 0).map(({ each }) => each);
+    const later = waits.map(({ ms }) => ms).filter((ms) => ms > 0);
+    const settled = await this.#each(
+      lists,
+      ripe.map(({ scope }) => scope.parent),
+      options,
+      (session) => this.#again(lists, session, options),
+    );
+    if (settled.error === undefined) for (const each of ripe) this.#noteTried(each);
+    return { ...settled, againMs: later.length === 0 ? undefined : Math.min(...later) };
+  }
+
+  /** Reads rows again of which something else says that they are gone: first proofs, where they are. */
+  async suspect(lists: ListCollection, keys: readonly string[], signal: AbortSignal): Promise<WalkResult> {
+    const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent: '' };
+    return this.#sessions.use(scope, lists, (session) =>
+      confirmRows(this.#reading(lists, session, { signal, accept: false }), keys),
+    );
+  }
+
+  /** Everything of one scope's full reading that comes after its walk. */
+  async #finishScope(
+    lists: ListCollection,
+    session: ScopeSession,
+    walked: ReadWhole | undefined,
+    options: SettleOptions,
+  ): Promise<WalkResult | WalkTotals> {
+    const { store } = this.#reader;
+    const { scope } = session;
+    const confirmed = await this.#again(lists, session, options);
+    if ('error' in confirmed && confirmed.error !== undefined) return confirmed;
+    let totals = totalsOf(confirmed);
+    let read = walked;
+    let left = await store.candidatesOf(scope);
+    // In an unordered list a second whole walk tells, and one more is what a full reading may cost.
+    if (walked !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
+      const second = await readAll(this.#reading(lists, session, options));
+      if (second.error !== undefined) return second;
+      totals = addTotals(totals, second.totals);
+      read = second.whole;
+      left = await store.candidatesOf(scope);
+    }
+    if (read !== undefined && read.clean && !read.complete && isSettled(left, read)) {
+      await this.#saveComplete(scope, new Date(read.began.getTime() - this.#reader.settleMs));
+    }
+    return totals;
+  }
+
+  /** Reads the scope's rows in doubt again, and deletes what is proven. */
+  async #again(
+    lists: ListCollection,
+    session: ScopeSession,
+    options: SettleOptions,
+  ): Promise<WalkResult | WalkTotals> {
+    const { store } = this.#reader;
+    const { scope } = session;
+    const keys = (await store.candidatesOf(scope))
+      .filter(({ kind, proven }) => !proven && isReadAgain(kind))
+      .map(({ key }) => key);
+    let totals = NO_TOTALS;
+    if (keys.length > 0) {
+      const result = await confirmRows(this.#reading(lists, session, options), keys);
+      if (result.error !== undefined) return result;
+      ({ totals } = result);
+    }
+    // What a stop left, and what the brake held: it may let them go now.
+    if (!(await store.candidatesOf(scope)).some(({ proven }) => proven)) return totals;
+    const { deleted } = await session.write(() => applyDeletions(this.#reader, scope, options.accept));
+    return addTotals(totals, { deleted });
+  }
+
+  async #each(
+    lists: ListCollection,
+    parents: readonly string[],
+    { signal }: SettleOptions,
+    task: (session: ScopeSession, parent: string) => Promise<WalkResult | WalkTotals>,
+  ): Promise<Settled> {
+    let totals = NO_TOTALS;
+    let error: Error | undefined;
+    await sideBySide(parents, WORKERS, async (parent) => {
+      signal.throwIfAborted();
+      const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
+      const result = await this.#sessions.use(scope, lists, (session) => task(session, parent));
+      totals = addTotals(totals, totalsOf(result));
+      if (!('error' in result)) return;
+      if (result.error instanceof KeyRefused) throw result.error;
+      error ??= result.error;
+    });
+    return { totals, error };
+  }
+
+  async #untilRipe(
+    lists: ListCollection,
+    waiting: readonly ScopeInDoubt[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, clock, observer, fence } = this.#reader;
+    const readyAt = Math.max(0, ...waiting.map((each) => this.#readyAt(each)));
+    for (;;) {
+      // Asked again after each wait: the database's clock decides, and ours may run faster.
+      const milliseconds = readyAt === 0 ? 0 : readyAt - (await store.now()).getTime();
+      signal.throwIfAborted();
+      if (milliseconds <= 0) return;
+      const rows = waiting.reduce((sum, each) => sum + each.waiting, 0);
+      observer.doubtsWait({ userId: fence.userId, collection: lists.name, rows, milliseconds });
+      await clock.sleep(milliseconds, signal);
+    }
+  }
+
+  #saveComplete(scope: Scope, completeAsOf: Date): Promise<void> {
+    const { mirror, fence, store } = this.#reader;
+    const stored = mirror.endWalk(fence, scope, { scope: { completeAsOf } });
+    // Of lists the collection's is the least over all of them, and saved when all are read.
+    return scope.parent === ''
+      ? stored.then(() => store.saveCollection(scope.collection, { completeAsOf }))
+      : stored;
+  }
+
+  #reading(lists: ListCollection, session: ScopeSession, { signal, accept }: SettleOptions) {
+    return { reader: this.#reader, collection: lists, session, signal, accept, priority: PRIORITY.FULL };
+  }
+
+  #readyAt({ ripeAt }: ScopeInDoubt): number {
+    return ripeAt.getTime() + this.#reader.settleMs;
+  }
+
+  #noteTried({ scope, ripeAt }: ScopeInDoubt): void {
+    this.#tried.set(scopeName(scope), ripeAt.getTime());
+  }
+
+  #isTried({ scope, ripeAt }: ScopeInDoubt): boolean {
+    return ripeAt.getTime() <= (this.#tried.get(scopeName(scope)) ?? Number.NEGATIVE_INFINITY);
+  }
+}
+
+/** Whether a second reading of the row itself may tell: all but what only two whole walks can. */
+function isReadAgain(kind: DoubtKind): boolean {
+  return kind !== 'pair';
+}
+
+function needsReading({ kinds }: ScopeInDoubt): boolean {
+  return kinds.some(isReadAgain);
+}
+
+/** Nothing is left of what was in doubt when the walk ended, nor held: what came later is another reading's. */
+function isSettled(left: readonly Candidate[], { lastObs }: ReadWhole): boolean {
+  return left.every(({ obs }) => obs > lastObs);
+}
+
+function totalsOf(result: WalkResult | WalkTotals): WalkTotals {
+  return 'totals' in result ? result.totals : result;
+}

@@ -1,0 +1,93 @@
+import { orderGrade } from '../walk/memory.ts';
+import type { End, Walk } from '../walk/walk.ts';
+import type { Asked } from './ask-page.ts';
+import type { ScopeSession } from './scope-session.ts';
+import type { ReadWhole } from './walk-result.ts';
+import { WholeReading } from './whole-reading.ts';
+import type { WrittenStep } from './write-step.ts';
+
+/** What a running walk puts in doubt and proves, told page by page. */
+export class WalkProofs {
+  readonly #session: ScopeSession;
+  /** What a full walk sees, while that may come to prove something. */
+  #reading: WholeReading | undefined;
+  /** When the first request was sent, by the database's clock. */
+  #began: Date | undefined;
+  /** Nothing can be missing yet. */
+  readonly #firstLoad: boolean;
+  /** Every page so far was read in trusted order: each told what it lacks. */
+  #trusted = true;
+  #raised = false;
+  #proven = false;
+  #whole: ReadWhole | undefined;
+
+  constructor(session: ScopeSession, walk: Walk) {
+    this.#session = session;
+    this.#firstLoad = !session.everComplete;
+    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading();
+    if (walk.kind === 'full') session.whole = this.#reading;
+  }
+
+  get reading(): WholeReading | undefined {
+    return this.#reading;
+  }
+
+  get began(): Date | undefined {
+    return this.#began;
+  }
+
+  /** Rows came into doubt. */
+  get raised(): boolean {
+    return this.#raised;
+  }
+
+  /** Rows are proven gone. */
+  get proven(): boolean {
+    return this.#proven;
+  }
+
+  /** Given once the walk has read every item of its scope. */
+  get whole(): ReadWhole | undefined {
+    return this.#whole;
+  }
+
+  /** A page has come; `walk` is the step that took it, `keys` are its items'. */
+  pageCame(walk: Walk, { page }: Asked, keys: readonly string[]): void {
+    if (walk.kind !== 'full') {
+      this.#session.whole?.sighted(keys);
+      return;
+    }
+    // Where the order proves what is missing, the keys of millions of rows need not be remembered. (It does not prove
+    // the end where the service leaves out `has_more`, or gives one item at a time.)
+    const first = this.#began === undefined && page?.hasMore !== undefined && keys.length > 1;
+    const needless = first && orderGrade(this.#session.memory) === 'trusted';
+    if (walk.restarts > 0 || needless) this.#forget();
+  }
+
+  pageWritten(walk: Walk, end: End | undefined, step: Extract<WrittenStep, { state: 'applied' }>): void {
+    this.#raised ||= step.raised;
+    this.#proven ||= step.proven;
+    this.#began ??= step.sentAt;
+    this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
+    // An end with a status is one that no page brought.
+    if (end?.outcome !== 'complete' || end.status !== undefined) return;
+    const resumed = walk.kind === 'full' && walk.resumed;
+    const sawAll = !resumed && (step.judged || this.#firstLoad);
+    this.#whole = {
+      began: resumed ? new Date(walk.began) : this.#began,
+      lastObs: step.obs,
+      clean: walk.restarts === 0 && (this.#trusted || sawAll),
+      complete: step.complete,
+    };
+  }
+
+  /** The walk is over. */
+  end(walk: Walk): void {
+    if (walk.kind === 'full') this.#forget();
+  }
+
+  #forget(): void {
+    this.#reading = undefined;
+    this.#session.whole = undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import type { Priority } from '../budget/priorities.ts';
+import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
+import type { ListCollection } from '../model/collections.ts';
+import type { ScopeMemory } from '../walk/memory.ts';
+import type { End, Walk } from '../walk/walk.ts';
+
+export interface WalkOptions {
+  readonly collection: ListCollection;
+  readonly priority: Priority;
+  /** Aborted: no further request; the page in hand is still written. */
+  readonly signal: AbortSignal;
+  /** Lifts the brake of deletions. */
+  readonly accept?: boolean;
+  /** What to store besides when the walk ends, asked in the step that ends it. */
+  readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
+}
+
+/** A walk in the step that ends it. */
+export interface Ended {
+  readonly walk: Walk;
+  /** The scope's memory as the step left it. */
+  readonly memory: ScopeMemory;
+  /** Keys of all items that this walk read; not kept for a full walk. */
+  readonly seen: ReadonlySet<string>;
+}
+
+export interface AtEnd {
+  /** As of when the scope's new and unsettled rows are mirrored, where the walk's end makes that true. */
+  readonly polledAt?: Date;
+  /** Freshness of the collection. */
+  readonly collection?: CollectionChange;
+  /** Memory in place of the one that the step left. */
+  readonly memory?: ScopeMemory;
+}
+
+/** How a walk ended. `error` is given when it failed; an interrupted one goes on from its checkpoint next time. */
+export interface WalkResult {
+  readonly outcome: End['outcome'] | 'interrupted' | 'parent-deleted';
+  readonly error: Error | undefined;
+  /** Status of the service's refusal, where that ended the walk. */
+  readonly status: number | undefined;
+  /** Keys that the walk read; not kept for a full walk. */
+  readonly seen: ReadonlySet<string>;
+  readonly totals: WalkTotals;
+  /** It put rows in doubt: a second observation has to come. */
+  readonly doubts: boolean;
+  /** Given where it read every item of the scope. */
+  readonly whole: ReadWhole | undefined;
+}
+
+/** A walk that read every item of its scope. */
+export interface ReadWhole {
+  /** When its first request was sent, by the database's clock. */
+  readonly began: Date;
+  /** Observation number of its last page: what came into doubt later is none of its business. */
+  readonly lastObs: number;
+  /** What it did not see is known: proven absent, in doubt, or not in the mirror either. */
+  readonly clean: boolean;
+  /** Nothing is in doubt: that everything is mirrored as of its beginning is stored already. */
+  readonly complete: boolean;
+}

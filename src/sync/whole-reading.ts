@@ -1,0 +1,76 @@
+import type { ItemOutcome, ObservedPage } from '../mirror/page-write.ts';
+import type { Item } from '../model/page.ts';
+import { judgePair, WalkSequence, type WholeWalk } from '../walk/pair.ts';
+import type { Reader } from './reader.ts';
+import type { Scope } from '../model/collections.ts';
+
+/** Outcomes after which the mirror holds the item's row as live. */
+const HELD: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
+
+/**
+ * What a full walk saw, kept while it runs: two whole walks that saw the same prove what neither did (design 4, P2).
+ * For a walk that was continued, or begins again, there is none.
+ */
+export class WholeReading {
+  readonly #sequence = new WalkSequence();
+  /** Keys among them whose rows may not be live. */
+  readonly #notHeld = new Set<string>();
+  /** Keys that other walks of the scope saw meanwhile. */
+  readonly #sighted = new Set<string>();
+
+  /** Takes a page in, as it is being written; the same page may come again when the write is tried again. */
+  note(items: readonly Item[], { outcomes, hashes }: ObservedPage): void {
+    for (const [index, { key }] of items.entries()) {
+      if (key === undefined || outcomes[index] === 'duplicate') continue;
+      this.#sequence.add(key, hashes[index]);
+      if (!HELD.has(outcomes[index] ?? 'quarantined')) this.#notHeld.add(key);
+    }
+  }
+
+  /** Another walk of the scope saw these. */
+  sighted(keys: Iterable<string>): void {
+    for (const key of keys) this.#sighted.add(key);
+  }
+
+  saw(key: string): boolean {
+    return this.#sequence.has(key) || this.#sighted.has(key);
+  }
+
+  /** Rows that it saw and that the mirror holds as live: where that has more, it did not see some. */
+  get held(): number {
+    return this.#sequence.size - this.#notHeld.size;
+  }
+
+  /** Null where an item changed while the walk was reading. */
+  walk(began: Date, ended: Date): WholeWalk | null {
+    const digest = this.#sequence.digest();
+    return digest === undefined ? null : { digest, began: began.getTime(), ended: ended.getTime() };
+  }
+}
+
+/**
+ * Records what a whole walk says of live rows that it did not see. To be called in the write lane right after its last
+ * page, so that no other page comes between.
+ * @param previous the whole walk before it, as far as one is remembered
+ * @param obs observation number of its last page
+ * @returns whether rows came into doubt, and whether absences are proven now
+ */
+export async function recordAbsences(
+  { fence, mirror, store, settleMs }: Reader,
+  scope: Scope,
+  reading: WholeReading,
+  present: WholeWalk,
+  previous: WholeWalk | null,
+  obs: number,
+): Promise<{ readonly raised: boolean; readonly proven: boolean }> {
+  if ((await store.liveRows(scope)) <= reading.held) return { raised: false, proven: false };
+  const changedBefore = new Date(present.began - settleMs);
+  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), changedBefore);
+  if (missing.length === 0) return { raised: false, proven: false };
+  const keys = new Set(missing.map(({ key }) => key));
+  const candidates = (await store.candidatesOf(scope)).filter(({ key }) => keys.has(key));
+  const change = judgePair(previous, present, { missing, candidates, settleMs });
+  const [raised, proven] = [change.add.length > 0, change.prove.length > 0];
+  if (raised || proven) await mirror.recordDoubts(fence, scope, change, obs);
+  return { raised, proven };
+}

@@ -1,0 +1,94 @@
+import type { PageResult } from '../mirror/page-write.ts';
+import { checkpoint } from '../walk/checkpoint.ts';
+import type { WholeWalk } from '../walk/pair.ts';
+import { decide, type Decided, type PageStep } from './page-decision.ts';
+import { carryingFreed, type Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
+import { recordAbsences, type WholeReading } from './whole-reading.ts';
+
+/** A page in the write lane. */
+export interface StepWrite {
+  readonly taken: PageStep;
+  readonly obs: number;
+  /** A moment of the monotonic clock, milliseconds: the page's request was not sent before. */
+  readonly sentAfter: number;
+  /** What its walk has seen, while that may come to prove something. */
+  readonly whole: WholeReading | undefined;
+  /** When the walk's first request was sent, by the database's clock; undefined: this is it. */
+  readonly began: Date | undefined;
+}
+
+/** What became of a page. */
+export type WrittenStep =
+  | {
+      readonly state: 'applied';
+      readonly result: Extract<PageResult, { readonly state: 'applied' }>;
+      readonly obs: number;
+      /** When its request was sent, by the database's clock. */
+      readonly sentAt: Date;
+      /** It ends a whole walk, and the rows that this did not see are in doubt or proven gone. */
+      readonly judged: boolean;
+      /** It put rows in doubt. */
+      readonly raised: boolean;
+      /** It proved rows gone. */
+      readonly proven: boolean;
+      /** That everything is mirrored as of its request is stored. */
+      readonly complete: boolean;
+    }
+  | { readonly state: 'parent_deleted' };
+
+/**
+ * Writes a page with its checkpoint, its evidence, its rows in doubt and the budget's slots: one transaction. Then the
+ * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
+ */
+export async function writeStep(
+  reader: Reader,
+  session: ScopeSession,
+  write: StepWrite,
+): Promise<WrittenStep> {
+  const { taken, obs, whole } = write;
+  const { scope, walk, page, end } = taken;
+  let decided: Decided | undefined;
+  let present: WholeWalk | null = null;
+  let sentAt = new Date(0);
+  const result = await carryingFreed(reader, (alsoInTransaction) =>
+    reader.mirror.applyPage(reader.fence, {
+      scope,
+      obs,
+      items: taken.items,
+      ...(page?.proof == null ? {} : { proof: page.proof }),
+      sentAgo: () => reader.clock.monotonic() - write.sentAfter,
+      alsoInTransaction,
+      decide: (observed) => {
+        ({ sentAt } = observed);
+        whole?.note(taken.items, observed);
+        present = end === undefined ? null : (whole?.walk(write.began ?? sentAt, observed.at) ?? null);
+        decided = decide(taken, observed, present);
+        return decided.decision;
+      },
+    }),
+  );
+  if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
+  if (result.state === 'parent_deleted' || decided === undefined) return { state: 'parent_deleted' };
+
+  const previous = session.memory.whole;
+  session.memory = decided.memory;
+  if (end?.outcome === 'complete') session.everComplete = true;
+  if (taken.polledAt !== undefined) session.polledAt = taken.polledAt;
+  if (result.changed !== undefined) reader.onChanged(result.changed);
+  const { doubts } = result.decision;
+  const absences =
+    whole === undefined || present === null || end?.outcome !== 'complete'
+      ? { raised: false, proven: false }
+      : await recordAbsences(reader, scope, whole, present, previous, obs);
+  return {
+    state: 'applied',
+    result,
+    obs,
+    sentAt,
+    judged: present !== null,
+    raised: absences.raised || (doubts?.add.length ?? 0) > 0,
+    proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
+    complete: decided.complete,
+  };
+}
