@@ -69,8 +69,11 @@ function missingRows(
   const columns = inDoubt
     ? CANDIDATE
     : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::boolean as proven`;
+  // One look into the candidates' key for each row: a join without statistics may read all of them for each.
   const doubts = inDoubt
-    ? sql`left join ${own(table.schema, 'candidate')} as c on ${ofScope(scope)} and c.key = ${key}::text`
+    ? sql`left join lateral (
+        select c.* from ${own(table.schema, 'candidate')} as c
+        where ${ofScope(scope)} and c.key = ${key}::text offset 0) as c on true`
     : sql``;
   return sql`(
     select ${key}::text as key, t._changed_at as changed_at, ${columns}

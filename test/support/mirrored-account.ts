@@ -123,16 +123,19 @@ export class MirroredAccount {
 
   /** Lets time pass: everything that happened in the account so far did so `ms` milliseconds earlier. */
   async age(ms: number): Promise<void> {
-    const earlier = async (table: string, columns: readonly string[]): Promise<void> => {
-      const set = columns.map((name) => `${name} = ${name} - interval '${ms} milliseconds'`).join();
-      await this.query(`update ${table} set ${set} where _user_id = ${this.fence.userId}`);
-    };
+    const moments = new Map([
+      ['mirror_sync.candidate', ['at', 'proven_at']],
+      ['mirror_sync.deletions', ['hour']],
+    ]);
     for (const name of COLLECTION_NAMES) {
-      await earlier(`mirror.${name}`, ['_first_seen_at', '_changed_at', '_deleted_at']);
-      await earlier(`mirror.${name}_history`, ['_changed_at', '_valid_from', '_valid_to']);
+      moments.set(`mirror.${name}`, ['_first_seen_at', '_changed_at', '_deleted_at']);
+      moments.set(`mirror.${name}_history`, ['_changed_at', '_valid_from', '_valid_to']);
     }
-    await earlier('mirror_sync.candidate', ['at', 'proven_at']);
-    await earlier('mirror_sync.deletions', ['hour']);
+    const updates = [...moments].map(([table, columns]) => {
+      const set = columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`).join();
+      return `update ${table} set ${set} where _user_id = ${this.fence.userId}`;
+    });
+    await this.query(updates.join(';'));
   }
 
   /** Writes an answer of the account endpoint. */
