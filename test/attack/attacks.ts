@@ -1,5 +1,7 @@
 import type { Attack } from './support/attack.ts';
+import { killsAttack } from './kills/attack.ts';
+import { matrixAttack } from './matrix/attack.ts';
 import { walksAttack } from './walks/attack.ts';
 
 /** All attacks, in the order in which they are played. */
-export const ATTACKS: readonly Attack[] = [walksAttack];
+export const ATTACKS: readonly Attack[] = [walksAttack, matrixAttack, killsAttack];

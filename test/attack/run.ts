@@ -45,9 +45,8 @@ for (const attack of ATTACKS.filter(({ name }) => flags.only.includes(name))) {
   let games = 0;
   const report = await attack.run({
     seed: flags.seed,
-    // One game of a seed plays it again: it is over when it ends.
-    size: flags.games === 0 ? flags : { walks: 1, kills: 1, minutes: 0 },
-    parallel: flags.games === 1 ? 1 : flags.parallel,
+    size: flags,
+    parallel: flags.parallel,
     onGame(result) {
       games += 1;
       if (games % 50 === 0) process.stderr.write(`${attack.name}: ${games} games\n`);

@@ -2,6 +2,8 @@ import { addCounts, type Finding, FINDING_KINDS, type FindingKind, type GameResu
 
 /** How much of it: each attack takes what it understands. */
 export interface AttackSize {
+  /** Not 0: so many games, whatever the rest says. */
+  readonly games: number;
   readonly walks: number;
   readonly kills: number;
   /** Attacks that repeat rounds until time is up. */

@@ -16,8 +16,11 @@ export const walksAttack: Attack = {
     try {
       const tables = await openTables(() => server.database());
       try {
-        const wanted = (): boolean => tally.count('walks') < options.size.walks;
+        const { games, walks } = options.size;
+        let begun = 0;
+        const wanted = (): boolean => (games > 0 ? begun < games : tally.count('walks') < walks);
         await playInLanes(options.parallel, wanted, async (index) => {
+          begun += 1;
           const game = drawGame(options.seed + index);
           tally.add(await play(tables.of(game), game, FIRST_USER + index));
         });

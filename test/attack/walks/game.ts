@@ -70,6 +70,8 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
   const rows = (most: number): number => (draw.chance(0.1) ? draw.integer(0, 2) : draw.integer(3, most));
   const stale = draw.chance(0.4) ? draw.random() * 0.3 : 0;
   const errors = draw.chance(0.4) ? 0.02 : 0;
+  // Pages of one that begin with the cursor's own row lead nowhere.
+  const least = variant.cursor === 'inclusive' ? 2 : 1;
   return {
     seed,
     switches: {
@@ -83,7 +85,7 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
       lists: collections.includes('lists') ? rows(6) : 0,
       itemsPerList: rows(25),
       watchlist: collections.includes('watchlist') ? rows(60) : 0,
-      maxLimit: draw.chance(0.3) ? draw.integer(1, 3) : draw.integer(4, 70),
+      maxLimit: draw.chance(0.3) ? draw.integer(least, 3) : draw.integer(4, 70),
     },
     faults: {
       faultStale: stale,

@@ -1,4 +1,4 @@
-import { createTransport, type Transport } from '../../../src/api/transport.ts';
+import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import type { RunnerParts } from '../../../src/app/account-runner.ts';
 import { firingsOf } from '../../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/open-account.ts';
@@ -37,6 +37,7 @@ export interface AccountSettings {
   readonly userId: string;
   readonly settings: Partial<Pick<ServiceConfig, 'settleMs' | 'deletes' | 'history'>>;
   readonly observer: SyncObserver;
+  readonly tell: (line: string) => void;
 }
 
 export async function openMirrorAccount(given: AccountSettings): Promise<MirrorAccount> {
@@ -68,7 +69,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     onChanged: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
     link: {
-      transport: watched(wire, account),
+      transport: watched(wire, account, given.tell),
       share: 1,
       clock: systemClock,
       // No request is repeated at once: a retry waits for nothing.
@@ -111,6 +112,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
 function watched(
   wire: Transport,
   account: Pick<MirrorAccount, 'answers' | 'onRequest' | 'requests'>,
+  tell: (line: string) => void,
 ): Transport {
   return {
     ...wire,
@@ -119,6 +121,7 @@ function watched(
       account.onRequest(path);
       const sentAt = Date.now();
       const answer = await wire.get(path, key, signal);
+      tell(`answered ${answer.status} ${path}: ${summaryOf(answer.body)}`);
       if (answer.status === 200 && 'text' in answer.body) {
         account.answers.note(path, sentAt, Date.now(), answer.body.text);
       } else if (answer.status === 404 && !path.includes('starting_after')) {
@@ -127,4 +130,12 @@ function watched(
       return answer;
     },
   };
+}
+
+/** IDs on a page and what it says of more, short. */
+function summaryOf(body: HttpAnswer['body']): string {
+  if (!('text' in body)) return body.error.message;
+  const ids = [...body.text.matchAll(/\{"(?:\w+_)?id":"?([^",}]+)/g)].map(([, id]) => id);
+  const more = /"has_more":(\w+)/.exec(body.text)?.[1] ?? 'not told';
+  return ids.length === 0 ? body.text.slice(0, 100) : `${ids.join(' ')}, more ${more}`;
 }

@@ -81,6 +81,7 @@ class Run {
       key,
       userId: this.#user,
       settings: { settleMs, deletes, history: history ? { kept: true, forMs: undefined } : { kept: false } },
+      tell: (line) => this.#tell(line),
       observer: {
         walkEnded: ({ kind, outcome, pages, error }) => {
           this.#counts['walks'] = (this.#counts['walks'] ?? 0) + 1;
@@ -112,7 +113,9 @@ class Run {
       await account.close();
     }
     const { seed } = this.#game;
-    const counts = { ...this.#counts, operations: this.#operator.count, requests: account.requests };
+    const { byFault } = this.#source.state.traffic.counters();
+    const own = { operations: this.#operator.count, requests: account.requests };
+    const counts = { ...this.#counts, ...own, ...byFault };
     const what = `${describeGame(this.#game)}; user ${this.#user}, ${collections.length} collections`;
     return { seed, what, findings: this.#findings, counts, trace: this.#trace };
   }

@@ -1,0 +1,95 @@
+import type pg from 'pg';
+
+/** A place in a page's transaction at which Postgres can be made to wait. */
+export interface Brake {
+  /** As the summary names it. */
+  readonly name: string;
+  /** Statement that takes the lock, in a transaction. */
+  readonly lock: string;
+  /** Condition on `pg_locks` that finds who waits for it. */
+  readonly waiter: string;
+}
+
+const COMMIT_LOCK = 4711;
+
+/** Everything that a page, a deletion, a walk's end or a heartbeat writes; nobody but reads passes. */
+const TABLES = [
+  'mirror_sync.account',
+  'mirror_sync.scope',
+  'mirror_sync.unsettled',
+  'mirror_sync.candidate',
+  'mirror_sync.deletions',
+  'mirror_sync.slot_block',
+  'mirror_sync.process',
+  'mirror._collections',
+  'mirror.sync_log',
+  'mirror.research_jobs',
+  'mirror.research_jobs_history',
+  'mirror.lists',
+  'mirror.lists_history',
+  'mirror.list_items',
+  'mirror.list_items_history',
+  'mirror.watchlist',
+  'mirror.watchlist_history',
+] as const;
+
+/**
+ * Brakes on each statement of a commit, from Postgres's side: a lock on the table that it writes; and one on COMMIT
+ * itself, by a deferred trigger of the test's own that waits for an advisory lock.
+ */
+export const BRAKES: readonly [Brake, ...Brake[]] = [
+  {
+    name: 'COMMIT',
+    lock: `select pg_advisory_xact_lock(${COMMIT_LOCK})`,
+    waiter: `locktype = 'advisory' and objid = ${COMMIT_LOCK}`,
+  },
+  ...TABLES.map((table) => ({
+    name: table,
+    // A SELECT … FOR NO KEY UPDATE waits for this one, too.
+    lock: `lock table ${table} in exclusive mode`,
+    waiter: `locktype = 'relation' and relation = '${table}'::regclass`,
+  })),
+];
+
+/** Makes the trigger that lets COMMIT wait. */
+export async function prepareCommitBrake(db: pg.Pool): Promise<void> {
+  await db.query(`
+    create function attack_wait() returns trigger language plpgsql set search_path = '' as
+    $$ begin perform pg_catalog.pg_advisory_xact_lock_shared(${COMMIT_LOCK}); return null; end $$;
+    create constraint trigger attack_wait after insert or update on mirror_sync.scope
+    deferrable initially deferred for each row execute function attack_wait()`);
+}
+
+/** A brake that is on. */
+export interface Braking {
+  /** Whether somebody waits by now. */
+  holds(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+/** Puts a brake on; undefined where another transaction does not let go within a second. */
+export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braking | undefined> {
+  const client = await db.connect();
+  try {
+    await client.query(
+      `begin; set local lock_timeout = 1000; set local idle_in_transaction_session_timeout = 20000`,
+    );
+    await client.query(lock);
+  } catch {
+    await client.query('rollback').catch(() => {});
+    client.release();
+    return undefined;
+  }
+  let released: Promise<void> | undefined;
+  const release = async (): Promise<void> => {
+    await client.query('rollback').catch(() => {});
+    client.release();
+  };
+  return {
+    async holds() {
+      const { rows } = await db.query(`select 1 from pg_locks where not granted and ${waiter} limit 1`);
+      return rows.length > 0;
+    },
+    release: () => (released ??= release()),
+  };
+}

@@ -1,0 +1,92 @@
+import type pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import type { Running } from '../../support/program.ts';
+import { RealAccount } from '../real/real-account.ts';
+import type { GameResult } from '../support/findings.ts';
+import { openTable } from '../support/server.ts';
+import { brake, BRAKES, prepareCommitBrake } from './brakes.ts';
+
+/** A life ends at a moment from here … */
+const EARLIEST_MS = 50;
+/** … to here after its start. */
+const LATEST_MS = 3_000;
+/** Some are let live longer, so that second proofs come. */
+const LONG_LIFE = 0.12;
+const LONG_LIFE_MS = 8_000;
+/** Part of the kills that wait for a statement that a brake holds. */
+const BRAKED = 0.5;
+/** How the program is run in a life: the daemon, or a pass of its own. */
+const WAYS = { daemon: 3, 'sync --full': 1 };
+
+/**
+ * One account whose program is killed again and again, with the source changing meanwhile; then quiet, and everything
+ * compared.
+ * @param url of an empty database
+ */
+export async function playLane(seed: number, kills: number, url: string): Promise<GameResult> {
+  const table = await openTable(url);
+  const account = await RealAccount.open(seed);
+  try {
+    await prepareCommitBrake(table.db);
+    for (let life = 0; life < kills; life += 1) await live(account, table.db, url);
+    await account.endWell(table.db, url);
+    return account.outcome();
+  } finally {
+    await account.close();
+    await table.close();
+  }
+}
+
+/** From a start to a SIGKILL. */
+async function live(account: RealAccount, db: pg.Pool, url: string): Promise<void> {
+  const { draw } = account;
+  const way = draw.weighted(WAYS);
+  if (draw.chance(0.7)) await account.promiseFullWalks(db);
+  const before = account.requests();
+  account.act(true);
+  const program = account.begin(way === 'daemon' ? ['start'] : ['sync', '--full'], url);
+  const braked = draw.chance(BRAKED);
+  const most = draw.chance(LONG_LIFE) ? LONG_LIFE_MS : LATEST_MS;
+  const wait = EARLIEST_MS + draw.random() * (most - EARLIEST_MS);
+  const over = new AbortController();
+  void program.ended.finally(() => over.abort());
+  await systemClock.sleep(braked ? Math.min(wait, LATEST_MS / 2) : wait, over.signal).catch(() => {});
+  const moment = braked ? await killInCommit(account, db, program) : 'at a moment';
+  program.child.kill('SIGKILL');
+  const { signal } = await program.ended;
+  account.act(false);
+  const requests = account.requests() - before;
+  const end = signal === 'SIGKILL' ? 'killed' : 'ended by itself';
+  account.tell(`${way}: ${end} ${moment}, ${requests} requests`);
+  account.count(signal === 'SIGKILL' ? 'kills' : 'lives ended by themselves');
+  if (signal !== 'SIGKILL') return;
+  account.count(
+    requests === 0 ? 'before the first request' : requests < 6 ? 'in the first pages' : 'later on',
+  );
+}
+
+/** Lets a statement of a commit wait, and kills the program while it does. @returns where */
+async function killInCommit(account: RealAccount, db: pg.Pool, program: Running): Promise<string> {
+  const { draw } = account;
+  const chosen = draw.one(BRAKES);
+  const braking = await brake(db, chosen);
+  if (braking === undefined) return 'at a moment';
+  try {
+    let held = false;
+    for (let looks = 0; looks < 40 && !held && program.child.exitCode === null; looks += 1) {
+      held = await braking.holds();
+      if (!held) await systemClock.sleep(40);
+    }
+    if (held) account.count('in a commit');
+    if (held) account.count(`at ${chosen.name}`);
+    // In half of them the statement goes on just before: the kill then races with the rest of the commit.
+    if (draw.chance(0.5)) {
+      await braking.release();
+      await systemClock.sleep(draw.random() * 4);
+    }
+    program.child.kill('SIGKILL');
+    return `${held ? 'at' : 'before'} ${chosen.name}`;
+  } finally {
+    await braking.release();
+  }
+}

@@ -1,0 +1,72 @@
+import { type Attack, playInLanes, Tally } from '../support/attack.ts';
+import { startServer } from '../support/server.ts';
+import { play } from '../walks/play.ts';
+import { openTables, type Tables } from '../walks/tables.ts';
+import { ALL_PAIRS, FAULTS, MANY, pairing, pairsOf } from './pairs.ts';
+
+const FIRST_USER = 1_000_000;
+/** A fault that met no request is played once more, with another seed, so often. */
+const TRIES = 3;
+
+export const matrixAttack: Attack = {
+  name: 'matrix',
+  what: 'every fault of the sandbox with every variant of lists',
+  async run(options) {
+    const tally = new Tally(options);
+    const server = await startServer();
+    try {
+      const tables = await openTables(() => server.database());
+      try {
+        const of = options.size.games > 0 ? options.size.games : FAULTS.length * MANY;
+        const first = options.size.games > 0 ? options.seed % 1_000_000 : 0;
+        await playMatrix(tables, tally, { first, count: of, parallel: options.parallel });
+      } finally {
+        await tables.close();
+      }
+    } finally {
+      await server.stop();
+    }
+    return tally.report();
+  },
+};
+
+/** Plays games `first` to `first + count − 1` of the matrix: all variants of the first fault, then of the next. */
+export async function playMatrix(
+  tables: Tables,
+  tally: Tally,
+  {
+    first,
+    count,
+    parallel,
+    perFault = MANY,
+  }: {
+    readonly first: number;
+    readonly count: number;
+    readonly parallel: number;
+    readonly perFault?: number;
+  },
+): Promise<void> {
+  const covered = new Set<string>();
+  let next = first;
+  await playInLanes(
+    parallel,
+    () => next < first + count,
+    async () => {
+      const index = next;
+      next += 1;
+      const fault = FAULTS[Math.floor(index / perFault) % FAULTS.length];
+      if (fault === undefined) return;
+      for (let tries = 0; tries < TRIES; tries += 1) {
+        const pair = pairing(fault, index % perFault, index + tries * 1_000_003);
+        const user = FIRST_USER + index + tries * 100_000;
+        const result = await play(tables.of(pair.game), pair.game, user);
+        tally.add({ ...result, seed: index });
+        if (result.counts[fault] === undefined) continue;
+        for (const each of pairsOf(pair)) covered.add(each);
+        break;
+      }
+    },
+  );
+  tally.counts['pairs'] = covered.size;
+  tally.notes.push(`${covered.size} of ${ALL_PAIRS} pairs of a fault and a variant's value were met`);
+}

@@ -1,0 +1,197 @@
+import type pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
+import { differences } from '../../support/mirror-truth.ts';
+import { makeFolder, type Running, startProgram } from '../../support/program.ts';
+import { STILL } from '../../support/sandbox.ts';
+import { Draw } from '../support/draw.ts';
+import { addCounts, type Finding, type GameResult } from '../support/findings.ts';
+import { AnswerLog } from '../walks/answer-log.ts';
+import { checkDeletions } from '../walks/deletions.ts';
+import { drawVariant } from '../walks/game.ts';
+import { checkVersions } from '../walks/history.ts';
+import { KEYS, type ListName } from '../walks/mirrored.ts';
+import { Operator } from '../walks/operator.ts';
+import { openSource, type Source } from '../walks/source.ts';
+import { TruthLog } from '../walks/truth-log.ts';
+
+/** The least that MIRROR_SETTLE may be. */
+const SETTLE_MS = 1_000;
+/** `sync --full` until the mirror is equal: one, and a second where only two equal walks can prove. */
+const READINGS = 2;
+const NAMES = Object.keys(KEYS) as ListName[];
+
+/**
+ * One account of the emulated service, mirrored by real processes of the program, while things happen in it. What an
+ * attack does to the processes, the database or the network is its own; how it ends is here.
+ */
+export class RealAccount {
+  readonly draw: Draw;
+  readonly source: Source;
+  readonly counts: Record<string, number> = {};
+  readonly findings: Finding[] = [];
+  readonly #seed: number;
+  readonly #what: string;
+  readonly #log = new TruthLog();
+  readonly #operator: Operator;
+  readonly #folder = makeFolder();
+  readonly #trace: string[] = [];
+  readonly #running = new Set<Running>();
+  #acting: NodeJS.Timeout | undefined;
+  #isActing = false;
+
+  private constructor(seed: number, source: Source, what: string) {
+    this.#seed = seed;
+    this.#what = what;
+    this.draw = new Draw(seed ^ 0x1b873593);
+    this.source = source;
+    this.#operator = new Operator(source, this.#log, new Draw(seed + 1), (line) => this.tell(line));
+    for (const name of NAMES) if (name !== 'list_items') this.#operator.watch({ collection: name, list: '' });
+  }
+
+  static async open(seed: number, switches: Partial<SandboxOptions> = {}): Promise<RealAccount> {
+    const draw = new Draw(seed);
+    const variant = drawVariant(draw);
+    const maxLimit = draw.integer(20, 60);
+    const source = await openSource({
+      ...STILL,
+      ...variant,
+      seed,
+      limitOther: 30_000,
+      jobSeconds: 1,
+      jobs: 300,
+      bulkJobs: 5,
+      lists: 5,
+      itemsPerList: 40,
+      watchlist: 60,
+      maxLimit,
+      latencyMin: 1,
+      latencyMax: 25,
+      ...switches,
+    });
+    return new RealAccount(seed, source, `${Object.values(variant).join(' ')}; pages of ${maxLimit}`);
+  }
+
+  /** Starts the program on this account. @param url the database */
+  begin(args: readonly string[], url: string, env: Readonly<Record<string, string>> = {}): Running {
+    const program = startProgram(args, {
+      cwd: this.#folder.path,
+      env: {
+        DATABASE_URL: url,
+        MIRROR_API_URL: this.source.url,
+        MIRROR_API_KEY: 'sandbox-key',
+        MIRROR_BUDGET_SHARE: '1',
+        MIRROR_HTTP_PORT: '0',
+        MIRROR_SETTLE: `${SETTLE_MS / 1000}s`,
+        LOG_LEVEL: 'warn',
+        LOG_FORMAT: 'json',
+        ...env,
+      },
+    });
+    this.#running.add(program);
+    void program.ended.finally(() => this.#running.delete(program));
+    return program;
+  }
+
+  /** Lets things happen in the source, one every tenth of a second or so. */
+  act(on: boolean): void {
+    clearTimeout(this.#acting);
+    this.#isActing = on;
+    if (!on) return;
+    this.#acting = setTimeout(() => {
+      this.#operator.act();
+      if (this.#isActing) this.act(true);
+    }, this.draw.random() * 200);
+  }
+
+  /** Requests that reached the service so far. */
+  requests(): number {
+    return this.source.state.traffic.counters().requests;
+  }
+
+  /** As if the cron line of every full walk had come while the program was dead. */
+  async promiseFullWalks(db: pg.Pool): Promise<void> {
+    await db.query(`update mirror._collections set next_full_at = now() - interval '1 minute'`);
+  }
+
+  /** Nothing more happens: full readings until the mirror is equal, and then every check. */
+  async endWell(db: pg.Pool, url: string): Promise<void> {
+    this.act(false);
+    await systemClock.sleep(SETTLE_MS + 50);
+    this.source.state.data.freeze();
+    let found: string[] = [];
+    for (let reading = 1; reading <= READINGS; reading += 1) {
+      let outcome = await this.begin(['sync', '--full'], url).ended;
+      if (outcome.code === 1) outcome = await this.begin(['sync', '--full', '--accept-deletions'], url).ended;
+      const { code, stdout, stderr } = outcome;
+      found = await differences(this.#truth(db));
+      this.tell(`reading ${reading} ended with ${code}: ${stdout}${stderr}`);
+      if (code !== 0) this.claim(false, `sync --full ended with ${code}: ${stderr.slice(-300)}`);
+      if (found.length > 0) continue;
+      this.count(`equal after ${reading}`);
+      break;
+    }
+    this.findings.push(...found.slice(0, 5).map((text) => ({ kind: 'lost' as const, text })));
+    await this.#check(db);
+  }
+
+  claim(holds: boolean, text: string): void {
+    if (!holds) this.findings.push({ kind: 'claim', text });
+  }
+
+  count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  }
+
+  tell(line: string): void {
+    this.#trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  }
+
+  outcome(): GameResult {
+    const counts = { games: 1, ...this.counts, operations: this.#operator.count };
+    return { seed: this.#seed, what: this.#what, findings: this.findings, counts, trace: this.#trace };
+  }
+
+  async close(): Promise<void> {
+    this.act(false);
+    for (const { child } of this.#running) child.kill('SIGKILL');
+    await Promise.all([...this.#running].map(({ ended }) => ended));
+    await this.source.stop();
+    this.#folder.remove();
+  }
+
+  async #check(db: pg.Pool): Promise<void> {
+    const user = String(this.#truth(db).sandbox.userId);
+    const answers = new AnswerLog();
+    const log = this.source.state.traffic.log(0);
+    // Who was killed may not have seen an answer: which rows were on it says nothing.
+    for (const { path, at } of log) answers.note(path, at, at + LONGEST_ANSWER_MS, '');
+    const settleMs = SETTLE_MS - LONGEST_ANSWER_MS;
+    const { findings, deletions, beyondP2 } = await checkDeletions(db, NAMES, user, {
+      log: this.#log,
+      answers,
+      lagMs: 0,
+      settleMs,
+      history: true,
+    });
+    const { findings: twice, versions } = await checkVersions(db, NAMES, user);
+    this.findings.push(...findings, ...twice);
+    addCounts(this.counts, { deletions, 'beyond P2': beyondP2, versions, requests: log.length });
+    const { rateLimited } = this.source.state.traffic.counters();
+    this.claim(rateLimited === 0, `${rateLimited} requests were answered with 429`);
+    const { rows } = await db.query<{ again: string }>(
+      'select walk_id as again from mirror.sync_log group by 1 having count(*) > 1',
+    );
+    for (const { again } of rows)
+      this.findings.push({ kind: 'twice', text: `sync_log has walk ${again} twice` });
+  }
+
+  #truth(db: pg.Pool): Parameters<typeof differences>[0] {
+    const { url, control } = this.source;
+    const stop = (): Promise<void> => Promise.resolve();
+    return { sandbox: { url, key: '', userId: 1001, controlUrl: '', control, stop }, db };
+  }
+}
+
+/** From a request's arrival to its answer's last byte, at most: latency and one slow machine. */
+const LONGEST_ANSWER_MS = 500;
