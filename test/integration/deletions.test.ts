@@ -205,6 +205,16 @@ describe('an interval', () => {
     expect(await keysInDoubt(account)).toEqual(['1']);
   });
 
+  it('does not prove what a snapshot began: its own doubt takes the place of the older one', async () => {
+    const account = await withJobs(1, 2, 3);
+    await account.observe('research_jobs', jobs(3, 1), { proof: SNAPSHOT });
+    await account.age(SETTLE);
+    await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
+    expect(await account.candidates('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
+    await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
+  });
+
   it('whose second proof was written is no proof either', async () => {
     const account = await withJobs(1, 2, 3);
     for (let proof = 1; proof <= 2; proof += 1) {
