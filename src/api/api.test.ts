@@ -98,7 +98,8 @@ describe('a page', () => {
 
   it('that is too large is asked for once: the same request would bring it again', async () => {
     const huge = `{"object":"list","data":[{"job_id":1,"report":"${'x'.repeat(5000)}"}],"has_more":false}`;
-    const { api, budget } = await apiOf((_, response) => void response.end(huge), {}, { maxBodyBytes: 4000 });
+    const limits = { maxBodyBytes: 4000, maxItemBytes: 6000 };
+    const { api, budget } = await apiOf((_, response) => void response.end(huge), {}, limits);
     const refused = await api.page(RESEARCH).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(AnswerTooLarge);
     expect(refused).toHaveProperty(
@@ -106,6 +107,8 @@ describe('a page', () => {
       'GET /v1/research was answered 200, but the body is larger than 4000 bytes',
     );
     expect(budget.asked).toHaveLength(1);
+    // A single item can't be asked for in parts.
+    expect((await api.page({ ...RESEARCH, limit: 1 })).items).toHaveLength(1);
   });
 
   it('survives what may pass by itself, each attempt on a slot of its own', async () => {

@@ -45,7 +45,7 @@ export interface PageRequest extends ObjectRequest {
   readonly keyType: KeyType;
   /** `starting_after`, as received; undefined for the first page. */
   readonly cursor: string | undefined;
-  /** Undefined: the service's own. */
+  /** Undefined: the service's own. The body of a page may be larger where a single item is asked for. */
   readonly limit: number | undefined;
 }
 
@@ -82,11 +82,12 @@ export function createApi(options: ApiOptions): Api {
 
   /** Sends one request, once, and judges its answer; every failure of the service is a value. */
   const attempt = async <T>(
-    asked: ObjectRequest,
+    asked: ObjectRequest & Partial<PageRequest>,
     path: string,
     read: (text: string) => T,
   ): Promise<{ readonly value: T } | Failure> => {
     const { route, priority } = asked;
+    const wanted = asked.limit === 1 ? 'item' : 'page';
     const tried = attemptSignal(asked.signal, asked.stop, clock);
     const slot = { group: rateGroup('GET', route), route: `GET ${route}`, priority, signal: tried.signal };
     let startedAt = 0;
@@ -101,7 +102,7 @@ export function createApi(options: ApiOptions): Api {
       const { value: outcome } = await budget.run(slot, async (sendSignal) => {
         startedAt = clock.monotonic();
         tried.sent();
-        const answer = await transport.get(path, key, sendSignal);
+        const answer = await transport.get(path, key, sendSignal, wanted);
         const value = judge(`GET ${asked.path}`, answer, read);
         report(answer, 'error' in value ? value.error : undefined);
         return { ...answer, value };

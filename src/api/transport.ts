@@ -23,8 +23,13 @@ export interface TransportLimits {
   readonly silenceMs: number;
   /** All of it: a body that drips is given up, too. */
   readonly totalMs: number;
-  /** Largest body of a 2xx, after decompression. */
+  /**
+   * Largest body of a 2xx, after decompression. While a page is written it is in memory some ten times over (bytes,
+   * text, values, rows, parameters), for every walk that is under way; and no statement may take 6 s for it.
+   */
   readonly maxBodyBytes: number;
+  /** The same where a single item was asked for: it can't be asked for in parts. */
+  readonly maxItemBytes: number;
 }
 
 export const TRANSPORT_LIMITS: TransportLimits = {
@@ -32,7 +37,8 @@ export const TRANSPORT_LIMITS: TransportLimits = {
   headersMs: 60_000,
   silenceMs: 30_000,
   totalMs: 120_000,
-  maxBodyBytes: 64 * 1024 * 1024,
+  maxBodyBytes: 8 * 1024 * 1024,
+  maxItemBytes: 32 * 1024 * 1024,
 };
 
 /** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, as configuration read them. */
@@ -55,9 +61,10 @@ export interface TransportOptions {
 export interface Transport {
   /**
    * @param path with query, from `/v1`
+   * @param asked for what: how large a body may be depends on it; a page if left out
    * @throws TransportError where no headers came, or the signal's reason
    */
-  get(path: string, key: string, signal: AbortSignal): Promise<HttpAnswer>;
+  get(path: string, key: string, signal: AbortSignal, asked?: 'page' | 'item'): Promise<HttpAnswer>;
   /** Ends all connections at once. */
   close(): Promise<void>;
 }
@@ -71,7 +78,12 @@ export function createTransport(options: TransportOptions): Transport {
   const prefix = base.pathname.replace(/\/+$/, '');
   const dispatcher = createDispatcher(limits, options.proxy);
 
-  const exchange = async (path: string, key: string, signal: AbortSignal): Promise<HttpAnswer> => {
+  const exchange = async (
+    path: string,
+    key: string,
+    signal: AbortSignal,
+    maxBytes: number,
+  ): Promise<HttpAnswer> => {
     const response = await orAborted(
       dispatcher.request({
         origin: base.origin,
@@ -95,14 +107,14 @@ export function createTransport(options: TransportOptions): Transport {
         encoding: response.headers['content-encoding'],
         declared: response.headers['content-length'],
       },
-      good ? limits.maxBodyBytes : MAX_ERROR_BODY_BYTES,
+      good ? maxBytes : MAX_ERROR_BODY_BYTES,
       signal,
     );
     return { status: response.statusCode, headers: response.headers, receivedAt, body };
   };
 
   return {
-    async get(path, key, signal) {
+    async get(path, key, signal, asked = 'page') {
       signal.throwIfAborted();
       const deadline = new AbortController();
       const over = new AbortController();
@@ -111,7 +123,8 @@ export function createTransport(options: TransportOptions): Transport {
         () => {},
       );
       try {
-        return await exchange(path, key, AbortSignal.any([signal, deadline.signal]));
+        const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
+        return await exchange(path, key, AbortSignal.any([signal, deadline.signal]), maxBytes);
       } catch (error) {
         signal.throwIfAborted();
         throw error instanceof TransportError ? error : networkProblem(error, base.host);

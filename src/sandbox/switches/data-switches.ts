@@ -50,6 +50,11 @@ export const DATA_SWITCHES = {
   lateShare: share(0, 'part of the new items that are committed late: a lower ID appears after higher ones'),
   lateSeconds: integer(60, 'most seconds by which such an item is late', { max: 86_400 }),
   hostileShare: share(0, 'part of the items that carry a hostile value', { live: true }),
+  megabytes: integer(1, 'megabytes that a hostile item of the kind megabyte has', {
+    min: 1,
+    max: 100,
+    live: true,
+  }),
   hostileKinds: text(
     HOSTILE_KINDS.join(','),
     `which: ${HOSTILE_KINDS.join(',')}`,

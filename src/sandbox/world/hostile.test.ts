@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readSandboxOptions } from '../switches/read-options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { HOSTILE_KINDS, hostileKind, itemText, type HostileKind } from './hostile.ts';
+import { HOSTILE_KINDS, itemText, type HostileKind } from './hostile.ts';
 
 function optionsWith(given: Partial<SandboxOptions>): SandboxOptions {
   const reading = readSandboxOptions(given);
@@ -9,7 +9,8 @@ function optionsWith(given: Partial<SandboxOptions>): SandboxOptions {
   return reading.options;
 }
 
-const textOf = (kind: HostileKind, hash = 5): string => itemText('id', '7', '"name":"n"', kind, hash);
+const textOf = (kind: HostileKind, hash = 5, more: Partial<SandboxOptions> = {}): string =>
+  itemText('id', '7', '"name":"n"', hash, optionsWith({ hostileShare: 1, hostileKinds: kind, ...more }));
 const read = (kind: HostileKind, hash?: number): Record<string, unknown> =>
   JSON.parse(textOf(kind, hash)) as Record<string, unknown>;
 
@@ -31,6 +32,7 @@ describe('a hostile item', () => {
     expect(/:(\d+)\.5\}$/.exec(textOf('digits'))?.[1]).toHaveLength(400);
     expect(Buffer.byteLength(textOf('long'))).toBeGreaterThan(300_000);
     expect(Buffer.byteLength(textOf('megabyte'))).toBeGreaterThan(1_000_000);
+    expect(Buffer.byteLength(textOf('megabyte', 5, { megabytes: 3 }))).toBeGreaterThan(3_000_000);
     expect(textOf('deep')).toContain('['.repeat(20_000));
     expect(textOf('twice').match(/"remark"/g)).toHaveLength(2);
     expect(read('no-id')).not.toHaveProperty('id');
@@ -52,14 +54,14 @@ describe('a hostile item', () => {
   });
 
   it('comes in the share and of the kinds that the switches name', () => {
-    const options = optionsWith({ hostileShare: 0.25, hostileKinds: 'nul,deep' });
-    const kinds = Array.from({ length: 4000 }, (_, slot) =>
-      hostileKind(Math.imul(slot + 1, 0x9e3779b1) >>> 0, options),
+    const options = optionsWith({ hostileShare: 0.25, hostileKinds: 'nul,twice' });
+    const texts = Array.from({ length: 4000 }, (_, slot) =>
+      itemText('id', '7', '"name":"n"', Math.imul(slot + 1, 0x9e3779b1) >>> 0, options),
     );
-    const hostile = kinds.filter((kind) => kind !== undefined);
-    expect(hostile.length / kinds.length).toBeGreaterThan(0.2);
-    expect(hostile.length / kinds.length).toBeLessThan(0.3);
-    expect(new Set(hostile)).toEqual(new Set(['nul', 'deep']));
-    expect(hostileKind(1, optionsWith({}))).toBeUndefined();
+    const hostile = texts.filter((text) => text !== '{"id":7,"name":"n"}');
+    expect(hostile.length / texts.length).toBeGreaterThan(0.2);
+    expect(hostile.length / texts.length).toBeLessThan(0.3);
+    expect(new Set(hostile)).toEqual(new Set([textOf('nul'), textOf('twice')]));
+    expect(itemText('id', '7', '"name":"n"', 1, optionsWith({}))).toBe('{"id":7,"name":"n"}');
   });
 });

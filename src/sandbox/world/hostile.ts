@@ -23,24 +23,25 @@ export const HOSTILE_KINDS = [
 export type HostileKind = (typeof HOSTILE_KINDS)[number];
 
 /** What a hostile item carries; undefined for most items. */
-export function hostileKind(hash: number, options: SandboxOptions): HostileKind | undefined {
+function hostileKind(hash: number, options: SandboxOptions): HostileKind | undefined {
   if (options.hostileShare === 0 || fraction(mix(hash, 51)) >= options.hostileShare) return undefined;
   const kinds = options.hostileKinds.split(',') as HostileKind[];
   return kinds[mix(hash, 52) % kinds.length];
 }
 
-/** The item's JSON text: `id` (JSON text) under `keyField`, its members, and the hostile value. */
+/** The item's JSON text: `id` (JSON text) under `keyField`, its members, and what is hostile about it. */
 export function itemText(
   keyField: string,
   id: string,
   members: string,
-  hostile: HostileKind | undefined,
   hash: number,
+  options: SandboxOptions,
 ): string {
+  const hostile = hostileKind(hash, options);
   if (hostile === undefined) return `{"${keyField}":${id},${members}}`;
   if (hostile === 'no-id') return `{${members}}`;
   if (hostile === 'bad-id') return `{"${keyField}":${badId(hash)},${members}}`;
-  return `{"${keyField}":${id},${members},${hostileMembers(hostile, hash)}}`;
+  return `{"${keyField}":${id},${members},${hostileMembers(hostile, hash, options)}}`;
 }
 
 /** Keys that no `bigint` can hold; of `text` keys the number is a good one. */
@@ -64,7 +65,11 @@ const MEGABYTE = 'long text '.repeat(100_000);
 const DEPTH = 20_000;
 const DEEP = `${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}`;
 
-function hostileMembers(kind: Exclude<HostileKind, 'no-id' | 'bad-id'>, hash: number): string {
+function hostileMembers(
+  kind: Exclude<HostileKind, 'no-id' | 'bad-id'>,
+  hash: number,
+  options: SandboxOptions,
+): string {
   switch (kind) {
     case 'nul':
       return '"remark":"before\\u0000after"';
@@ -84,7 +89,7 @@ function hostileMembers(kind: Exclude<HostileKind, 'no-id' | 'bad-id'>, hash: nu
     case 'long':
       return `"remark":"${LONG}"`;
     case 'megabyte':
-      return `"report":"${MEGABYTE}"`;
+      return `"report":"${MEGABYTE.repeat(options.megabytes)}"`;
     case 'deep':
       return `"nested":${DEEP}`;
     case 'twice':

@@ -1,7 +1,7 @@
 import { parseExact } from '../exact-json.ts';
 import { fraction, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { hostileKind, itemText } from './hostile.ts';
+import { itemText } from './hostile.ts';
 import type { IdForm } from './id-form.ts';
 import type { ItemKind, Subject } from './item-kind.ts';
 import { Overlay, type Entry } from './overlay.ts';
@@ -179,13 +179,7 @@ export class Population {
     const settings = options();
     const subject = this.subject(slot, time, changedAt);
     const members = kind.members(subject, settings);
-    return itemText(
-      kind.keyField,
-      ids.json(slot),
-      members,
-      hostileKind(subject.hash, settings),
-      subject.hash,
-    );
+    return itemText(kind.keyField, ids.json(slot), members, subject.hash, settings);
   }
 }
 
