@@ -26,6 +26,13 @@ export interface Settled {
   readonly error: Error | undefined;
 }
 
+/**
+ * Waited beyond the settle time (ms). When a request was sent is told by the database's clock no better than the way
+ * of its time to us allows; that it was sent earlier is then assumed, and it would be too early for a proof.
+ */
+const MARGIN_MS = 20;
+/** The same where that was not enough, or where a second try would be dear. */
+const WIDE_MARGIN_MS = 250;
 /** Scopes that are settled side by side at most. */
 const WORKERS = 4;
 
@@ -117,6 +124,7 @@ export class DoubtSettler {
     let left = await store.candidatesOf(scope);
     // In an unordered list a second whole walk tells, and one more is what a full reading may cost.
     if (walked !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
+      await this.#reader.clock.sleep(WIDE_MARGIN_MS, options.signal);
       const second = await readAll(this.#reading(lists, session, options));
       if (second.error !== undefined) return second;
       totals = addTotals(totals, second.totals);
@@ -135,16 +143,22 @@ export class DoubtSettler {
     session: ScopeSession,
     options: SettleOptions,
   ): Promise<WalkResult | WalkTotals> {
-    const { store } = this.#reader;
+    const { store, clock } = this.#reader;
     const { scope } = session;
-    const keys = (await store.candidatesOf(scope))
-      .filter(({ kind, proven }) => !proven && isReadAgain(kind))
-      .map(({ key }) => key);
+    const unproven = async (): Promise<string[]> =>
+      (await store.candidatesOf(scope))
+        .filter(({ kind, proven }) => !proven && isReadAgain(kind))
+        .map(({ key }) => key);
     let totals = NO_TOTALS;
-    if (keys.length > 0) {
+    let keys = await unproven();
+    for (let tries = 0; keys.length > 0 && tries < 2; tries += 1) {
+      if (tries > 0) await clock.sleep(WIDE_MARGIN_MS, options.signal);
       const result = await confirmRows(this.#reading(lists, session, options), keys);
       if (result.error !== undefined) return result;
-      ({ totals } = result);
+      totals = addTotals(totals, result.totals);
+      if (result.outcome === 'full-needed' || result.outcome === 'interrupted') break;
+      const before = new Set(keys);
+      keys = (await unproven()).filter((key) => before.has(key));
     }
     // What a stop left, and what the brake held: it may let them go now.
     if (!(await store.candidatesOf(scope)).some(({ proven }) => proven)) return totals;
@@ -204,7 +218,7 @@ export class DoubtSettler {
   }
 
   #readyAt({ ripeAt }: ScopeInDoubt): number {
-    return ripeAt.getTime() + this.#reader.settleMs;
+    return ripeAt.getTime() + this.#reader.settleMs + MARGIN_MS;
   }
 
   #noteTried({ scope, ripeAt }: ScopeInDoubt): void {

@@ -48,6 +48,8 @@ export async function writeStep(
 ): Promise<WrittenStep> {
   const { taken, obs, whole } = write;
   const { scope, walk, page, end } = taken;
+  // What is the whole scope in one answer needs no second walk like it.
+  const snapshot = page?.proof?.kind === 'snapshot';
   let decided: Decided | undefined;
   let present: WholeWalk | null = null;
   let sentAt = new Date(0);
@@ -56,13 +58,14 @@ export async function writeStep(
       scope,
       obs,
       items: taken.items,
-      ...(page?.proof == null ? {} : { proof: page.proof }),
+      ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       sentAgo: () => reader.clock.monotonic() - write.sentAfter,
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
         whole?.note(taken.items, observed);
-        present = end === undefined ? null : (whole?.walk(write.began ?? sentAt, observed.at) ?? null);
+        const judges = end?.outcome === 'complete' && !snapshot;
+        present = (judges ? whole?.walk(write.began ?? sentAt, observed.at) : undefined) ?? null;
         decided = decide(taken, observed, present);
         return decided.decision;
       },
@@ -78,7 +81,7 @@ export async function writeStep(
   if (result.changed !== undefined) reader.onChanged(result.changed);
   const { doubts } = result.decision;
   const absences =
-    whole === undefined || present === null || end?.outcome !== 'complete'
+    whole === undefined || present === null
       ? { raised: false, proven: false }
       : await recordAbsences(reader, scope, whole, present, previous, obs);
   return {
@@ -86,7 +89,7 @@ export async function writeStep(
     result,
     obs,
     sentAt,
-    judged: present !== null,
+    judged: snapshot || present !== null,
     raised: absences.raised || (doubts?.add.length ?? 0) > 0,
     proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
     complete: decided.complete,
