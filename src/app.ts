@@ -7,4 +7,5 @@ export type { PassProgress } from './app/pass-progress.ts';
 export type { CollectionPass } from './app/pass.ts';
 export { runDaemon, type DaemonOptions } from './app/run-daemon.ts';
 export { runSync, type SyncOptions, type SyncReport } from './app/run-sync.ts';
+export { runRetry, type RetryReport } from './app/quarantine.ts';
 export { runVerify, type VerifyOptions, type VerifyReport } from './app/verify.ts';

@@ -19,6 +19,7 @@ import { type OpenMirror, openMirrorPatiently } from './open-mirror.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 import { createProcess, DAEMON } from './process.ts';
 import { programVersion } from './program-files.ts';
+import { RETRY, retryHandler } from './quarantine-handler.ts';
 import { statusReport } from './status-report.ts';
 import { statusToken } from './status-token.ts';
 import { syncHandler } from './sync-handler.ts';
@@ -109,6 +110,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         handlers: {
           sync: syncHandler(config, runners, observers),
           [VERIFY]: verifyHandler(config, mirror.db, runners),
+          [RETRY]: retryHandler(config, mirror.db, runners, parts.onChanged),
         },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),

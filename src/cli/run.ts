@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 import { exitCodeOf, failureText } from './failure.ts';
 import { addMigrate } from './migrate.ts';
 import { programVersion } from '../app/program-files.ts';
+import { addQuarantine } from './quarantine.ts';
 import { addSandbox } from './sandbox.ts';
 import { hasColour, widthOfTerminal, type Shell } from './shell.ts';
 import { addSql } from './sql.ts';
@@ -20,6 +21,7 @@ const COMMANDS: readonly AddCommand[] = [
   addSync,
   addVerify,
   addStatus,
+  addQuarantine,
   addMigrate,
   addSql,
   addSandbox,

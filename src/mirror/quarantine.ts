@@ -33,6 +33,7 @@ export interface PageQuality {
  * Keeps items that can't be mirrored, with the reason, and lets go of those whose key comes in a form that can be
  * mirrored now: what is in quarantine is so the newest that is known under its key.
  * @param exclude fields that are never stored
+ * @param at when the items were seen
  */
 export async function updateQuarantine(
   trx: Executor,
@@ -88,13 +89,15 @@ async function keep(
       select from ${beside(schema, 'quarantine')} as known
       where known._user_id = ${scope.userId}::bigint and known.collection = ${scope.collection}
         and known.parent = ${scope.parent} and known.item_hash = decode(x.hash, 'hex')
-        and known.last_seen_at >= ${new Date(at.getTime() - STAMP_EVERY_MS)}::timestamptz
+        and known.reason = x.reason and known.last_seen_at >= ${new Date(at.getTime() - STAMP_EVERY_MS)}::timestamptz
         and not exists (
           select from ${beside(schema, 'quarantine')} as other
           where other._user_id = ${scope.userId}::bigint and other.collection = ${scope.collection}
             and other.parent = ${scope.parent} and other.key = known.key and other.last_seen_at > known.last_seen_at))
     on conflict (_user_id, collection, parent, item_hash) do update
-    set last_seen_at = excluded.last_seen_at, reason = excluded.reason`.execute(trx);
+    set last_seen_at = greatest(q.last_seen_at, excluded.last_seen_at), reason = excluded.reason`.execute(
+    trx,
+  );
 }
 
 async function release(trx: Executor, schema: string, scope: Scope, keys: readonly string[]): Promise<void> {

@@ -101,7 +101,7 @@ export async function writePage(
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
   const quality = { bad: [...page.bad, ...refused], good };
-  await updateQuarantine(trx, table.schema, scope, quality, context.exclude, at);
+  await updateQuarantine(trx, table.schema, scope, quality, context.exclude, sentAt);
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);

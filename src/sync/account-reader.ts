@@ -15,6 +15,7 @@ import { andSince, ListsReader, type ListsRequest } from './read-lists.ts';
 import { pollScope, readAll } from './read-scope.ts';
 import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
 import { DoubtSettler, type SettleOptions } from './settle-doubts.ts';
 import type { WalkResult } from './walk-result.ts';

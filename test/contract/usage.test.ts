@@ -7,7 +7,7 @@ const folder = makeFolder();
 const cwd = folder.path;
 afterAll(() => folder.remove());
 
-const COMMANDS = ['start', 'sync', 'verify', 'status', 'migrate', 'sql', 'sandbox', 'demo'];
+const COMMANDS = ['start', 'sync', 'verify', 'status', 'quarantine', 'migrate', 'sql', 'sandbox', 'demo'];
 
 describe('help', () => {
   it('lists the commands there are, on stdout, and ends with 0', async () => {

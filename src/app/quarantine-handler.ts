@@ -1,0 +1,45 @@
+import type { Kysely } from 'kysely';
+import type { CommandHandler } from '../commands/command-service.ts';
+import type { Config } from '../config/config.ts';
+import type { TableChange } from '../db/notifications.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { AccountRunner } from './account-runner.ts';
+import { notRetried, type RetriedCollection } from './quarantine-report.ts';
+import { retryQuarantined } from './quarantine-retry.ts';
+
+/** The command's name, and that of its request to the daemon. */
+export const RETRY = 'quarantine retry';
+
+/** What `quarantine retry` asks of the daemon. */
+export interface RetryRequest {
+  readonly userIds: readonly string[];
+  readonly collections: readonly CollectionName[];
+}
+
+/** `quarantine retry` beside the daemon: of accounts that it holds, under its lease and in turn with its pages. */
+export function retryHandler(
+  { schema }: Config,
+  db: Kysely<unknown>,
+  runners: () => readonly AccountRunner[],
+  onChanged: (change: TableChange) => void,
+): CommandHandler {
+  return async (given, { signal, report }) => {
+    const { userIds, collections } = given as RetryRequest;
+    const retried = new Map<string, RetriedCollection>();
+    const onProgress = (each: RetriedCollection): void => {
+      retried.set(`${each.userId}/${each.collection}`, each);
+      report([...retried.values()]);
+    };
+    const retry = async (userId: string): Promise<RetriedCollection[]> => {
+      const current = runners()
+        .find((runner) => runner.userId === userId)
+        ?.current();
+      if (current === undefined) {
+        const why = 'the daemon does not hold the account at the moment';
+        return collections.map((name) => notRetried(userId, name, why));
+      }
+      return retryQuarantined(current.account, { db, schema, collections, signal, onProgress, onChanged });
+    };
+    return (await Promise.all(userIds.map(retry))).flat();
+  };
+}

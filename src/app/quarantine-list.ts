@@ -1,0 +1,76 @@
+import { type Kysely, sql } from 'kysely';
+import { mirrorTables } from '../db/tables.ts';
+import type { CollectionName } from '../model/collections.ts';
+
+/** An item in quarantine. */
+export interface QuarantineEntry {
+  /** By which it is named: the beginning of the SHA-256 of its text. */
+  readonly id: string;
+  readonly userId: string;
+  readonly collection: string;
+  /** The list that it is an item of; '' outside lists. */
+  readonly list: string;
+  /** Null: it has none that can be stored. */
+  readonly key: string | null;
+  /** To follow "the item …". */
+  readonly reason: string;
+  readonly since: Date;
+  readonly lastSeenAt: Date;
+  /** Bytes of its text. */
+  readonly size: number;
+}
+
+export interface QuarantineList {
+  /** How many there are. */
+  readonly items: number;
+  /** The newest ones. */
+  readonly entries: readonly QuarantineEntry[];
+}
+
+/** Hexadecimal digits of an ID: more than enough to tell millions of items apart. */
+const ID_DIGITS = 16;
+
+/** Those in quarantine, the newest first, `limit` at most. */
+export async function listQuarantine(
+  db: Kysely<unknown>,
+  schema: string,
+  collections: readonly CollectionName[],
+  limit: number,
+): Promise<QuarantineList> {
+  const kept = mirrorTables(db, schema).selectFrom('quarantine').where('collection', 'in', collections);
+  const rows = await kept
+    .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'first_seen_at', 'last_seen_at'])
+    .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
+    .select(sql<number>`octet_length(item)`.as('size'))
+    .orderBy('first_seen_at', 'desc')
+    .orderBy('item_hash')
+    .limit(limit)
+    .execute();
+  const { items } = await kept.select(sql<string>`count(*)`.as('items')).executeTakeFirstOrThrow();
+  return {
+    items: Number(items),
+    entries: rows.map((row) => ({
+      id: row.id,
+      userId: row._user_id,
+      collection: row.collection,
+      list: row.parent,
+      key: row.key,
+      reason: row.reason,
+      since: row.first_seen_at,
+      lastSeenAt: row.last_seen_at,
+      size: row.size,
+    })),
+  };
+}
+
+/** Texts of the items whose ID begins with `id`, verbatim; two at most. @param id hexadecimal digits */
+export async function quarantinedTexts(db: Kysely<unknown>, schema: string, id: string): Promise<string[]> {
+  const rows = await mirrorTables(db, schema)
+    .selectFrom('quarantine')
+    .select('item')
+    .distinct()
+    .where(sql<boolean>`encode(item_hash, 'hex') like ${`${id.toLowerCase()}%`}`)
+    .limit(2)
+    .execute();
+  return rows.map(({ item }) => item);
+}
