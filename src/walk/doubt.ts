@@ -1,8 +1,9 @@
 import type { Candidate, DoubtChange, DoubtKind, MissingRow, Proof } from '../model/absence.ts';
+import type { PageProof } from './proof.ts';
 
 /** A written page, as far as absence is concerned. Moments are milliseconds by the database's clock. */
 export interface PageView {
-  readonly proof: Proof | null;
+  readonly proof: PageProof | null;
   /** The page contradicts the order. */
   readonly contradiction: boolean;
   /** When its request was sent. */
@@ -41,11 +42,12 @@ export function judgePage(view: PageView): DoubtChange {
     const first = candidates.get(key);
     if (first?.proven === true || proof === null) continue;
     if (first === undefined || !isFirstProof(first.kind)) {
-      if (changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
+      if (proof.secondOnly !== true && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
     } else if (first.at <= sentAt - settleMs) {
       // A snapshot's candidate survives a contradiction: an interval may not prove it, and takes its place instead.
-      if (first.kind === 'snapshot' && proof.kind === 'interval') add.push({ key, kind: proof.kind });
-      else prove.push(key);
+      const rests = proof.kind === 'interval' && first.kind === 'snapshot';
+      if (!rests) prove.push(key);
+      else if (proof.secondOnly !== true) add.push({ key, kind: proof.kind });
     }
   }
   return { add, prove, withdraw, withdrawOrdered: contradiction };

@@ -117,8 +117,8 @@ export function observeOrder(
 
 /**
  * While an order is being earned, only a page from the very top is a cursor ignored; any other that does not follow
- * its cursor speaks against the order, and so does one above the top when the cursor's row is known to be there.
- * Once earned it takes more to lose it: the top row may be gone meanwhile.
+ * its cursor speaks against the order. Once earned it takes more to lose it: the top row may be gone meanwhile. In
+ * either case a cursor whose row has just been seen is not ignored.
  */
 function beginsBefore(
   evidence: OrderEvidence,
@@ -132,8 +132,9 @@ function beginsBefore(
   if (begin === undefined || after === null || begin === after) return false;
   if (begin === first) return true;
   if (direction === null || compareInList(keyType, direction, begin, after) > 0) return false;
+  if (again) return false;
   if (first === null || gradeOf(evidence, needed) !== 'none') return true;
-  return !again && compareInList(keyType, direction, begin, first) <= 0;
+  return compareInList(keyType, direction, begin, first) <= 0;
 }
 
 /** A row of a written page, in the page's order. */

@@ -1,6 +1,12 @@
 import type { Proof } from '../model/absence.ts';
 import { orderGrade, type ScopeMemory } from './memory.ts';
 import { askedAfter, type Reading } from './reading.ts';
+import type { Walk } from './walk.ts';
+
+/**
+ * A proof as a page gives it. `secondOnly`: it brings no row into doubt, but can prove what is in doubt already.
+ */
+export type PageProof = Proof & { readonly secondOnly?: true };
 
 /** A page that was taken, as far as absence is concerned. */
 export interface ProofView {
@@ -36,4 +42,15 @@ export function proofOf(view: ProofView): Proof | null {
   const after = askedAfter(asked);
   if (after === null && asked.cursor !== null) return null; // behind a token, with nothing read before it
   return { kind: 'interval', direction, after, through: provenEnd ? null : last };
+}
+
+/**
+ * What a walk may make of a page's proof. A snapshot stands by itself. An interval rests on the order of the whole
+ * list: a row that is not in its place may have moved, which only a walk over all pages finds out; such a walk alone
+ * brings rows into doubt. The second proof may come from a confirming walk, whose top page has tested the order anew.
+ * (A poll that misses a row at the top, and a confirming walk after it, would delete a row that went further down.)
+ */
+export function proofFor(kind: Walk['kind'], proof: Proof | null): PageProof | null {
+  if (proof === null || proof.kind === 'snapshot' || kind === 'full') return proof;
+  return kind === 'confirm' ? { ...proof, secondOnly: true } : null;
 }

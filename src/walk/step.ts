@@ -4,6 +4,7 @@ import type { ScopeMemory } from './memory.ts';
 import { takePage, type Taken } from './page.ts';
 import { pollFromTop, stepPoll } from './poll.ts';
 import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
+import { proofFor } from './proof.ts';
 import { refreshAfter, stepRefresh } from './refresh.ts';
 import type { Answer, Step, Walk } from './walk.ts';
 
@@ -38,7 +39,10 @@ function dispatch(
     if (typeof answer === 'string') return goOn(stuckWithoutPage(reading, memory, answer));
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
-    return { ...goOn(taken), page: { proof: taken.proof, contradiction: taken.contradiction } };
+    return {
+      ...goOn(taken),
+      page: { proof: proofFor(walk.kind, taken.proof), contradiction: taken.contradiction },
+    };
   };
   if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));
   if (walk.kind === 'refresh') return go(walk, (taken) => stepRefresh(walk, taken));

@@ -1,5 +1,5 @@
-import type { Proof } from '../model/absence.ts';
 import type { ScopeMemory } from './memory.ts';
+import type { PageProof } from './proof.ts';
 import type { Reading } from './reading.ts';
 
 /**
@@ -115,7 +115,7 @@ export interface Step<W extends Walk = Walk> {
 
 export interface TakenPage {
   /** What it proves absent; null: nothing. */
-  readonly proof: Proof | null;
+  readonly proof: PageProof | null;
   /** It contradicts the order: what rests on that is withdrawn. */
   readonly contradiction: boolean;
 }

@@ -1,0 +1,186 @@
+import { FIRST_LIMIT } from '../../src/walk/page-limit.ts';
+import { newMemory, type ScopeMemory } from '../../src/walk/memory.ts';
+import { firstList, possibleOperations, type ListVariant } from './list-model.ts';
+import {
+  beginNext,
+  newWorld,
+  operate,
+  READING,
+  request,
+  told,
+  type Deletion,
+  type Stage,
+  type World,
+} from './world.ts';
+
+/** Evidence that four rows can give. */
+const NEEDED = { inOrder: 4, inPlace: 1 };
+/** Readings after which a quiet source must be mirrored. */
+const MAX_READINGS = 4;
+const PROGRAM: readonly Stage[] = [...READING, 'poll', 'confirm'];
+
+export interface Start extends ListVariant {
+  /** The order was trusted before the first operation. (Pages must hold three rows to earn that.) */
+  readonly trusted: boolean;
+}
+
+export interface Found {
+  /** Distinct states in which the source could be operated on. */
+  states: number;
+  /** Distinct states in which it fell quiet. */
+  ends: number;
+  deletions: number;
+  /** Rows deleted although the source had them at each moment of the second proof, each with what led there. */
+  untrue: string[][];
+  /** The same by two whole walks, of a row that changed place or presence three times: their stated bound. */
+  bounded: number;
+  /** Quiet sources that were not mirrored after a reading (two for those that are `slow`, more: `diverged`). */
+  slow: number;
+  diverged: string[][];
+}
+
+/** Every interleaving of up to `operations` source operations with the requests of a reading and a poll. */
+export function explore(start: Start, operations: number): Found {
+  return new Search(start).run(operations);
+}
+
+class Search {
+  readonly #variant: Start;
+  readonly #found: Found = {
+    states: 0,
+    ends: 0,
+    deletions: 0,
+    untrue: [],
+    bounded: 0,
+    slow: 0,
+    diverged: [],
+  };
+  /** Most operations left with which a state was entered: fewer lead nowhere else. */
+  readonly #entered = new Map<string, number>();
+  /** Readings after which a quiet state was mirrored. */
+  readonly #quiet = new Map<string, number>();
+
+  constructor(variant: Start) {
+    this.#variant = variant;
+  }
+
+  run(operations: number): Found {
+    const open: [World, number][] = [[beginNext({ ...loaded(this.#variant), stages: PROGRAM }), operations]];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      const [world, left] = at;
+      const key = keyOf(world);
+      if ((this.#entered.get(key) ?? -1) >= left) continue;
+      this.#entered.set(key, left);
+      this.#found.states += 1;
+      if (world.running === undefined) {
+        this.#checkQuiet(world);
+        continue;
+      }
+      if (left > 0) {
+        for (const operation of possibleOperations(this.#variant, world.list)) {
+          open.push([operate(this.#variant, world, operation), left - 1]);
+        }
+      }
+      open.push([this.#judged(request(this.#variant, world)), left]);
+    }
+    return this.#found;
+  }
+
+  #judged(world: World): World {
+    if (world.deleted.length === 0) return world;
+    for (const deletion of world.deleted) {
+      this.#found.deletions += 1;
+      if (!deletion.untrue) continue;
+      if (isBounded(world, deletion)) this.#found.bounded += 1;
+      else this.#found.untrue.push(told(world));
+    }
+    return { ...world, deleted: [] };
+  }
+
+  #checkQuiet(world: World): void {
+    this.#found.ends += 1;
+    const readings = this.#readings(world, MAX_READINGS);
+    if (readings > MAX_READINGS) this.#found.diverged.push(told(world));
+    else if (readings > 1) this.#found.slow += 1;
+  }
+
+  /** Readings of the quiet source until the mirror shows it. */
+  #readings(world: World, most: number): number {
+    const key = keyOf(world);
+    const known = this.#quiet.get(key);
+    if (known !== undefined) return known;
+    let next = beginNext({ ...world, stages: READING });
+    while (next.running !== undefined) next = this.#judged(request(this.#variant, next));
+    const readings = isMirrored(next) ? 1 : most <= 1 ? 2 : 1 + this.#readings(next, most - 1);
+    this.#quiet.set(key, readings);
+    return readings;
+  }
+}
+
+/** A mirror of the list, the order usable or trusted where that can be earned with wide pages. */
+function loaded({ trusted, ...variant }: Start): World {
+  const wide = { ...variant, pageSize: 10 };
+  const memory: ScopeMemory = { ...newMemory('bigint'), needed: NEEDED };
+  let world = newWorld(firstList(variant), memory);
+  const readAll = (): void => {
+    world = beginNext({ ...world, stages: ['full'] });
+    while (world.running !== undefined) world = request(wide, world);
+  };
+  readAll();
+  if (trusted) {
+    world = operate(wide, world, { kind: 'update', id: 2 });
+    readAll();
+  }
+  const known = { ...world.memory, limit: FIRST_LIMIT, whole: null };
+  return { ...world, memory: known, moves: new Map(), trail: undefined };
+}
+
+function isMirrored({ mirror, list }: World): boolean {
+  const rows = [...mirror].filter(([, row]) => row.live);
+  return (
+    rows.length === list.live.size &&
+    rows.every(([key, { version }]) => list.live.get(Number(key)) === version)
+  );
+}
+
+function isBounded({ moves }: World, { key, pair }: Deletion): boolean {
+  return pair && (moves.get(Number(key)) ?? 0) >= 3;
+}
+
+const memoryKeys = new WeakMap<ScopeMemory, string>();
+
+/** Equal for worlds that no walk and no check can tell apart. */
+function keyOf({ list, mirror, doubts, memory, running, stages, clock, absent, moves }: World): string {
+  const old = (at: number): number => Math.min(1, clock - at);
+  let remembered = memoryKeys.get(memory);
+  if (remembered === undefined) {
+    remembered = JSON.stringify({
+      ...memory,
+      whole: memory.whole?.digest,
+      rows: Math.min(2, memory.rows),
+    });
+    memoryKeys.set(memory, remembered);
+  }
+  const walk =
+    running === undefined
+      ? 0
+      : [{ ...running.walk, items: 0, pages: Math.min(1, running.walk.pages) }, running.read];
+  return JSON.stringify([
+    list.places,
+    [...list.versions].sort(byFirst),
+    [...list.live.keys()].sort(),
+    [...mirror].sort(byFirst).map(([key, row]) => [key, row.version, row.live, old(row.changedAt)]),
+    [...doubts.values()]
+      .map(({ key, kind, at, proven, untrue }) => [key, kind, old(at), proven, untrue].join())
+      .sort(),
+    walk,
+    stages,
+    [...absent].sort(),
+    [...moves].sort(byFirst),
+    remembered,
+  ]);
+}
+
+function byFirst(a: readonly [string | number, unknown], b: readonly [string | number, unknown]): number {
+  return a[0] < b[0] ? -1 : 1;
+}
