@@ -1,6 +1,6 @@
 import type { Exchange } from '../api/api.ts';
 import type { Scope } from '../model/collections.ts';
-import { RequestRefused } from '../model/errors.ts';
+import { AnswerTooLarge, RequestRefused } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import { messageOf } from '../runtime/message.ts';
 import type { Answer, Ask } from '../walk/walk.ts';
@@ -11,7 +11,7 @@ export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
 
 /** What the service said to a walk's request. */
 export interface Asked {
-  /** Undefined where it was refused. */
+  /** Undefined where it was refused, or too large to be held. */
   readonly page: Page | undefined;
   /** The same as the walk is told. */
   readonly told: Answer;
@@ -26,7 +26,10 @@ export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' 
   readonly onExchange: (exchange: Exchange) => void;
 }
 
-/** Sends a walk's request. A refusal is an answer for the walk to judge. @throws every other error of the request */
+/**
+ * Sends a walk's request. A refusal, or a page that is too large, is an answer for the walk to judge.
+ * @throws every other error of the request
+ */
 export async function askPage(
   { source, clock }: Reader,
   ask: PageAsk,
@@ -53,6 +56,7 @@ export async function askPage(
       sentAfter,
     };
   } catch (error) {
+    if (error instanceof AnswerTooLarge) return { page: undefined, told: { type: 'too-large' }, sentAfter };
     if (!(error instanceof RequestRefused)) throw error;
     const { status } = error;
     return { page: undefined, told: { type: 'refused', status, message: messageOf(error) }, sentAfter };
