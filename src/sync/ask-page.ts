@@ -31,7 +31,7 @@ export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' 
  * @throws every other error of the request
  */
 export async function askPage(
-  { source, clock }: Reader,
+  { source, clock }: Pick<Reader, 'source' | 'clock'>,
   ask: PageAsk,
   { collection, scope, priority, signal, broken, onExchange }: AskOptions,
 ): Promise<Asked> {

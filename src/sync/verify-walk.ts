@@ -1,24 +1,14 @@
-import type { Exchange } from '../api/api.ts';
-import type { Priority } from '../budget/priorities.ts';
-import type { ListCollection, Scope } from '../model/collections.ts';
-import { RequestRefused } from '../model/errors.ts';
-import type { Item, Page } from '../model/page.ts';
-import { messageOf } from '../runtime/message.ts';
+import type { Item } from '../model/page.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
 import { noteWritten } from '../walk/note-written.ts';
 import { step } from '../walk/step.ts';
-import type { Answer, Ask, End, Step } from '../walk/walk.ts';
+import type { End, Step } from '../walk/walk.ts';
+import { askPage, type AskOptions } from './ask-page.ts';
 import type { Reader } from './reader.ts';
 
 /** What a walk that writes nothing takes. */
-export interface QuietReading {
+export interface QuietReading extends Omit<AskOptions, 'broken'> {
   readonly reader: Pick<Reader, 'source' | 'store' | 'clock'>;
-  readonly scope: Scope;
-  readonly collection: ListCollection;
-  readonly priority: Priority;
-  /** Aborted: no further request. */
-  readonly signal: AbortSignal;
-  readonly onExchange: (exchange: Exchange) => void;
 }
 
 /**
@@ -42,9 +32,10 @@ export async function walkQuietly(
       ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, reader.clock.now()));
       continue;
     }
-    const page = await askPage(reading, ask);
-    ({ walk, memory, ask } = step(walk, memory, toldBy(page), reader.clock.now()));
-    if (page instanceof RequestRefused) continue;
+    const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+    const { page, told } = await askPage(reader, ask, { ...reading, broken });
+    ({ walk, memory, ask } = step(walk, memory, told, reader.clock.now()));
+    if (page === undefined) continue;
     const isKnown = await onPage(page.items);
     const rows = page.items.flatMap(({ key }) =>
       key === undefined ? [] : [{ key, known: isKnown(key), changed: false }],
@@ -52,35 +43,4 @@ export async function walkQuietly(
     memory = noteWritten(memory, rows);
   }
   return { end: ask, memory };
-}
-
-async function askPage(
-  { reader, scope, collection, priority, signal, onExchange }: QuietReading,
-  ask: Extract<Ask, { readonly type: 'page' }>,
-): Promise<Page | RequestRefused> {
-  try {
-    return await reader.source.page({
-      path: collection.path(scope.parent),
-      route: collection.route,
-      keyField: collection.keyField,
-      keyType: collection.keyType,
-      cursor: ask.cursor ?? undefined,
-      limit: ask.limit ?? undefined,
-      priority,
-      signal: new AbortController().signal,
-      stop: signal,
-      onExchange,
-    });
-  } catch (error) {
-    if (error instanceof RequestRefused) return error;
-    throw error;
-  }
-}
-
-function toldBy(answer: Page | RequestRefused): Answer {
-  if (answer instanceof RequestRefused) {
-    return { type: 'refused', status: answer.status, message: messageOf(answer) };
-  }
-  const { items, hasMore, nextCursor } = answer;
-  return { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor };
 }
