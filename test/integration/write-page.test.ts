@@ -9,6 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/model/errors.ts';
 import { Superseded } from '../../src/mirror/scope-row.ts';
+import { proveAbsent, SNAPSHOT } from '../support/deleting.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { itemsOf, MirroredAccount, noFields } from '../support/mirrored-account.ts';
 
@@ -115,18 +116,43 @@ describe('a page', () => {
     expect(await account.query(versions)).toEqual(before);
   });
 
-  it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit', async () => {
+  it('that is unchanged writes nothing more when it proves again what is in doubt already', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
+    const where = `where _user_id = ${account.fence.userId}`;
+    const versions = `
+      select ctid::text, xmin::text, xmax::text from mirror.research_jobs ${where} union all
+      select ctid::text, xmin::text, xmax::text from mirror_sync.candidate ${where} union all
+      select ctid::text, xmin::text, xmax::text from mirror._collections ${where}`;
+    const before = await account.query(versions);
+    expect(before).toHaveLength(2 + 1 + 1);
+    await account.observe('research_jobs', '[{"job_id":1}]', { proof: SNAPSHOT });
+    expect(await account.query(versions)).toEqual(before);
+  });
+
+  it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
     const counter = new StatementCounter();
     const account = await MirroredAccount.make(
       { ...database, kysely: database.kysely.withPlugin(counter) },
       `${(nextUser += 1)}`,
     );
     const page = '[{"job_id":1},{"job_id":2}]';
+    const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
+      counter.statements = 0;
+      expect(await account.observe('research_jobs', page, more)).toMatchObject({ counts: { unchanged: 2 } });
+      return counter.statements;
+    };
     await account.page('research_jobs', page);
-    counter.statements = 0;
-    expect(await account.page('research_jobs', page)).toMatchObject({ counts: { unchanged: 2 } });
     // The plugin sees no begin and no commit.
-    expect(counter.statements).toBe(3);
+    expect(await statements()).toBe(3);
+    expect(await statements({ contradiction: true })).toBe(3);
+    expect(await statements({ proof: SNAPSHOT })).toBe(4);
+    // A page without proof may see a row that is in doubt.
+    await account.observe('research_jobs', '[{"job_id":3}]');
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', page, { proof: SNAPSHOT });
+    expect(await statements()).toBe(4);
   });
 
   it('takes the last of items with one key, and counts the others', async () => {

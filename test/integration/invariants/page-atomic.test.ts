@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordFreed } from '../../../src/db/budget-store.ts';
+import { NO_DOUBTS } from '../../../src/model/absence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirrored-account.ts';
@@ -13,18 +14,20 @@ afterAll(() => database.drop());
 /** All that a page may write. */
 const TABLES = [
   'mirror.lists',
+  'mirror.lists_history',
   'mirror._collections',
   'mirror._conflicts',
   'mirror.quarantine',
   'mirror.sync_log',
   'mirror_sync.account',
+  'mirror_sync.candidate',
   'mirror_sync.scope',
   'mirror_sync.slot_block',
   'mirror_sync.unsettled',
 ];
 
 describe('everything that a page makes true', () => {
-  it('is of one transaction: rows, quarantine, counters, checkpoint, log, freshness, due lists, freed slots', async () => {
+  it('is of one transaction: rows, history, rows in doubt, quarantine, counters, checkpoint, log, freshness, due lists, freed slots', async () => {
     const account = await MirroredAccount.make(database, '1');
     const at = new Date('2026-01-01T00:00:00Z');
     // Before it: the scope, the column that a later value does not fit, a block of slots.
@@ -44,6 +47,7 @@ describe('everything that a page makes true', () => {
         alsoInTransaction: (trx) => recordFreed('mirror', '1')(trx, freed),
         decide: () => ({
           scope: { memory: { a: 1 }, fullWalk: { cursor: '2' }, polledAt: at },
+          doubts: { ...NO_DOUBTS, add: [{ key: '1', kind: 'snapshot' }] },
           walkEnd: {
             scope: account.scope('lists'),
             kind: 'poll',
@@ -83,7 +87,10 @@ describe('everything that a page makes true', () => {
       'lists',
       '[{"list_id":1,"name":"x"},{"list_id":2,"status":"open"},{"name":"y"}]',
       {
-        decide: () => ({ scope: { fullWalk: { cursor: '2' } } }),
+        decide: () => ({
+          scope: { fullWalk: { cursor: '2' } },
+          doubts: { ...NO_DOUBTS, add: [{ key: '1', kind: 'snapshot' }] },
+        }),
       },
     );
     await expect(late).rejects.toThrow('the disk is full');
