@@ -12,6 +12,7 @@ import { heldBy, type RunnerParts } from './account-runner.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { logObserver } from './log-observer.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
+import type { SyncObserver } from '../sync/observer.ts';
 import { openMirror } from './open-mirror.ts';
 import { createProcess, DAEMON } from './process.ts';
 import { hashOfKey, type LinkedKey } from './service-link.ts';
@@ -35,6 +36,8 @@ export interface AccountWork<T> {
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Does it for an account that this process holds. */
   readonly own: (account: OpenAccount, parts: RunnerParts) => Promise<readonly T[]>;
+  /** Told of what happens meanwhile, beside the log; left out: nobody. */
+  readonly observers?: readonly SyncObserver[];
   /** Takes what the daemon reports on the way. */
   readonly onProgress: (progress: unknown) => void;
   /** Tells that it was not done for an account. */
@@ -82,7 +85,7 @@ export async function workOnAccounts<T>(
       log,
       scrub,
       onExchange: () => {},
-      observers: [logObserver(log)],
+      observers: [logObserver(log), ...(work.observers ?? [])],
     });
     const services = [running.heartbeat, running.notifications];
     await startAll(services);

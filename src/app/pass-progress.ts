@@ -9,25 +9,38 @@ export interface PassProgress {
   readonly items: number;
   readonly inserted: number;
   readonly updated: number;
+  readonly deleted: number;
+  /** Rows that are read again when the settle time is over, and for how long (ms) they wait; null: none do. */
+  readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
 }
 
 /** An observer that sums up pages by collection, and tells each new sum. */
 export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserver {
   const sums = new Map<string, PassProgress>();
+  const add = (
+    { userId, collection }: Pick<PassProgress, 'userId' | 'collection'>,
+    more: (before: PassProgress) => Partial<PassProgress>,
+  ): void => {
+    const name = `${userId}/${collection}`;
+    const before = sums.get(name) ?? { ...NOTHING, userId, collection };
+    const sum = { ...before, ...more(before) };
+    sums.set(name, sum);
+    onProgress(sum);
+  };
   return {
-    pageWritten: ({ scope: { userId, collection }, items, inserted, updated }) => {
-      const name = `${userId}/${collection}`;
-      const before = sums.get(name) ?? { userId, collection, pages: 0, items: 0, inserted: 0, updated: 0 };
-      const sum: PassProgress = {
-        userId,
-        collection,
+    pageWritten: ({ scope, items, inserted, updated }) =>
+      add(scope, (before) => ({
         pages: before.pages + 1,
         items: before.items + items,
         inserted: before.inserted + inserted,
         updated: before.updated + updated,
-      };
-      sums.set(name, sum);
-      onProgress(sum);
-    },
+        doubts: null,
+      })),
+    doubtsWait: ({ userId, collection, rows, milliseconds }) =>
+      add({ userId, collection }, () => ({ doubts: { rows, milliseconds } })),
+    deletionsJudged: ({ scope, deleted }) =>
+      add(scope, (before) => ({ deleted: before.deleted + deleted, doubts: null })),
   };
 }
+
+const NOTHING = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null } as const;

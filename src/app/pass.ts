@@ -8,6 +8,8 @@ import type { AccountReader } from '../sync/account-reader.ts';
 export interface PassOptions {
   readonly collections: readonly CollectionName[];
   readonly full: boolean;
+  /** Lifts the brake of deletions; with `full` only. */
+  readonly acceptDeletions: boolean;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
@@ -19,7 +21,15 @@ export interface CollectionPass extends WalkTotals {
   readonly milliseconds: number;
   /** Why it could not be read to its end; null when it was. */
   readonly error: string | null;
+  /** Rows that the mirror has as not deleted. */
+  readonly liveRows: number;
+  /** Proven deletions that the brake holds back. */
+  readonly held: number;
+  /** Rows that a full walk found missing, and of which no second reading told. */
+  readonly unproven: number;
 }
+
+type ReadPass = Omit<CollectionPass, 'liveRows' | 'held'>;
 
 /**
  * Reads the collections of one account once, side by side; collections that hang on others come after those, which
@@ -30,22 +40,24 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
   const { clock, signal } = options;
   const collections = withParents(options.collections);
   const what = options.full ? 'full' : 'current';
+  const accept = options.full && options.acceptDeletions;
   const isChild = (name: CollectionName): boolean => {
     const found = collection(name);
     return found.kind === 'list' && found.parent !== undefined;
   };
-  const read = async (name: CollectionName): Promise<CollectionPass> => {
+  const read = async (name: CollectionName): Promise<ReadPass> => {
     const begin = clock.monotonic();
-    const { totals, error } = await reader.read(name, { what, signal });
+    const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
     return {
       userId: reader.userId,
       collection: name,
       ...totals,
       milliseconds: Math.round(clock.monotonic() - begin),
       error: error === undefined ? null : messageOf(error),
+      unproven,
     };
   };
-  const readAll = async (names: readonly CollectionName[]): Promise<CollectionPass[]> => {
+  const readAll = async (names: readonly CollectionName[]): Promise<ReadPass[]> => {
     const ended = await Promise.allSettled(names.map(read));
     const rejected = ended.find((each) => each.status === 'rejected');
     if (rejected !== undefined) throw rejected.reason;
@@ -53,7 +65,14 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
   };
   const parents = await readAll(collections.filter((name) => !isChild(name)));
   signal.throwIfAborted();
-  return [...parents, ...(await readAll(collections.filter(isChild)))];
+  const passes = [...parents, ...(await readAll(collections.filter(isChild)))];
+  // Asked when all are read: a list's deletion takes its items along.
+  return Promise.all(
+    passes.map(async (pass) => {
+      const { liveRows, held } = await reader.deletionsOf(pass.collection);
+      return { ...pass, liveRows, held };
+    }),
+  );
 }
 
 function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
@@ -67,5 +86,5 @@ function withParents(names: readonly CollectionName[]): readonly CollectionName[
 
 /** A pass that did not take place. */
 export function noPass(userId: string, collection: CollectionName, error: string): CollectionPass {
-  return { userId, collection, ...NO_TOTALS, milliseconds: 0, error };
+  return { userId, collection, ...NO_TOTALS, milliseconds: 0, error, liveRows: 0, held: 0, unproven: 0 };
 }

@@ -22,7 +22,7 @@ import { programVersion } from './program-files.ts';
 import { RETRY, retryHandler } from './quarantine-handler.ts';
 import { statusReport } from './status-report.ts';
 import { statusToken } from './status-token.ts';
-import { syncHandler } from './sync-handler.ts';
+import { SYNC, syncHandler } from './sync-handler.ts';
 import { VERIFY, verifyHandler } from './verify-handler.ts';
 
 export interface DaemonOptions {
@@ -108,7 +108,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         processId: heartbeat.processId,
         bell,
         handlers: {
-          sync: syncHandler(config, runners, observers),
+          [SYNC]: syncHandler(config, runners, observers),
           [VERIFY]: verifyHandler(config, mirror.db, runners),
           [RETRY]: retryHandler(config, mirror.db, runners, parts.onChanged),
         },

@@ -9,11 +9,15 @@ import type { AccountRunner } from './account-runner.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 
+/** The command's name, and that of its request to the daemon. */
+export const SYNC = 'sync';
+
 /** What `sync` asks of the daemon. */
 export interface SyncRequest {
   readonly userIds: readonly string[];
   readonly collections: readonly CollectionName[];
   readonly full: boolean;
+  readonly acceptDeletions: boolean;
 }
 
 /** `sync` beside the daemon: a pass over accounts that it holds, under its lease and budget. */
@@ -23,7 +27,7 @@ export function syncHandler(
   observers: SyncObserver[],
 ): CommandHandler {
   return async (given, { signal, report }) => {
-    const { userIds, collections, full } = given as SyncRequest;
+    const { userIds, collections, full, acceptDeletions } = given as SyncRequest;
     const sums = new Map<string, PassProgress>();
     const sum = sumUp((each) => {
       if (!userIds.includes(each.userId)) return;
@@ -35,6 +39,8 @@ export function syncHandler(
       pageWritten: (page) => {
         if (!full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
       },
+      doubtsWait: (wait) => sum.doubtsWait?.(wait),
+      deletionsJudged: (judged) => sum.deletionsJudged?.(judged),
     };
     const passOf = async (userId: string): Promise<CollectionPass[]> => {
       const current = runners()
@@ -44,7 +50,8 @@ export function syncHandler(
       if (current === undefined) return none('the daemon does not hold the account at the moment');
       try {
         const { reader, mirror, fence } = current.account;
-        const passes = await passOver(reader, { collections, full, signal, clock: systemClock });
+        const options = { collections, full, acceptDeletions, signal, clock: systemClock };
+        const passes = await passOver(reader, options);
         // Columns that came late are filled, too, when the asker hears that all is there.
         while (await mirror.backfill(fence)) signal.throwIfAborted();
         return passes;

@@ -11,6 +11,13 @@ import { Progress } from './progress.ts';
 import { readingLine } from './reading-line.ts';
 import { widthOfTerminal } from './shell.ts';
 import { formatTable } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+interface Options {
+  readonly full?: boolean;
+  readonly acceptDeletions?: boolean;
+  readonly json?: boolean;
+}
 
 export const addSync: AddCommand = (program, run) => {
   program
@@ -18,21 +25,27 @@ export const addSync: AddCommand = (program, run) => {
     .summary('one pass over the service now, with progress')
     .description(
       'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change, ' +
-        'as of its beginning; with --full everything. Beside a running daemon, the daemon does the work.',
+        'as of its beginning; with --full everything, deletions included: what is missing is read again after ' +
+        'MIRROR_SETTLE, and 1 tells that the brake holds deletions back. Beside a running daemon, the daemon does the work.',
     )
     .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
     .option('--full', 'read everything, not only what can be new')
+    .option('--accept-deletions', 'with --full: lets go what the brake holds back, however much it is')
     .option('--json', 'the result as JSON on stdout')
     .addHelpText(
       'after',
       examples([
         ['research-mirror sync', 'what is new, of all collections'],
         ['research-mirror sync lists list_items --full', 'everything of these two'],
+        ['research-mirror sync lists --full --accept-deletions', 'when most lists were deleted on purpose'],
         ['research-mirror sync --json | jq .requests', 'for scripts'],
       ]),
     )
     .action(
-      run(async (shell, names: string[], options: { full?: boolean; json?: boolean }) => {
+      run(async (shell, names: string[], options: Options) => {
+        if (options.acceptDeletions === true && options.full !== true) {
+          throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
+        }
         const chosen = chooseCollections(names);
         const config = loadConfig(shell.env, 'service');
         const { runSync } = await loadEngine();
@@ -44,6 +57,7 @@ export const addSync: AddCommand = (program, run) => {
           report = await runSync(config, {
             collections: chosen ?? config.collections,
             full: options.full ?? false,
+            acceptDeletions: options.acceptDeletions ?? false,
             signal: shell.signal,
             log: makeLog(config, shell, shell.err, 'warn'),
             hide: (secret) => shell.scrubber.hide(secret),
@@ -66,15 +80,33 @@ export const addSync: AddCommand = (program, run) => {
             shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; set a good MIRROR_API_KEY\n`),
           );
         }
-        const whole =
-          report.unknownKeys.length === 0 && report.collections.every(({ error }) => error === null);
-        return whole ? EXIT.DONE : EXIT.FAILED;
+        if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
+          return EXIT.FAILED;
+        }
+        if (options.full !== true) return EXIT.DONE;
+        const open = report.collections.flatMap(openDeletions);
+        for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
+        if (report.collections.some(({ held }) => held > 0)) return EXIT.NO;
+        return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
       }),
     );
 };
 
+/** What `--full` could not make true, with its remedy. */
+function openDeletions({ userId, collection, held, unproven, liveRows }: CollectionPass): string[] {
+  const where = `${userId}/${collection}`;
+  if (held > 0) {
+    const share = `${formatCount(held)} of ${countOf(liveRows, 'row')}`;
+    const remedy = `research-mirror sync ${collection} --full --accept-deletions`;
+    return [`${where}: the brake holds ${share} back from deletion; if they are gone on purpose: ${remedy}`];
+  }
+  if (unproven === 0) return [];
+  const rows = countOf(unproven, 'row');
+  return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];
+}
+
 function describe(report: SyncReport, width: number | undefined): string {
-  const figures = ['read', 'new', 'changed', 'unchanged', 'quarantined', 'took'];
+  const figures = ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined', 'took'];
   const table = formatTable(
     [
       { title: 'account', align: 'right' },
@@ -91,9 +123,9 @@ function describe(report: SyncReport, width: number | undefined): string {
 }
 
 function figuresOf(report: CollectionPass): string[] {
-  const { items, inserted, updated, unchanged, quarantined, milliseconds } = report;
+  const { items, inserted, updated, deleted, unchanged, quarantined, milliseconds } = report;
   return [
-    ...[items, inserted, updated, unchanged, quarantined].map(formatCount),
+    ...[items, inserted, updated, deleted, unchanged, quarantined].map(formatCount),
     `${(milliseconds / 1000).toFixed(1)} s`,
   ];
 }

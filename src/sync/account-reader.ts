@@ -29,6 +29,8 @@ export interface ReadOutcome {
   readonly fullNeeded: boolean;
   /** Collections of which rows came into doubt: `settle` them. */
   readonly doubts: readonly CollectionName[];
+  /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
+  readonly unproven: number;
 }
 
 export interface ReadRequest {
@@ -47,7 +49,13 @@ export interface ReadRequest {
 type NextFirings = (name: CollectionName) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
-const NOTHING: ReadOutcome = { error: undefined, totals: NO_TOTALS, fullNeeded: false, doubts: [] };
+const NOTHING: ReadOutcome = {
+  error: undefined,
+  totals: NO_TOTALS,
+  fullNeeded: false,
+  doubts: [],
+  unproven: 0,
+};
 
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
@@ -176,11 +184,14 @@ export class AccountReader {
     const { whole } = walked;
     if (outcome.error !== undefined || whole === undefined) return outcome;
     const open = new Map(whole.complete ? [] : [['', whole] as const]);
-    const { error, totals } = await this.#turn(`${name}/doubts`, () =>
-      this.#settler.finish(found, open, options),
-    );
+    const settled = await this.#turn(`${name}/doubts`, () => this.#settler.finish(found, open, options));
     // What came into doubt meanwhile is the next one's.
-    return { error, totals: addTotals(walked.totals, totals), fullNeeded: false, doubts: [name] };
+    return {
+      ...settled,
+      totals: addTotals(walked.totals, settled.totals),
+      fullNeeded: false,
+      doubts: [name],
+    };
   }
 
   async #readLists(lists: ListCollection, request: ListsRequest): Promise<ReadOutcome> {
@@ -189,7 +200,7 @@ export class AccountReader {
     const settled =
       request.what === 'full'
         ? await this.#turn(`${name}/doubts`, () => this.#settler.finish(lists, read.whole, request))
-        : { totals: NO_TOTALS, error: undefined };
+        : NOTHING;
     const error = read.error ?? settled.error;
     const message =
       read.error === undefined
@@ -211,6 +222,7 @@ export class AccountReader {
       error,
       totals: addTotals(read.totals, settled.totals),
       fullNeeded: false,
+      unproven: settled.unproven,
       doubts: [
         ...(read.doubts || request.what === 'full' ? [name] : []),
         ...(read.parentDoubts ? [parentsOf(lists).table] : []),
@@ -250,5 +262,5 @@ export class AccountReader {
 /** @throws KeyRefused */
 function outcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
   if (error instanceof KeyRefused) throw error;
-  return { error, totals, fullNeeded: false, doubts: doubts ? [name] : [] };
+  return { error, totals, fullNeeded: false, doubts: doubts ? [name] : [], unproven: 0 };
 }

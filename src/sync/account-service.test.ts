@@ -5,7 +5,13 @@ import type { AccountReader, ReadOutcome, ReadRequest } from './account-reader.t
 import { accountService, type AccountService } from './account-service.ts';
 import { NO_TOTALS } from './walk-totals.ts';
 
-const GOOD: ReadOutcome = { error: undefined, totals: NO_TOTALS, fullNeeded: false, doubts: [] };
+const GOOD: ReadOutcome = {
+  error: undefined,
+  totals: NO_TOTALS,
+  fullNeeded: false,
+  doubts: [],
+  unproven: 0,
+};
 
 type Reading = ReadRequest['what'] | 'due' | 'settle';
 type Answer = (name: string, what: Reading) => ReadOutcome | Promise<ReadOutcome>;

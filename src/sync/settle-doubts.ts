@@ -1,7 +1,7 @@
 import { PRIORITY } from '../budget/priorities.ts';
 import type { ScopeInDoubt } from '../mirror/candidates.ts';
 import type { WalkTotals } from '../mirror/walk-end.ts';
-import type { Candidate, DoubtKind } from '../model/absence.ts';
+import type { DoubtKind } from '../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { applyDeletions } from './apply-deletions.ts';
@@ -24,6 +24,8 @@ export interface Settled {
   readonly totals: WalkTotals;
   /** The first failure; other scopes were settled all the same. */
   readonly error: Error | undefined;
+  /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
+  readonly unproven: number;
 }
 
 /**
@@ -114,35 +116,35 @@ export class DoubtSettler {
     session: ScopeSession,
     walked: ReadWhole | undefined,
     options: SettleOptions,
-  ): Promise<WalkResult | WalkTotals> {
+  ): Promise<Settled> {
     const { store } = this.#reader;
     const { scope } = session;
     const confirmed = await this.#again(lists, session, options);
-    if ('error' in confirmed && confirmed.error !== undefined) return confirmed;
-    let totals = totalsOf(confirmed);
+    if (confirmed.error !== undefined) return confirmed;
+    let { totals } = confirmed;
     let read = walked;
     let left = await store.candidatesOf(scope);
     // In an unordered list a second whole walk tells, and one more is what a full reading may cost.
     if (walked !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
       await this.#reader.clock.sleep(WIDE_MARGIN_MS, options.signal);
       const second = await readAll(this.#reading(lists, session, options));
-      if (second.error !== undefined) return second;
       totals = addTotals(totals, second.totals);
+      if (second.error !== undefined) return { totals, error: second.error, unproven: 0 };
       read = second.whole;
       left = await store.candidatesOf(scope);
     }
-    if (read !== undefined && read.clean && !read.complete && isSettled(left, read)) {
+    if (read === undefined) return { totals, error: undefined, unproven: 0 };
+    const { lastObs } = read;
+    // What came into doubt after the walk is the next one's.
+    const open = left.filter(({ obs }) => obs <= lastObs);
+    if (read.clean && !read.complete && open.length === 0) {
       await this.#saveComplete(scope, new Date(read.began.getTime() - this.#reader.settleMs));
     }
-    return totals;
+    return { totals, error: undefined, unproven: open.filter(({ proven }) => !proven).length };
   }
 
   /** Reads the scope's rows in doubt again, and deletes what is proven. */
-  async #again(
-    lists: ListCollection,
-    session: ScopeSession,
-    options: SettleOptions,
-  ): Promise<WalkResult | WalkTotals> {
+  async #again(lists: ListCollection, session: ScopeSession, options: SettleOptions): Promise<Settled> {
     const { store, clock } = this.#reader;
     const { scope } = session;
     const unproven = async (): Promise<string[]> =>
@@ -154,36 +156,39 @@ export class DoubtSettler {
     for (let tries = 0; keys.length > 0 && tries < 2; tries += 1) {
       if (tries > 0) await clock.sleep(WIDE_MARGIN_MS, options.signal);
       const result = await confirmRows(this.#reading(lists, session, options), keys);
-      if (result.error !== undefined) return result;
       totals = addTotals(totals, result.totals);
+      if (result.error !== undefined) return { totals, error: result.error, unproven: 0 };
       if (result.outcome === 'full-needed' || result.outcome === 'interrupted') break;
       const before = new Set(keys);
       keys = (await unproven()).filter((key) => before.has(key));
     }
     // What a stop left, and what the brake held: it may let them go now.
-    if (!(await store.candidatesOf(scope)).some(({ proven }) => proven)) return totals;
-    const { deleted } = await session.write(() => applyDeletions(this.#reader, scope, options.accept));
-    return addTotals(totals, { deleted });
+    if ((await store.candidatesOf(scope)).some(({ proven }) => proven)) {
+      const { deleted } = await session.write(() => applyDeletions(this.#reader, scope, options.accept));
+      totals = addTotals(totals, { deleted });
+    }
+    return { totals, error: undefined, unproven: 0 };
   }
 
   async #each(
     lists: ListCollection,
     parents: readonly string[],
     { signal }: SettleOptions,
-    task: (session: ScopeSession, parent: string) => Promise<WalkResult | WalkTotals>,
+    task: (session: ScopeSession, parent: string) => Promise<Settled>,
   ): Promise<Settled> {
     let totals = NO_TOTALS;
     let error: Error | undefined;
+    let unproven = 0;
     await sideBySide(parents, WORKERS, async (parent) => {
       signal.throwIfAborted();
       const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
-      const result = await this.#sessions.use(scope, lists, (session) => task(session, parent));
-      totals = addTotals(totals, totalsOf(result));
-      if (!('error' in result)) return;
-      if (result.error instanceof KeyRefused) throw result.error;
-      error ??= result.error;
+      const settled = await this.#sessions.use(scope, lists, (session) => task(session, parent));
+      if (settled.error instanceof KeyRefused) throw settled.error;
+      totals = addTotals(totals, settled.totals);
+      unproven += settled.unproven;
+      error ??= settled.error;
     });
-    return { totals, error };
+    return { totals, error, unproven };
   }
 
   async #untilRipe(
@@ -237,13 +242,4 @@ function isReadAgain(kind: DoubtKind): boolean {
 
 function needsReading({ kinds }: ScopeInDoubt): boolean {
   return kinds.some(isReadAgain);
-}
-
-/** Nothing is left of what was in doubt when the walk ended, nor held: what came later is another reading's. */
-function isSettled(left: readonly Candidate[], { lastObs }: ReadWhole): boolean {
-  return left.every(({ obs }) => obs > lastObs);
-}
-
-function totalsOf(result: WalkResult | WalkTotals): WalkTotals {
-  return 'totals' in result ? result.totals : result;
 }
