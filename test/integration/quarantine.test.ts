@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PageWrite } from '../../src/mirror/page-write.ts';
+import { quarantinedItems } from '../../src/mirror/retry-items.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { MirroredAccount, noFields } from '../support/mirrored-account.ts';
+
+let database: MigratedDatabase;
+let users = 0;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+function makeAccount(options: Parameters<typeof MirroredAccount.make>[2] = {}): Promise<MirroredAccount> {
+  users += 1;
+  return MirroredAccount.make(database, String(users), options);
+}
+
+const bad = (key: number, more = ''): string => `{"job_id":${key},"ratio":1e400000${more}}`;
+
+async function kept(account: MirroredAccount): Promise<string[]> {
+  const rows = await account.query<{ item: string }>(
+    `select item from mirror.quarantine where _user_id = ${account.fence.userId} order by item`,
+  );
+  return rows.map(({ item }) => item);
+}
+
+/** Why each is passed over by a retry, null for what is tried, by its text. */
+async function passed(account: MirroredAccount): Promise<Record<string, string | null>> {
+  const scope = account.scope('research_jobs');
+  const items = await quarantinedItems(database.kysely, database.schema, scope, '', 100);
+  return Object.fromEntries(items.map(({ source, passed: why }) => [source, why]));
+}
+
+/** A page read that long ago. */
+const ago = (minutes: number): Partial<PageWrite> => ({ sentAgo: () => minutes * 60_000 });
+
+describe('the quarantine', () => {
+  it('holds no excluded field, of items without key neither', async () => {
+    const excludeFields = { ...noFields(), research_jobs: ['secret'] };
+    const account = await makeAccount({ excludeFields });
+    await account.page('research_jobs', `[${bad(1, ',"secret":"s1"')},{"secret":"s2","status":"no ID"}]`);
+    expect(await kept(account)).toEqual(['{"job_id":1,"ratio":1e400000}', '{"status":"no ID"}']);
+    // A value of an excluded field makes no other item.
+    await account.page('research_jobs', `[${bad(1, ',"secret":"other"')}]`);
+    expect(await kept(account)).toHaveLength(2);
+  });
+
+  it('lets an item go when its key comes in good form, changed or not', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1,"ratio":1},{"job_id":2,"ratio":1}]');
+    await account.page('research_jobs', `[${bad(1)},${bad(2)}]`);
+    expect(await kept(account)).toHaveLength(2);
+    // As stored before, and with other content.
+    await account.page('research_jobs', '[{"job_id":1,"ratio":1},{"job_id":2,"ratio":3}]');
+    expect(await kept(account)).toEqual([]);
+  });
+
+  it('costs an unchanged page nothing', async () => {
+    const account = await makeAccount();
+    const page = `[{"job_id":1},${bad(2)},{"status":"no ID"}]`;
+    await account.page('research_jobs', page);
+    const versions = `select q.xmin::text || q.ctid as v from mirror.quarantine q where _user_id = ${account.fence.userId} order by 1`;
+    const before = await account.query(versions);
+    await account.page('research_jobs', page);
+    expect(await account.query(versions)).toEqual(before);
+  });
+
+  it('is stamped by when an item was seen, not by when it was tried again', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${bad(1)}]`, ago(300));
+    const seen = `select round(extract(epoch from now() - last_seen_at) / 3600)::int as hours from mirror.quarantine where _user_id = ${account.fence.userId}`;
+    expect(await account.query(seen)).toEqual([{ hours: 5 }]);
+    await account.page('research_jobs', `[${bad(1)}]`, ago(300));
+    expect(await account.query(seen)).toEqual([{ hours: 5 }]);
+    await account.page('research_jobs', `[${bad(1)}]`);
+    expect(await account.query(seen)).toEqual([{ hours: 0 }]);
+  });
+});
+
+describe('a retry', () => {
+  it('takes of several texts under one key the one seen last, also within the hour', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${bad(1, ',"n":1')}]`, ago(20));
+    await account.page('research_jobs', `[${bad(1, ',"n":2')}]`, ago(10));
+    expect(await passed(account)).toEqual({ [bad(1, ',"n":1')]: 'superseded', [bad(1, ',"n":2')]: null });
+    await account.page('research_jobs', `[${bad(1, ',"n":1')}]`);
+    expect(await passed(account)).toEqual({ [bad(1, ',"n":1')]: null, [bad(1, ',"n":2')]: 'superseded' });
+  });
+
+  it('leaves an item whose row was deleted after it was seen', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    await account.page('research_jobs', `[${bad(1)},${bad(2)}]`, ago(10));
+    const deleted = (key: number, minutes: number): Promise<unknown> =>
+      account.query(
+        `update mirror.research_jobs set _deleted_at = now() - interval '${minutes} minutes'
+         where _user_id = ${account.fence.userId} and job_id = ${key}`,
+      );
+    await deleted(1, 5);
+    await deleted(2, 15);
+    expect(await passed(account)).toEqual({ [bad(1)]: 'deleted', [bad(2)]: null });
+  });
+
+  it('leaves an item that the last complete reading did not see', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${bad(1)}]`, ago(300));
+    await account.page('research_jobs', `[${bad(2)}]`, ago(100));
+    const fullAt = (minutes: number): Promise<unknown> =>
+      account.page('research_jobs', '[]', {
+        decide: () => ({ scope: { fullAt: new Date(Date.now() - minutes * 60_000) } }),
+      });
+    await fullAt(290);
+    expect(await passed(account)).toEqual({ [bad(1)]: null, [bad(2)]: null });
+    await fullAt(60);
+    expect(await passed(account)).toEqual({ [bad(1)]: 'unseen', [bad(2)]: null });
+  });
+});
