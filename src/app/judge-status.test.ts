@@ -28,6 +28,8 @@ function collection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
     quarantinedItems: 0,
     fieldConflicts: 0,
     heldDeletions: 0,
+    waitingDeletions: 0,
+    waitingForWalks: 0,
     ...changes,
   };
 }
@@ -73,10 +75,33 @@ describe('judgeStatus', () => {
   it('tells of failing collections as problems, of imperfect data as notes', () => {
     const collections = [
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
-      collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2, heldDeletions: 3 }),
+      collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
     ];
     const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW);
     expect(problems).toEqual(['42/lists fails: answers HTML']);
-    expect(notes).toHaveLength(3);
+    expect(notes).toHaveLength(2);
+  });
+
+  it('tells of held deletions as a problem, with the command that lets them go', () => {
+    const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
+    const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW);
+    expect(problems).toEqual([
+      '42/lists: the brake holds 400 of 1,000 rows back from deletion; if they are gone on purpose: ' +
+        'research-mirror sync lists --full --accept-deletions',
+    ]);
+  });
+
+  it('tells what deletions wait for as notes', () => {
+    const collections = [
+      collection({ waitingDeletions: 1 }),
+      collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
+    ];
+    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW);
+    expect(problems).toEqual([]);
+    expect(notes).toEqual([
+      '42/lists: 1 row in doubt waits for a second proof',
+      '42/watchlist: 3 rows in doubt wait for a second proof',
+      '42/watchlist: 2 rows in doubt wait for two equal walks: the order of this list is not known',
+    ]);
   });
 });

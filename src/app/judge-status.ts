@@ -1,5 +1,5 @@
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../model/status-report.ts';
-import { formatCount, formatSpan } from '../runtime/figures.ts';
+import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
 
 /** A poll that is this late (milliseconds) is late for a reason that somebody should look at. */
 const LATE = 5 * 60_000;
@@ -31,6 +31,7 @@ export function judgeStatus(
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
     );
+    problems.push(...collections.flatMap((each) => heldBack(userId, each)));
     const late =
       state === 'stopped'
         ? []
@@ -44,6 +45,23 @@ export function judgeStatus(
   }
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   return { problems, notes };
+}
+
+/** What the brake holds, and how it is lifted; [] where it holds nothing. */
+export function heldBack(
+  userId: string,
+  {
+    collection,
+    heldDeletions,
+    liveRows,
+  }: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
+): string[] {
+  if (heldDeletions === 0) return [];
+  const share = `${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')}`;
+  const remedy = `research-mirror sync ${collection} --full --accept-deletions`;
+  return [
+    `${userId}/${collection}: the brake holds ${share} back from deletion; if they are gone on purpose: ${remedy}`,
+  ];
 }
 
 function lateness({ nextPollAt }: CollectionStatus, now: Date): number {
@@ -63,7 +81,12 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
       `${where}: ${formatCount(each.fieldConflicts)} values did not fit their column (view columns)`,
     );
   }
-  if (each.heldDeletions > 0)
-    notes.push(`${where}: ${formatCount(each.heldDeletions)} deletions are held back`);
+  const inDoubt = (rows: number): string =>
+    `${where}: ${countOf(rows, 'row')} in doubt ${rows === 1 ? 'waits' : 'wait'} for`;
+  const second = each.waitingDeletions - each.waitingForWalks;
+  if (second > 0) notes.push(`${inDoubt(second)} a second proof`);
+  if (each.waitingForWalks > 0) {
+    notes.push(`${inDoubt(each.waitingForWalks)} two equal walks: the order of this list is not known`);
+  }
   return notes;
 }

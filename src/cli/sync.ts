@@ -1,4 +1,5 @@
 import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
+import { heldBack } from '../app/judge-status.ts';
 import { loadConfig } from '../config/load.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
@@ -95,11 +96,7 @@ export const addSync: AddCommand = (program, run) => {
 /** What `--full` could not make true, with its remedy. */
 function openDeletions({ userId, collection, held, unproven, liveRows }: CollectionPass): string[] {
   const where = `${userId}/${collection}`;
-  if (held > 0) {
-    const share = `${formatCount(held)} of ${countOf(liveRows, 'row')}`;
-    const remedy = `research-mirror sync ${collection} --full --accept-deletions`;
-    return [`${where}: the brake holds ${share} back from deletion; if they are gone on purpose: ${remedy}`];
-  }
+  if (held > 0) return heldBack(userId, { collection, heldDeletions: held, liveRows });
   if (unproven === 0) return [];
   const rows = countOf(unproven, 'row');
   return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];

@@ -93,9 +93,17 @@ async function collectionsOf(db: Kysely<unknown>, schema: string): Promise<Map<s
       join.onRef('q._user_id', '=', 'f._user_id').onRef('q.collection', '=', 'f.collection'),
     )
     .selectAll('f')
-    .select(['q.quarantined_items', 'q.field_conflicts', 'q.held_deletions'])
+    .select(['q.quarantined_items', 'q.field_conflicts', 'q.held_deletions', 'q.waiting_deletions'])
     .orderBy('f.collection')
     .execute();
+  const pairs = await syncTables(db, schema)
+    .selectFrom('candidate')
+    .select(['_user_id', 'collection', (each) => each.fn.countAll().as('rows')])
+    .where('kind', '=', 'pair')
+    .where('proven_at', 'is', null)
+    .groupBy(['_user_id', 'collection'])
+    .execute();
+  const forWalks = new Map(pairs.map((row) => [`${row._user_id}/${row.collection}`, Number(row.rows)]));
   return byUser(rows, (row) => ({
     collection: row.collection as CollectionName,
     state: row.state as CollectionState,
@@ -110,6 +118,8 @@ async function collectionsOf(db: Kysely<unknown>, schema: string): Promise<Map<s
     quarantinedItems: Number(row.quarantined_items),
     fieldConflicts: Number(row.field_conflicts),
     heldDeletions: Number(row.held_deletions),
+    waitingDeletions: Number(row.waiting_deletions),
+    waitingForWalks: forWalks.get(`${row._user_id}/${row.collection}`) ?? 0,
   }));
 }
 

@@ -78,6 +78,10 @@ export interface CollectionStatus {
   readonly fieldConflicts: number;
   /** Deletions that the brake holds back. */
   readonly heldDeletions: number;
+  /** Rows in doubt: missing from the service by a first proof, or back too soon; a second observation decides. */
+  readonly waitingDeletions: number;
+  /** Those among them that only two whole walks which see the same can tell, for want of an order. */
+  readonly waitingForWalks: number;
 }
 
 export interface WalkStatus {

@@ -51,10 +51,12 @@ describe('metrics', () => {
     const metrics = createMetrics('1.2.3');
     metrics.pageWritten({ scope, inserted: 3, updated: 2, unchanged: 494, quarantined: 1 });
     metrics.walkEnded({ scope, kind: 'full', outcome: 'complete', milliseconds: 2_000 });
+    metrics.deletionsJudged({ scope, deleted: 4 });
     const found = await samples(metrics, undefined, true);
     expect(found.get('research_mirror_pages_total{collection="list_items"}')).toBe(1);
     expect(found.get('research_mirror_rows_total{collection="list_items",op="insert"}')).toBe(3);
     expect(found.get('research_mirror_rows_total{collection="list_items",op="quarantine"}')).toBe(1);
+    expect(found.get('research_mirror_rows_total{collection="list_items",op="delete"}')).toBe(4);
     expect(
       found.get('research_mirror_walks_total{collection="list_items",kind="full",outcome="complete"}'),
     ).toBe(1);

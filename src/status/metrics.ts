@@ -31,11 +31,18 @@ export interface WalkEnded {
   readonly milliseconds: number;
 }
 
+export interface DeletionsJudged {
+  readonly scope: Scope;
+  /** Rows of the scope's own collection. */
+  readonly deleted: number;
+}
+
 /** All metrics of this program. Counters rise as things happen; gauges are read from the status report at a scrape. */
 export interface Metrics {
   requestEnded(event: RequestEnded): void;
   pageWritten(event: PageWritten): void;
   walkEnded(event: WalkEnded): void;
+  deletionsJudged(event: DeletionsJudged): void;
   readonly contentType: string;
   /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
   render(report: StatusReport | undefined, ready: boolean): Promise<string>;
@@ -95,7 +102,7 @@ export function createMetrics(version: string): Metrics {
   });
   const rows = new Counter({
     name: 'research_mirror_rows_total',
-    help: 'Items of written pages, by what became of them: insert, update, unchanged, quarantine.',
+    help: 'Items of written pages, by what became of them: insert, update, unchanged, quarantine; and rows deleted: delete.',
     labelNames: ['collection', 'op'],
     registers,
   });
@@ -138,6 +145,9 @@ export function createMetrics(version: string): Metrics {
     walkEnded({ scope: { collection }, kind, outcome, milliseconds }) {
       walks.inc({ collection, kind, outcome });
       walkSeconds.observe({ kind }, milliseconds / SECONDS);
+    },
+    deletionsJudged({ scope: { collection }, deleted }) {
+      rows.inc({ collection, op: 'delete' }, deleted);
     },
     async render(report, ready) {
       readiness.set(ready ? 1 : 0);

@@ -18,6 +18,11 @@ const COLLECTION_GAUGES: readonly [string, string, (collection: CollectionStatus
   ['quarantined_items', 'Items that could not be mirrored.', (each) => each.quarantinedItems],
   ['field_conflicts', 'Values that did not fit their column.', (each) => each.fieldConflicts],
   ['held_deletions', 'Deletions that the brake holds back.', (each) => each.heldDeletions],
+  [
+    'waiting_deletions',
+    'Rows in doubt: a second observation decides whether they are deleted.',
+    (each) => each.waitingDeletions,
+  ],
   ['failing', '1 while the collection can not be read.', (each) => (each.state === 'failing' ? 1 : 0)],
 ];
 

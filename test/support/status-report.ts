@@ -95,6 +95,8 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
     quarantinedItems: 0,
     fieldConflicts: 0,
     heldDeletions: 0,
+    waitingDeletions: 0,
+    waitingForWalks: 0,
     ...changes,
   };
 }

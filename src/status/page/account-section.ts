@@ -65,11 +65,15 @@ function collectionRow(row: CollectionStatus, at: string): Html {
     row.heldDeletions > 0 && `${count(row.heldDeletions)} deletions held back`,
     row.fieldConflicts > 0 && `${count(row.fieldConflicts)} values that did not fit their column`,
   ].filter((each) => each !== false);
+  const waiting =
+    row.waitingDeletions === 0
+      ? ''
+      : html`<small>${count(row.waitingDeletions)} in doubt: a second proof decides</small>`;
   const deleted = row.deletedRows === 0 ? '' : html`<small>and ${count(row.deletedRows)} deleted</small>`;
   return html`<tr>
     <th scope="row">
       <code>${row.collection}</code>
-      ${trouble.map((each) => html`<small class="warn">${each}</small>`)}
+      ${trouble.map((each) => html`<small class="warn">${each}</small>`)} ${waiting}
       ${
         row.state === 'failing' && row.lastError !== null
           ? html`<small class="error">${row.lastError}</small>`

@@ -34,7 +34,10 @@ export function reportView(report: StatusReport): Html {
 }
 
 function troubled(account: AccountStatus): boolean {
-  return account.state === 'stopped' || account.collections.some((each) => each.state === 'failing');
+  return (
+    account.state === 'stopped' ||
+    account.collections.some((each) => each.state === 'failing' || each.heldDeletions > 0)
+  );
 }
 
 function sentences(kind: 'problems' | 'notes', texts: readonly string[]): Html {
@@ -77,7 +80,7 @@ function tiles({ accounts, at }: StatusReport): Html {
       'Everything, deletions too',
       complete === undefined ? 'not proven yet' : relative(complete, at),
       complete === undefined
-        ? 'deletions are not followed in this version'
+        ? 'the first full walk of each collection proves it'
         : 'the collection proven longest ago',
     )}
     ${tile(
