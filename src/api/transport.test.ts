@@ -33,7 +33,7 @@ function transport(baseUrl: string, options: Partial<TransportOptions> = {}): Tr
 }
 
 const never = new AbortController().signal;
-const get = (made: Transport, path = '/v1/ping', signal = never) => made.get(path, KEY, signal);
+const get = (made: Transport, path = '/v1/ping', signal = never) => made.get(path, KEY, signal, 'page');
 const answerWith =
   (body: string | Buffer, headers: Record<string, string> = {}, status = 200) =>
   (_: IncomingMessage, response: ServerResponse) => {

@@ -61,10 +61,10 @@ export interface TransportOptions {
 export interface Transport {
   /**
    * @param path with query, from `/v1`
-   * @param asked for what: how large a body may be depends on it; a page if left out
+   * @param asked for what: how large a body may be depends on it
    * @throws TransportError where no headers came, or the signal's reason
    */
-  get(path: string, key: string, signal: AbortSignal, asked?: 'page' | 'item'): Promise<HttpAnswer>;
+  get(path: string, key: string, signal: AbortSignal, asked: 'page' | 'item'): Promise<HttpAnswer>;
   /** Ends all connections at once. */
   close(): Promise<void>;
 }
@@ -114,7 +114,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    async get(path, key, signal, asked = 'page') {
+    async get(path, key, signal, asked) {
       signal.throwIfAborted();
       const deadline = new AbortController();
       const over = new AbortController();

@@ -75,11 +75,11 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       transport: {
         ...wire,
         // A process that can't say that it lives may have lost its accounts: it asks nothing more for them (design 10).
-        get: (path, key, signal) => {
+        get: (path, key, signal, asked) => {
           if (clock.monotonic() > heartbeat.ownsUntil()) {
             throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
           }
-          return wire.get(path, key, signal);
+          return wire.get(path, key, signal, asked);
         },
       },
       share: config.budgetShare,

@@ -86,12 +86,12 @@ export async function createTestAccount(
     link: {
       transport: {
         ...wire,
-        get: async (path, key, signal) => {
+        get: async (path, key, signal, wanted) => {
           await test.onRequest(path);
           asked.push(path);
           underWay += 1;
           test.mostAtOnce = Math.max(test.mostAtOnce, underWay);
-          return wire.get(path, key, signal).finally(() => {
+          return wire.get(path, key, signal, wanted).finally(() => {
             underWay -= 1;
           });
         },

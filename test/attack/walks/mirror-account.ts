@@ -116,11 +116,11 @@ function watched(
 ): Transport {
   return {
     ...wire,
-    async get(path, key, signal) {
+    async get(path, key, signal, asked) {
       account.requests += 1;
       account.onRequest(path);
       const sentAt = Date.now();
-      const answer = await wire.get(path, key, signal);
+      const answer = await wire.get(path, key, signal, asked);
       tell(`answered ${answer.status} ${path}: ${summaryOf(answer.body)}`);
       if (answer.status === 200 && 'text' in answer.body) {
         account.answers.note(path, sentAt, Date.now(), answer.body.text);

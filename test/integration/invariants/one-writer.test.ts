@@ -138,7 +138,7 @@ describe('a process that lost the account', () => {
     });
     const { transport } = running.parts.link;
     const get = async (): Promise<unknown> =>
-      transport.get('/v1/ping', account.sandbox.key, new AbortController().signal);
+      transport.get('/v1/ping', account.sandbox.key, new AbortController().signal, 'page');
     const sent = async (): Promise<number> => (await account.sandbox.control.counters()).requests;
     const before = await sent();
     await expect(get()).rejects.toBeInstanceOf(LeaseLost);
