@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Candidate, MissingRow, Proof } from '../model/absence.ts';
-import type { Scope } from '../model/collections.ts';
+import type { KeyType, Scope } from '../model/collections.ts';
+import { compareKeys } from '../model/key.ts';
 import { candidate, CANDIDATE, type CandidateRow, ofScope } from './candidates.ts';
 import type { Executor } from './executor.ts';
 import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
@@ -12,9 +13,11 @@ export interface Absence {
   /** In key order, `MAX_MISSING` at most. */
   readonly missing: readonly MissingRow[];
   readonly candidates: readonly Candidate[];
+  /** Deleted rows that an earlier page showed too soon to be believed, and that this one proves absent: they are. */
+  readonly refuted: readonly string[];
 }
 
-export const NO_ABSENCE: Absence = { missing: [], candidates: [] };
+export const NO_ABSENCE: Absence = { missing: [], candidates: [], refuted: [] };
 
 interface AbsenceRow {
   readonly key: string;
@@ -44,7 +47,10 @@ export async function readAbsence(
   const parts: RawBuilder<unknown>[] = [];
   if (proof !== undefined) parts.push(missingRows(table, scope, proof, keys, inDoubt));
   if (inDoubt) parts.push(doubtedKeys(table.schema, scope, keys));
+  if (proof !== undefined && inDoubt) parts.push(unbelieved(table, scope, keys));
   const { rows } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
+  const onPage = new Set(keys);
+  const { type } = table.key;
   return {
     missing: rows.flatMap(({ key, changed_at: at }) =>
       at === null ? [] : [{ key, changedAt: at.getTime() }],
@@ -53,6 +59,9 @@ export async function readAbsence(
       kind === null || obs === null || at === null
         ? []
         : [candidate({ key, kind, obs, at, proven: proven === true })],
+    ),
+    refuted: rows.flatMap(({ key, changed_at: changedAt }) =>
+      proof !== undefined && changedAt === null && !onPage.has(key) && tellsOf(proof, type, key) ? [key] : [],
     ),
   };
 }
@@ -89,6 +98,17 @@ function doubtedKeys(schema: string, scope: Scope, keys: readonly string[]): Raw
     where ${ofScope(scope)} and c.key = any(${[...keys]}::text[]))`;
 }
 
+/** Candidates of rows that are not live and not on the page. */
+function unbelieved(table: Table, scope: Scope, keys: readonly string[]): RawBuilder<unknown> {
+  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const live = sql`
+    select from ${named(table)} as t
+    where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
+  return sql`(
+    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(table.schema, 'candidate')} as c
+    where ${ofScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
+}
+
 /** The keys that the proof tells of: of an interval, those behind `after` in list order, `through` included. */
 function inside(table: Table, proof: Proof): RawBuilder<unknown> {
   if (proof.kind === 'snapshot') return sql`true`;
@@ -100,4 +120,13 @@ function inside(table: Table, proof: Proof): RawBuilder<unknown> {
     bounds.push(sql`${place(table)} ${falling ? sql`>=` : sql`<=`} ${placeOf(table, through)}`);
   }
   return bounds.length === 0 ? sql`true` : sql.join(bounds, sql` and `);
+}
+
+/** As `inside`, for one key. */
+function tellsOf(proof: Proof, type: KeyType, key: string): boolean {
+  if (proof.kind === 'snapshot') return true;
+  const { direction, after, through } = proof;
+  const forward = (a: string, b: string): number =>
+    compareKeys(type, a, b) * (direction === 'falling' ? -1 : 1);
+  return (after === null || forward(after, key) < 0) && (through === null || forward(key, through) <= 0);
 }

@@ -16,6 +16,15 @@ import { beside, own, tableOf } from './table.ts';
 /** Items that lists take with them in one transaction, unless a single list has more. */
 const MAX_ITEMS = 5_000;
 
+/** A list without items costs its transaction about as much as so many items. */
+const LIST_COST = 50;
+
+/**
+ * Rows that were seen too soon after their deletion, and not again in so many settle times, are not back: a page was
+ * stale. Sooner than that somebody reads them again (pages that prove them absent need no time).
+ */
+const BELIEVED_WITHIN = 10;
+
 /** A scope's rows in doubt. */
 interface InDoubt {
   readonly waiting: number;
@@ -37,7 +46,7 @@ interface Part {
  */
 export async function applyDeletions(
   db: Kysely<unknown>,
-  options: Pick<MirrorOptions, 'schema' | 'deletes' | 'history'>,
+  options: Pick<MirrorOptions, 'schema' | 'deletes' | 'history' | 'settleMs'>,
   fence: Fence,
   scope: Scope,
   accept: boolean,
@@ -45,7 +54,13 @@ export async function applyDeletions(
   const changed = new Map<string, ChangedTable>();
   let deleted = 0;
   for (;;) {
-    const part = await fenced(db, options.schema, fence, (trx, at) => {
+    const part = await fenced(db, options.schema, fence, async (trx, at) => {
+      await forgetStale(
+        trx,
+        options.schema,
+        scope,
+        new Date(at.getTime() - BELIEVED_WITHIN * options.settleMs),
+      );
       const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
       return deletePart(trx, options.schema, scope, deletion);
     });
@@ -72,7 +87,7 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
   const going = fitting(live);
   const gone: GoneScope[] = [];
   for (const { key } of going) gone.push(...(await deleteChildren(trx, schema, scope, key, deletion)));
-  const own = await deleteRows(trx, table, scope, going, deletion);
+  const marked = await deleteRows(trx, table, scope, going, deletion);
 
   const stay = new Set(live.slice(going.length).map(({ key }) => key));
   const done = await forgetCandidates(
@@ -82,7 +97,9 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
     keys.filter((key) => !stay.has(key)),
   );
   await countDoubts(trx, schema, scope, -done.total, -done.proven);
-  const parts = [...gone, { scope, deleted: going.length, changed: own }].filter((each) => each.deleted > 0);
+  const parts = [...gone, { scope, deleted: going.length, changed: marked }].filter(
+    (each) => each.deleted > 0,
+  );
   for (const each of parts) await logDeletion(trx, schema, each, deletion.at);
   if (deletion.accepted) {
     for (const name of [collection, ...childrenOf(collection).map((child) => child.name)]) {
@@ -105,6 +122,13 @@ async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InD
   return { waiting: Number(rows[0]?.waiting ?? 0), proven: Number(rows[0]?.proven ?? 0) };
 }
 
+async function forgetStale(trx: Executor, schema: string, scope: Scope, before: Date): Promise<void> {
+  const { numAffectedRows } = await sql`
+    delete from ${own(schema, 'candidate')} as c
+    where ${ofScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(trx);
+  await countDoubts(trx, schema, scope, -Number(numAffectedRows ?? 0n), 0);
+}
+
 /** The next proven candidates in the order of their keys; of lists, as many as take no more than `MAX_ITEMS` along. */
 async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
@@ -115,7 +139,8 @@ async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<
     from ${own(schema, 'candidate')} as c
     where ${ofScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(trx);
   let items = 0;
-  const end = rows.findIndex((row) => (items += Number(row.items)) > MAX_ITEMS);
+  const cost = children.length === 0 ? 0 : LIST_COST;
+  const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);
   return rows.slice(0, end === -1 ? rows.length : Math.max(1, end)).map(({ key }) => key);
 }
 

@@ -105,16 +105,19 @@ export async function writePage(
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
+  const { missing, candidates, refuted } = absence;
   const decision = write.decide({
     outcomes,
     counts,
     at,
     sentAt,
     hashes: hashesOf(write.items.length, page),
-    ...absence,
+    missing,
+    candidates,
   });
   if (decision.doubts !== undefined) {
-    const doubts = { change: decision.doubts, obs: write.obs, at, inDoubt: stored.inDoubt };
+    const change = { ...decision.doubts, withdraw: [...decision.doubts.withdraw, ...refuted] };
+    const doubts = { change, obs: write.obs, at, inDoubt: stored.inDoubt };
     await saveDoubts(trx, table.schema, scope, doubts);
   }
   await write.alsoInTransaction?.(trx);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
+import { Superseded } from '../../src/mirror/scope-row.ts';
 import { dueScopes } from '../../src/mirror/scope-store.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../support/deleting.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
@@ -201,6 +202,9 @@ describe('a list that is deleted', () => {
     await deleteAllBut(account, 'lists', lists(1));
     await account.age(account.settleMs);
     await account.observe('lists', lists(1, 2));
+    // A walk that began before the list went would go on behind items that are deleted now.
+    const late = account.observe('list_items', items(1), { parent: '2', obs: 4 });
+    await expect(late).rejects.toBeInstanceOf(Superseded);
     const scope = await account.storedScope('list_items', '2');
     expect(scope).toMatchObject({ memory: {}, fullAt: undefined, polledAt: undefined, liveRows: 0 });
     expect(scope.dueAt).toBeDefined();

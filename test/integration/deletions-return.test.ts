@@ -3,7 +3,7 @@ import { changedRows, sortPage } from '../../src/mirror/classify.ts';
 import { contradicting } from '../../src/mirror/deferred.ts';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
 import { tableOf } from '../../src/mirror/table.ts';
-import { deleteAllBut, jobs, liveJobs, SNAPSHOT } from '../support/deleting.ts';
+import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../support/deleting.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../support/mirrored-account.ts';
 
@@ -71,6 +71,35 @@ describe('a deleted row', () => {
     expect(await current(account)).toEqual([{ status: 'a', live: false, id: '2' }]);
     expect(await outcomeOf(account, job('a'))).toEqual(['undeleted']);
     expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+});
+
+describe('a deleted row that a stale page showed', () => {
+  const staleSighting = async (options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> => {
+    const account = await newAccount(options);
+    await account.observe('research_jobs', jobs(1, 5));
+    await deleteAllBut(account, 'research_jobs', jobs(5));
+    await account.observe('research_jobs', jobs(1));
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    return account;
+  };
+
+  it.each(['soft', 'hard'] as const)('is in no doubt once a page proves it absent (%s)', async (deletes) => {
+    const account = await staleSighting({ deletes });
+    await account.observe('research_jobs', jobs(5));
+    await account.observe('research_jobs', jobs(5), { proof: falling(9, 5) });
+    expect(await account.candidates('research_jobs')).toHaveLength(1);
+    await account.observe('research_jobs', jobs(5), { proof: falling(5, 1) });
+    expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+
+  it('and no page shows again is in doubt for ten settle times at most', async () => {
+    const account = await staleSighting();
+    await account.age(9 * account.settleMs);
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 1 });
+    await account.age(account.settleMs);
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 0 });
+    expect(await liveJobs(account)).toEqual([5]);
   });
 });
 

@@ -94,12 +94,14 @@ export class MirroredAccount {
       readonly proof?: Proof;
       readonly contradiction?: boolean;
       readonly sentAgo?: number;
+      readonly obs?: number;
     } = {},
   ): Promise<PageResult> {
-    const { parent = '', proof, contradiction = false, sentAgo = 0 } = page;
+    const { parent = '', proof, contradiction = false, sentAgo = 0, obs } = page;
     const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
     return this.page(name, itemsJson, {
       parent,
+      ...(obs === undefined ? {} : { obs }),
       ...(proof === undefined ? {} : { proof }),
       sentAgo: () => sentAgo,
       decide: ({ outcomes, sentAt, missing, candidates }) => {
@@ -114,6 +116,8 @@ export class MirroredAccount {
   }
 
   applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
+    // Scopes of lists that go count anew.
+    this.#obs.clear();
     return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept });
   }
 

@@ -49,7 +49,7 @@ const proof: fc.Arbitrary<Proof | undefined> = fc.oneof(
     .map(([after, through]) => falling(after, through)),
 );
 /** Mostly pages without the same rows, few or many: else each would withdraw the doubts of the one before. */
-const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 14), KEYS).chain((gone) => {
+const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 14)).chain((gone) => {
   const page: fc.Arbitrary<Page> = fc.record({
     op: fc.constant('page'),
     without: fc.oneof(
@@ -66,7 +66,7 @@ const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 1
   const deletion = fc.constantFrom(false, false, true).map((accept) => ({ op: 'delete', accept }) as const);
   const step = fc.oneof(
     { weight: 12, arbitrary: page },
-    { weight: 1, arbitrary: contradicting },
+    { weight: 4, arbitrary: contradicting },
     { weight: 8, arbitrary: pass },
     { weight: 4, arbitrary: deletion },
   );
