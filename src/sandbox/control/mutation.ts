@@ -107,7 +107,7 @@ function insert(
   if (ref !== undefined && population.visible(ref, at)) return { problem: `there is an item ${id} already` };
   const place =
     ref === undefined
-      ? { slot: undefined, rank: population.plan.ids.rankOf(id) ?? population.sequence.size(at) - 0.5 }
+      ? { slot: undefined, rank: population.plan.ids.rankOf(id) ?? rankOfStranger(population, at) }
       : placeOf(population, ref);
   const keyed = { [population.plan.kind.keyField]: keyOf(population, id), ...fields };
   population.overlay.add(
@@ -115,6 +115,11 @@ function insert(
     { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) },
   );
   return { id };
+}
+
+/** Where an item stands whose ID says nothing of it: after all that are there. */
+function rankOfStranger({ sequence, overlay }: Population, at: number): number {
+  return sequence.size(at) - 1 / (2 + overlay.strangers.length);
 }
 
 /** An ID as its field holds it: a number where the population's IDs are numbers. */

@@ -114,6 +114,27 @@ describe.each(orders)('an honest walk in the order %s', (order) => {
   );
 });
 
+describe('items that were inserted', () => {
+  it.each(['falling', 'rising'] as const)('stand by their IDs, however close, in the order %s', (order) => {
+    const state = stateWith({ order, watchlist: 3 });
+    const ids = ['907', '905', '904', '906', '1001', '2', '1', '999998', '999997'];
+    for (const id of ids) mutate(state, { op: 'insert', collection: 'watchlist', id, fields: {} });
+    const read = walk(state, 1).ids;
+    const sorted = read.toSorted((a, b) => Number(a) - Number(b));
+    expect(read).toEqual(order === 'rising' ? sorted : sorted.toReversed());
+    expect(read).toEqual(expect.arrayContaining(ids.filter((id) => id !== '1001')));
+  });
+
+  it('are each there once where their IDs have no order', () => {
+    const state = stateWith({ ids: 'uuid', watchlist: 3 });
+    for (const id of ['x', 'y', 'z'])
+      mutate(state, { op: 'insert', collection: 'watchlist', id, fields: {} });
+    const read = walk(state, 1).ids;
+    expect(read).toHaveLength(6);
+    expect(read).toEqual(expect.arrayContaining(['x', 'y', 'z']));
+  });
+});
+
 describe('the orders', () => {
   it('sort by what they are called', () => {
     const read = (order: string, field: string): unknown[] =>

@@ -10,7 +10,8 @@ export interface IdForm {
   /** The slot whose ID is exactly `text`; undefined where no slot can have it. */
   readonly slotOf: (text: string) => number | undefined;
   /**
-   * Where an ID that may belong to no slot stands among them: the slot itself, or a half between two of them.
+   * Where an ID that may belong to no slot stands among them: the slot itself, or a fraction between two of them, no
+   * two IDs at the same place.
    * Undefined for a text that is no ID of this form (the service's "invalid cursor").
    */
   readonly rankOf: (text: string) => number | undefined;
@@ -60,8 +61,9 @@ function integerForm(salt: number, shift: number): IdForm {
     if (!/^-?\d+$/.test(text)) return undefined;
     const number = Number(text);
     const slot = Math.floor((number - FIRST_INTEGER) / GAP) - shift;
-    const exact = numberOf(slot);
-    return number === exact ? slot : number < exact ? slot - 0.5 : slot + 0.5;
+    const below = number < numberOf(slot) ? slot - 1 : slot;
+    const [low, high] = [numberOf(below), numberOf(below + 1)];
+    return below + (number - low) / (high - low);
   };
   return {
     json: (slot) => String(numberOf(slot)),
