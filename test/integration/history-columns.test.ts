@@ -59,9 +59,7 @@ describe('columns for new fields', () => {
         await account.page('research_jobs', '[{"job_id":9,"size":9,"n":9}]');
       }
       expect(
-        await account.query(
-          `${stamps.replace(' order', ` where not (job_id = 9 and _change_id > 700) order`)}`,
-        ),
+        await account.query(stamps.replace(' order', ' where not (job_id = 9 and _change_id > 700) order')),
       ).toEqual(before);
       expect(
         await account.query(`

@@ -82,11 +82,11 @@ it.each(['soft', 'hard'] as const)(
             await account.observe('research_jobs', left, snapshot);
             await account.applyDeletions('research_jobs', { accept: true });
           }
-          const [latest] = await account.query<{ at: string | null }>(`
-            select max(at)::text as at from (
+          const [latest] = await account.query<{ at: string }>(`
+            select coalesce(max(at)::text, '') as at from (
               select _changed_at as at from mirror.research_jobs where _user_id = ${run}
               union all select _valid_to from mirror.research_jobs_history where _user_id = ${run}) as moments`);
-          if (latest?.at != null) states.set(latest.at, [...live.values()]);
+          if (latest !== undefined && latest.at !== '') states.set(latest.at, [...live.values()]);
         }
         const [added] = await account.query<{ names: string[] }>(`
           select array(select attname::text from pg_attribute
@@ -98,9 +98,10 @@ it.each(['soft', 'hard'] as const)(
           const known = await account.query<{ _raw: unknown; _deleted_at: unknown }>(`
             select ${columns.join()}, _raw, _deleted_at from mirror.research_jobs_as_of('${at}') where _user_id = ${run} order by job_id`);
           const wanted = rows.toSorted((a, b) => Number(a['job_id']) - Number(b['job_id']));
-          expect(known, at).toEqual(
-            wanted.map((item) => ({ ...plain(item), _raw: item, _deleted_at: null })),
-          );
+          expect({ at, rows: known }).toEqual({
+            at,
+            rows: wanted.map((item) => ({ ...plain(item), _raw: item, _deleted_at: null })),
+          });
         }
         const doubled = await account.query(`
           select job_id, _change_id from mirror.research_jobs_versions where _user_id = ${run}
