@@ -1,7 +1,15 @@
 import type { Attack } from './support/attack.ts';
 import { killsAttack } from './kills/attack.ts';
 import { matrixAttack } from './matrix/attack.ts';
+import { networkAttack } from './network/attack.ts';
+import { ownersAttack } from './owners/attack.ts';
 import { walksAttack } from './walks/attack.ts';
 
 /** All attacks, in the order in which they are played. */
-export const ATTACKS: readonly Attack[] = [walksAttack, matrixAttack, killsAttack];
+export const ATTACKS: readonly Attack[] = [
+  walksAttack,
+  matrixAttack,
+  killsAttack,
+  ownersAttack,
+  networkAttack,
+];

@@ -25,7 +25,8 @@ const P2_CHANGES = 3;
  * Judges every deletion that the mirror ever made of the account, by the source's own log: it is false where the row
  * was in the source at each moment of the second proof; and it needs two proofs, the second one asked for at least the
  * settle time after the first one was answered, in which no answer showed the row in between.
- * @param lagMs an answer may be as old as this
+ * @param given.lagMs an answer may be as old as this
+ * @param given.slackMs an answer may have been made so long after the moment that is known of it
  */
 export async function checkDeletions(
   db: pg.Pool,
@@ -35,6 +36,7 @@ export async function checkDeletions(
     readonly log: TruthLog;
     readonly answers: AnswerLog;
     readonly lagMs: number;
+    readonly slackMs: number;
     readonly settleMs: number;
     readonly history: boolean;
   },
@@ -74,11 +76,13 @@ function judge(
     log,
     answers,
     lagMs,
+    slackMs,
     settleMs,
   }: {
     readonly log: TruthLog;
     readonly answers: AnswerLog;
     readonly lagMs: number;
+    readonly slackMs: number;
     readonly settleMs: number;
   },
 ): Finding | 'beyond P2' | undefined {
@@ -90,7 +94,7 @@ function judge(
     const asked = answers.of(of).filter(({ answeredAt }) => answeredAt <= deletedAt + 1);
     const since = asked.slice(asked.findLastIndex(({ ids }) => ids.has(key)) + 1);
     const absent = ({ sentAt, answeredAt }: Answered): boolean =>
-      log.absentWithin(of, key, sentAt - lagMs - 1, answeredAt + 1);
+      log.absentWithin(of, key, sentAt - lagMs - 1, answeredAt + slackMs + 1);
     const proofs = since.filter(absent);
     if (proofs.length > 0) best = Math.max(best, 1);
     const [first] = proofs;

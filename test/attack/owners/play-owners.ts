@@ -1,0 +1,113 @@
+import type pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
+import { brake, BRAKES } from '../kills/brakes.ts';
+import { RealAccount } from '../real/real-account.ts';
+import type { GameResult } from '../support/findings.ts';
+import { openTable } from '../support/server.ts';
+
+/** A heartbeat is valid for 12 s; then another process may take the account. */
+const TAKEOVER_MS = 40_000;
+/** How long the old owner gets to do what it must not; less than what it waits before it asks for the account again. */
+const TEMPTED_MS = 2_500;
+
+/** Every table that has rows of an account, digested. */
+const DIGEST = `
+  select string_agg(name || ':' || (xpath('/row/d/text()', query_to_xml(
+    format('select md5(string_agg(t::text, chr(10) order by t::text)) as d from %s as t', name), false, true, '')))[1]::text,
+    ' ' order by name) as digest
+  from (select format('%I.%I', c.table_schema, c.table_name) as name from information_schema.columns as c
+        join information_schema.tables as t using (table_schema, table_name)
+        where c.table_schema in ('mirror', 'mirror_sync') and c.column_name = '_user_id'
+          and t.table_type = 'BASE TABLE') as tables`;
+
+/**
+ * Two daemons. The one that owns the account is stopped in the middle of a page, the other one takes the account and
+ * is then stopped as well, so that whatever changes afterwards is the first one's doing: that must be nothing.
+ */
+export async function playOwners(seed: number, url: string): Promise<GameResult> {
+  const table = await openTable(url);
+  const account = await RealAccount.open(seed, { latencyMin: 10, latencyMax: 60, maxLimit: 10 });
+  const { db } = table;
+  const { draw } = account;
+  const pidOfOwner = async (): Promise<number | undefined> => {
+    const { rows } = await db.query<{ pid: number }>(
+      'select p.pid from mirror_sync.account as a join mirror_sync.process as p on p.process_id = a.owner',
+    );
+    return rows[0]?.pid;
+  };
+  try {
+    const first = account.begin(['start'], url);
+    await eventually('the first owner', async () => (await pidOfOwner()) === first.child.pid);
+    const second = account.begin(['start'], url, { LOG_LEVEL: 'info' });
+    await second.until('is held by');
+    account.act(true);
+    const where = await stopInMidPage(db, { draw, requests: () => account.requests() }, first.child);
+    account.count(where);
+    const taken = async (): Promise<boolean> => (await pidOfOwner()) === second.child.pid;
+    await eventually('the takeover', taken, TAKEOVER_MS);
+    await systemClock.sleep(draw.random() * 1_500);
+    second.child.kill('SIGSTOP');
+    account.act(false);
+    // A commit that it had sent still comes.
+    await systemClock.sleep(300);
+    const before = await digest(db);
+    first.child.kill('SIGCONT');
+    await systemClock.sleep(TEMPTED_MS);
+    const after = await digest(db);
+    account.tell(`before ${before}`);
+    account.tell(`after  ${after}`);
+    account.claim(before === after, `the fenced owner wrote (${where}): ${changed(before, after)}`);
+    second.child.kill('SIGCONT');
+    first.child.kill('SIGTERM');
+    const ended = await first.ended;
+    account.claim(ended.code === 0, `the fenced owner ended with ${ended.code}: ${ended.stderr.slice(-300)}`);
+    second.child.kill('SIGTERM');
+    account.claim((await second.ended).code === 0, 'the new owner did not end with 0');
+    account.count('takeovers');
+    await account.endWell(db, url);
+    return account.outcome();
+  } finally {
+    await account.close();
+    await table.close();
+  }
+}
+
+/** Stops the owner while a request is under way, or while Postgres holds one of its statements. @returns where */
+async function stopInMidPage(
+  db: pg.Pool,
+  { draw, requests }: { readonly draw: RealAccount['draw']; readonly requests: () => number },
+  owner: { kill(signal: NodeJS.Signals): boolean },
+): Promise<string> {
+  const tables = BRAKES.filter(({ name }) => name.startsWith('mirror'));
+  const chosen = draw.chance(0.6) ? draw.one(tables) : undefined;
+  const begun = requests();
+  await eventually('some pages', () => requests() > begun + draw.integer(0, 6), 10_000).catch(() => {});
+  const braking = chosen === undefined ? undefined : await brake(db, chosen);
+  if (chosen === undefined || braking === undefined) {
+    owner.kill('SIGSTOP');
+    return 'stopped at a moment';
+  }
+  let held = false;
+  for (let looks = 0; looks < 40 && !held; looks += 1) {
+    held = await braking.holds();
+    if (!held) await systemClock.sleep(20);
+  }
+  owner.kill('SIGSTOP');
+  await braking.release();
+  return held ? 'stopped in a commit' : 'stopped at a moment';
+}
+
+async function digest(db: pg.Pool): Promise<string> {
+  const { rows } = await db.query<{ digest: string }>(DIGEST);
+  return rows[0]?.digest ?? '';
+}
+
+function changed(before: string, after: string): string {
+  const known = new Set(before.split(' '));
+  return after
+    .split(' ')
+    .filter((each) => !known.has(each))
+    .map((each) => each.split(':')[0])
+    .join(', ');
+}

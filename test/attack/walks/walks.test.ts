@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { Tally } from '../support/attack.ts';
+import { describeFindings, playInLanes } from '../support/attack.ts';
+import { drawGame } from './game.ts';
+import { play } from './play.ts';
+import { openTables, type Tables } from './tables.ts';
+
+/** The seeds of the short form: `npm run attack -- --only walks` draws others. */
+const SEED = 1;
+const WALKS = 400;
+const FIRST_USER = 10_000;
+
+const databases: TestDatabase[] = [];
+let tables: Tables;
+beforeAll(async () => {
+  tables = await openTables(async () => {
+    const database = await createTestDatabase();
+    databases.push(database);
+    return database.url;
+  });
+});
+afterAll(async () => {
+  await tables.close();
+  await Promise.all(databases.map((each) => each.drop()));
+});
+
+describe('random walks while the source changes', () => {
+  it('end with a mirror that equals it: nothing lost, nothing false, nothing twice, every moment replayed', async () => {
+    const broken: string[] = [];
+    const tally = new Tally({
+      onGame: (result) => {
+        if (result.findings.length > 0) broken.push(describeFindings('walks', result));
+      },
+    });
+    await playInLanes(
+      6,
+      () => tally.count('walks') < WALKS,
+      async (index) => {
+        const game = drawGame(SEED + index);
+        tally.add(await play(tables.of(game), game, FIRST_USER + index));
+      },
+    );
+    expect(broken).toEqual([]);
+    // It is an attack only where it attacks.
+    expect(tally.count('deletions')).toBeGreaterThan(20);
+    expect(tally.count('moments replayed')).toBeGreaterThan(10);
+  }, 150_000);
+});
