@@ -21,7 +21,7 @@ export interface SyncRun {
   readonly items: number;
 }
 
-const PRELOAD = new URL('./peak-memory.ts', import.meta.url).href;
+export const PRELOAD = new URL('./peak-memory.ts', import.meta.url).href;
 
 export function programOptions({ sandbox, folder, env }: Setting): ProgramOptions {
   return {
