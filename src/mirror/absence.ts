@@ -29,9 +29,12 @@ interface AbsenceRow {
   readonly proven: boolean | null;
 }
 
+/** Missing rows read by one statement, so that none exceeds its bound. */
+const BATCH = 20_000;
+
 /**
- * The live rows that a page proves absent, and the candidates among them and the page's keys: one statement, and none
- * for a page that can say nothing.
+ * The live rows that a page proves absent, and the candidates among them and the page's keys: one statement (unless
+ * very many rows are missing), and none for a page that can say nothing.
  * @param keys of all the page's items, those in quarantine too: they are there
  * @param inDoubt the scope has candidates
  */
@@ -44,13 +47,21 @@ export async function readAbsence(
   inDoubt: boolean,
 ): Promise<Absence> {
   if (table.key === undefined || (proof === undefined && !inDoubt)) return NO_ABSENCE;
+  const { type } = table.key;
   const parts: RawBuilder<unknown>[] = [];
-  if (proof !== undefined) parts.push(missingRows(table, scope, proof, keys, inDoubt));
+  const missingBehind = (last: string | null, known: Proof): RawBuilder<unknown> =>
+    missingRows(table, scope, known, keys, inDoubt, last);
+  if (proof !== undefined) parts.push(missingBehind(null, proof));
   if (inDoubt) parts.push(doubtedKeys(table.schema, scope, keys));
   if (proof !== undefined && inDoubt) parts.push(unbelieved(table, scope, keys));
   const { rows } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
+  let batch = rows.filter((row) => row.changed_at !== null);
+  for (let read = BATCH; proof !== undefined && batch.length === BATCH && read < MAX_MISSING; read += BATCH) {
+    const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
+    batch = (await sql<AbsenceRow>`${missingBehind(last, proof)}`.execute(trx)).rows;
+    for (const row of batch) rows.push(row);
+  }
   const onPage = new Set(keys);
-  const { type } = table.key;
   return {
     missing: rows.flatMap(({ key, changed_at: at }) =>
       at === null ? [] : [{ key, changedAt: at.getTime() }],
@@ -66,14 +77,17 @@ export async function readAbsence(
   };
 }
 
+/** The first `BATCH` missing rows behind `last` in key order. */
 function missingRows(
   table: Table,
   scope: Scope,
   proof: Proof,
   keys: readonly string[],
   inDoubt: boolean,
+  last: string | null,
 ): RawBuilder<unknown> {
   const key = keyColumn(table);
+  const behind = last === null ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
   const type = table.key === undefined ? sql`text` : typeName(table.key);
   const columns = inDoubt
     ? CANDIDATE
@@ -87,9 +101,9 @@ function missingRows(
   return sql`(
     select ${key}::text as key, t._changed_at as changed_at, ${columns}
     from ${named(table)} as t ${doubts}
-    where ${inScope(table, scope)} and ${inside(table, proof)} and t._deleted_at is null
+    where ${inScope(table, scope)} and ${inside(table, proof)} and ${behind} and t._deleted_at is null
       and ${key} <> all(${[...keys]}::${type}[])
-    order by ${placeOrder(table, 'up')} limit ${MAX_MISSING})`;
+    order by ${placeOrder(table, 'up')} limit ${BATCH})`;
 }
 
 function doubtedKeys(schema: string, scope: Scope, keys: readonly string[]): RawBuilder<unknown> {

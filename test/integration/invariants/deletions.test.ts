@@ -53,8 +53,8 @@ const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 1
   const page: fc.Arbitrary<Page> = fc.record({
     op: fc.constant('page'),
     without: fc.oneof(
-      { weight: 8, arbitrary: fc.constant(gone) },
-      { weight: 1, arbitrary: fc.constantFrom([], [7], [3, 7, 9], KEYS.slice(0, 8)) },
+      { weight: 6, arbitrary: fc.constant(gone) },
+      { weight: 2, arbitrary: fc.constantFrom([], [7], [3, 7, 9], KEYS.slice(0, 8)) },
     ),
     version: fc.constantFrom(1, 1, 1, 2),
     proof,
