@@ -14,7 +14,8 @@ const GOOD: ReadOutcome = {
 };
 
 type Reading = ReadRequest['what'] | 'due' | 'settle';
-type Answer = (name: string, what: Reading) => ReadOutcome | Promise<ReadOutcome>;
+type Outcome = ReadOutcome & { readonly againMs?: number };
+type Answer = (name: string, what: Reading) => Outcome | Promise<Outcome>;
 
 const running: AccountService[] = [];
 afterEach(async () => {
@@ -137,6 +138,50 @@ describe('a running account', () => {
     await clock.advance(900_000);
     expect(states).toEqual(['stopped', 'active']);
     expect(reads).toContain('lists poll');
+  });
+
+  it('settles doubts when a walk raised some, and again when those that are left are ripe', async () => {
+    let againMs: number | undefined;
+    let raised = false;
+    const { clock, service, reads } = account((name, what) => {
+      if (what === 'settle') return { ...GOOD, ...(againMs === undefined ? {} : { againMs }) };
+      return { ...GOOD, doubts: raised && name === 'lists' ? ['lists'] : [] };
+    });
+    const settled = (): number => reads.filter((each) => each === 'lists settle').length;
+    await service.start();
+    await clock.advance(0);
+    expect(settled()).toBe(1);
+    service.pollDue('lists');
+    await clock.advance(600_000);
+    expect(settled()).toBe(1);
+
+    raised = true;
+    againMs = 60_000;
+    service.pollDue('lists');
+    await clock.advance(59_999);
+    expect(settled()).toBe(2);
+    againMs = undefined;
+    await clock.advance(1);
+    expect(settled()).toBe(3);
+    // Nothing is left that can be settled: no more is read, however long it takes.
+    await clock.advance(3_600_000);
+    expect(settled()).toBe(3);
+  });
+
+  it('keeps one wait for what ripens: a later bell takes the earlier one’s place', async () => {
+    const { clock, service, reads } = account((name, what) =>
+      what === 'settle' && name === 'lists'
+        ? { ...GOOD, againMs: 60_000 }
+        : { ...GOOD, doubts: name === 'lists' ? ['lists'] : [] },
+    );
+    await service.start();
+    for (let times = 0; times < 10; times += 1) {
+      service.pollDue('lists');
+      await clock.advance(1_000);
+    }
+    reads.length = 0;
+    await clock.advance(59_000);
+    expect(reads).toEqual(['lists settle']);
   });
 
   it('ends when the account is another process’s', async () => {

@@ -197,16 +197,17 @@ export class DoubtSettler {
     signal: AbortSignal,
   ): Promise<void> {
     const { store, clock, observer, fence } = this.#reader;
-    const readyAt = Math.max(0, ...waiting.map((each) => this.#readyAt(each)));
-    for (;;) {
-      // Asked again after each wait: the database's clock decides, and ours may run faster.
-      const milliseconds = readyAt === 0 ? 0 : readyAt - (await store.now()).getTime();
-      signal.throwIfAborted();
-      if (milliseconds <= 0) return;
-      const rows = waiting.reduce((sum, each) => sum + each.waiting, 0);
+    if (waiting.length === 0) return;
+    const readyAt = Math.max(...waiting.map((each) => this.#readyAt(each)));
+    const rows = waiting.reduce((sum, each) => sum + each.waiting, 0);
+    const left = async (): Promise<number> => readyAt - (await store.now()).getTime();
+    let milliseconds = await left();
+    if (milliseconds > 0) {
       observer.doubtsWait({ userId: fence.userId, collection: lists.name, rows, milliseconds });
-      await clock.sleep(milliseconds, signal);
     }
+    // Asked again after each wait: the database's clock decides, and ours may run faster.
+    for (; milliseconds > 0; milliseconds = await left()) await clock.sleep(milliseconds, signal);
+    signal.throwIfAborted();
   }
 
   #saveComplete(scope: Scope, completeAsOf: Date): Promise<void> {

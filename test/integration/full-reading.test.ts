@@ -1,19 +1,23 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { Stopped } from '../../src/runtime/service.ts';
+import { eventually } from '../support/eventually.ts';
 import { createTestAccount, type TestAccount } from '../support/read-account.ts';
+
+const SETTLE_MS = 1_000;
 
 let test: TestAccount;
 afterEach(() => test.close());
 
 /** Read once, older than the settle time. */
-async function mirrored(switches: Partial<SandboxOptions> = {}, settle = '1s'): Promise<void> {
-  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: settle });
+async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
+  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${SETTLE_MS / 1000}s` });
   await test.sandbox.control.clock({ freeze: true });
   for (const name of ['research_jobs', 'lists', 'list_items', 'watchlist'] as const) {
     expect((await test.read(name, 'full')).error).toBeUndefined();
   }
-  await systemClock.sleep(1_050);
+  await systemClock.sleep(SETTLE_MS + 100);
 }
 
 async function ids(collection: 'research_jobs' | 'lists' | 'watchlist'): Promise<string[]> {
@@ -57,4 +61,94 @@ describe('a full reading', () => {
       expect(totals.deleted).toBe(4);
     },
   );
+});
+
+describe('a full reading of many lists', () => {
+  it('waits for all of them together, and holds up neither polls nor other lists', async () => {
+    await mirrored({ lists: 30 });
+    const lists = await ids('lists');
+    for (const list of lists) {
+      const [text = ''] = await test.sandbox.control.truth({ collection: 'list_items', list });
+      const { id } = JSON.parse(text) as { id: string | number };
+      await test.sandbox.control.mutate({ op: 'delete', collection: 'list_items', list, id: String(id) });
+    }
+    test.asked.length = 0;
+    const begin = performance.now();
+    const reading = test.read('list_items', 'full');
+    await eventually('the wait', () => test.waits.length > 0);
+    expect(test.asked).toHaveLength(30);
+    expect((await test.read('list_items', 'poll')).error).toBeUndefined();
+    expect((await test.read('watchlist', 'poll')).error).toBeUndefined();
+    // None of them waited for the settle time of the others.
+    expect(performance.now() - begin).toBeLessThan(SETTLE_MS * 10);
+    const { totals, error, unproven } = await reading;
+    expect({ error, unproven, waits: test.waits.length }).toEqual({
+      error: undefined,
+      unproven: 0,
+      waits: 1,
+    });
+    expect(totals.deleted).toBe(30);
+    expect(await deleted('list_items', 'id')).toHaveLength(30);
+    const [row] = await test.query<{ complete: boolean }>(
+      `select complete_as_of > now() - interval '1 minute' as complete from mirror.freshness where collection = 'list_items'`,
+    );
+    expect(row?.complete).toBe(true);
+  });
+});
+
+describe('a list that the service does not know any more', () => {
+  it('puts its row in doubt, once; the row goes when it is ripe', async () => {
+    await mirrored({ lists: 5 });
+    const [gone = ''] = await ids('lists');
+    await test.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: gone });
+    test.asked.length = 0;
+    expect((await test.read('list_items', 'poll')).doubts).toContain('lists');
+    await test.read('list_items', 'poll');
+    expect(test.asked.filter((path) => path.startsWith('/v1/lists?'))).toHaveLength(1);
+
+    const signal = new AbortController().signal;
+    const { againMs } = await test.current.reader.settle('lists', signal);
+    expect(againMs).toBeGreaterThan(0);
+    expect(await deleted('lists', 'list_id')).toEqual([]);
+    await systemClock.sleep(againMs ?? 0);
+    expect((await test.current.reader.settle('lists', signal)).totals.deleted).toBe(1);
+    expect(await deleted('lists', 'list_id')).toEqual([gone]);
+    expect(await deleted('list_items', 'id')).toHaveLength(10);
+  });
+});
+
+describe('doubts', () => {
+  it('that no second reading can settle are not read again and again', async () => {
+    await mirrored({ order: 'unordered' });
+    const all = await ids('research_jobs');
+    await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(all[7]) });
+    // A full walk that is stopped in its settle time leaves what only another whole walk can prove.
+    const stop = new AbortController();
+    const reading = test.read('research_jobs', 'full', stop.signal);
+    await eventually('the wait', () => test.waits.length > 0);
+    stop.abort(new Stopped('the test'));
+    await expect(reading).rejects.toThrow('the test');
+    await test.reopen();
+    await systemClock.sleep(SETTLE_MS + 100);
+    test.asked.length = 0;
+    const signal = new AbortController().signal;
+    for (let times = 0; times < 3; times += 1) {
+      expect(await test.current.reader.settle('research_jobs', signal)).toMatchObject({ againMs: undefined });
+    }
+    expect(test.asked).toEqual([]);
+    // The next full reading finds the first one's sequence again.
+    const { totals } = await test.read('research_jobs', 'full');
+    expect(totals).toMatchObject({ deleted: 1, requests: 6 });
+  });
+
+  it('are withdrawn by a sighting', async () => {
+    await mirrored();
+    const [id = ''] = await ids('watchlist');
+    await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
+    expect((await test.read('watchlist', 'poll')).doubts).toEqual(['watchlist']);
+    await test.sandbox.control.mutate({ op: 'restore', collection: 'watchlist', id });
+    await test.read('watchlist', 'poll');
+    expect(await test.query('select * from mirror_sync.candidate')).toEqual([]);
+    expect(await deleted('watchlist', 'id')).toEqual([]);
+  });
 });

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { ReadOutcome, ReadRequest } from '../../src/sync/account-reader.ts';
-import type { WalkEnded } from '../../src/sync/observer.ts';
+import type { DoubtsWait, WalkEnded } from '../../src/sync/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from './migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 
@@ -28,6 +28,8 @@ export interface TestAccount {
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
   readonly walks: WalkEnded[];
+  /** Waits for the settle time. */
+  readonly waits: DoubtsWait[];
   /** The most requests that were under way at once. */
   mostAtOnce: number;
   /** Called before each request goes out. */
@@ -73,6 +75,7 @@ export async function createTestAccount(
   const wire = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
   const asked: string[] = [];
   const walks: WalkEnded[] = [];
+  const waits: DoubtsWait[] = [];
   let underWay = 0;
   const parts: RunnerParts = {
     config,
@@ -80,7 +83,7 @@ export async function createTestAccount(
     processId: 'tests',
     identity: await ownIdentity(),
     log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
-    observers: [{ walkEnded: (walk) => walks.push(walk) }],
+    observers: [{ walkEnded: (walk) => walks.push(walk), doubtsWait: (wait) => waits.push(wait) }],
     onChanged: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
     link: {
@@ -118,6 +121,7 @@ export async function createTestAccount(
     parts,
     asked,
     walks,
+    waits,
     mostAtOnce: 0,
     onRequest: () => {},
     current: await open(),
