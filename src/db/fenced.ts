@@ -1,6 +1,14 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { LeaseLost } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
+import { Mutex } from '../runtime/mutex.ts';
+
+/**
+ * Where an owner's transactions stand in line. The lock on the account's row lets one go at a time anyway; without a
+ * line before it they would wait for it in Postgres, on a connection each and against the bound on a statement, which
+ * several pages of megabytes reach together.
+ */
+const lines = new WeakMap<Fence, Mutex>();
 
 /**
  * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
@@ -12,6 +20,17 @@ import type { Fence } from '../model/fence.ts';
  * @throws LeaseLost, nothing written; DatabaseUnavailable, when the outcome of the commit may be unknown; errors of `work`
  */
 export async function fenced<T>(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  work: (trx: Transaction<unknown>, now: Date) => Promise<T>,
+): Promise<T> {
+  const line = lines.get(fence) ?? new Mutex();
+  lines.set(fence, line);
+  return line.run(() => inTransaction(db, schema, fence, work));
+}
+
+function inTransaction<T>(
   db: Kysely<unknown>,
   schema: string,
   fence: Fence,
