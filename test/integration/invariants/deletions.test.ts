@@ -74,7 +74,7 @@ const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 1
       weight: 3,
       arbitrary: fc.constantFrom(false, false, true).map((accept): Step[] => [{ op: 'delete', accept }]),
     },
-    { weight: 1, arbitrary: fc.constant([pass(DAY)]) },
+    { weight: 1, arbitrary: fc.constant<Step[]>([pass(DAY)]) },
   );
   return fc.array(block, { minLength: 5, maxLength: 12 }).map((blocks) => blocks.flat());
 });
