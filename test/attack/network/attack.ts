@@ -49,11 +49,7 @@ export async function playNetwork(seed: number, url: string): Promise<GameResult
       const before = account.requests();
       account.act(true);
       await account.promiseFullWalks(table.db);
-      const program = account.begin(
-        [...(draw.chance(0.5) ? ['start'] : ['sync', '--full'])],
-        through.href,
-        env,
-      );
+      const program = account.begin(draw.chance(0.5) ? ['start'] : ['sync', '--full'], through.href, env);
       const over = new AbortController();
       void program.ended.finally(() => over.abort());
       for (let blows = draw.integer(2, 6); blows > 0 && !over.signal.aborted; blows -= 1) {

@@ -162,6 +162,7 @@ export class RealAccount {
 
   async #check(db: pg.Pool): Promise<void> {
     const user = String(this.#truth(db).sandbox.userId);
+    const { order } = this.source.state.options;
     const answers = new AnswerLog();
     const log = this.source.state.traffic.log(0);
     // Who was killed may not have seen an answer: which rows were on it says nothing.
@@ -173,6 +174,7 @@ export class RealAccount {
       slackMs: LONGEST_ANSWER_MS,
       settleMs: SETTLE_MS,
       history: true,
+      byPairs: order !== 'falling' && order !== 'rising',
     });
     const { findings: twice, versions } = await checkVersions(db, NAMES, user);
     this.findings.push(...findings, ...twice);

@@ -252,9 +252,16 @@ class Run {
 
   async #check(account: MirrorAccount): Promise<void> {
     const { db } = this.#table;
-    const { lagMs, settleMs, history } = this.#game;
-    const given = { log: this.#log, answers: account.answers, lagMs, slackMs: 0, settleMs, history };
-    const { findings, deletions, beyondP2 } = await checkDeletions(db, this.#names, this.#user, given);
+    const { lagMs, settleMs, history, switches } = this.#game;
+    const { findings, deletions, beyondP2 } = await checkDeletions(db, this.#names, this.#user, {
+      log: this.#log,
+      answers: account.answers,
+      lagMs,
+      slackMs: 0,
+      settleMs,
+      history,
+      byPairs: switches.order !== 'falling' && switches.order !== 'rising',
+    });
     this.#findings.push(...findings);
     this.#counts['deletions'] = deletions;
     this.#counts['beyond P2'] = beyondP2;
