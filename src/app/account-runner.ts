@@ -144,7 +144,7 @@ function serviceOf(
       await pruneLog(db, config.schema, fence, config.retention.logMs);
       const { history } = config;
       if (history.kept && history.forMs !== undefined) {
-        await pruneHistory(db, config.schema, fence, history.forMs);
+        await pruneHistory(db, config.schema, fence, history.forMs, signal);
       }
     },
     onState: async (state, reason) => {

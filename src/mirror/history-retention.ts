@@ -10,12 +10,14 @@ const BATCH = 5_000;
 /**
  * Removes the account's versions that were superseded more than `keepMs` ago (MIRROR_HISTORY=400d), a batch at a time.
  * First `history_from` moves: no reader is told that the history of a moment is complete while some of it is gone.
+ * @param signal ends it after the batch in hand; the next call goes on
  */
 export async function pruneHistory(
   db: Kysely<unknown>,
   schema: string,
   fence: Fence,
   keepMs: number,
+  signal: AbortSignal,
 ): Promise<void> {
   const before = await fenced(db, schema, fence, async (trx, now) => {
     const moment = new Date(now.getTime() - keepMs);
@@ -25,7 +27,7 @@ export async function pruneHistory(
     return moment;
   });
   for (const name of COLLECTION_NAMES) {
-    while (await pruneBatch(db, fence, tableOf(schema, name), before));
+    while (!signal.aborted && (await pruneBatch(db, fence, tableOf(schema, name), before)));
   }
 }
 
