@@ -27,6 +27,8 @@ export interface ReadOutcome {
   readonly totals: WalkTotals;
   /** A poll could not do the work: nothing but a full walk can (the first one, or for want of an order). */
   readonly fullNeeded: boolean;
+  /** Other collections of which only a full walk can tell what this one found amiss. */
+  readonly fullWalks: readonly CollectionName[];
   /** Collections of which rows came into doubt: `settle` them. */
   readonly doubts: readonly CollectionName[];
   /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
@@ -53,6 +55,7 @@ const NOTHING: ReadOutcome = {
   error: undefined,
   totals: NO_TOTALS,
   fullNeeded: false,
+  fullWalks: [],
   doubts: [],
   unproven: 0,
 };
@@ -187,9 +190,9 @@ export class AccountReader {
     const settled = await this.#turn(`${name}/doubts`, () => this.#settler.finish(found, open, options));
     // What came into doubt meanwhile is the next one's.
     return {
+      ...NOTHING,
       ...settled,
       totals: addTotals(walked.totals, settled.totals),
-      fullNeeded: false,
       doubts: [name],
     };
   }
@@ -225,8 +228,9 @@ export class AccountReader {
       unproven: settled.unproven,
       doubts: [
         ...(read.doubts || request.what === 'full' ? [name] : []),
-        ...(read.parentDoubts ? [parentsOf(lists).table] : []),
+        ...(read.suspected === 'in-doubt' ? [parentsOf(lists).table] : []),
       ],
+      fullWalks: read.suspected === 'full-needed' ? [parentsOf(lists).table] : [],
     };
   }
 
@@ -262,5 +266,5 @@ export class AccountReader {
 /** @throws KeyRefused */
 function outcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
   if (error instanceof KeyRefused) throw error;
-  return { error, totals, fullNeeded: false, doubts: doubts ? [name] : [], unproven: 0 };
+  return { ...NOTHING, error, totals, doubts: doubts ? [name] : [] };
 }

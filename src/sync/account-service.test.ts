@@ -9,6 +9,7 @@ const GOOD: ReadOutcome = {
   error: undefined,
   totals: NO_TOTALS,
   fullNeeded: false,
+  fullWalks: [],
   doubts: [],
   unproven: 0,
 };

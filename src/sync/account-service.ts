@@ -64,6 +64,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
         const outcome = await act();
         ({ error } = outcome);
         for (const name of outcome.doubts) ring(name, 'doubts');
+        for (const name of outcome.fullWalks) ring(name, 'full');
       } catch (thrown) {
         if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
         error = thrown instanceof Error ? thrown : new Error(String(thrown));

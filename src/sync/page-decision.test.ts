@@ -94,4 +94,64 @@ describe('what is stored with a page', () => {
       fullAt: at,
     });
   });
+
+  describe('and what it says of absence', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const snapshot = { proof: { kind: 'snapshot' }, contradiction: false } as const;
+    const seen = observed('unchanged', 'unchanged', 'unchanged');
+    const long = began - 3_600_000;
+
+    it('is a first proof of a row that it does not hold, and nothing of one that came just now', () => {
+      const missing = [
+        { key: '7', changedAt: long },
+        { key: '8', changedAt: began - 59_999 },
+      ];
+      const { decision } = decide({ ...taken, page: snapshot }, { ...seen, missing }, null);
+      expect(decision.doubts).toMatchObject({ add: [{ key: '7', kind: 'snapshot' }], prove: [] });
+    });
+
+    it('is a second proof when its request was sent the settle time after the first one', () => {
+      const missing = [{ key: '7', changedAt: long }];
+      const prove = (ago: number): readonly string[] | undefined => {
+        const first = { key: '7', kind: 'snapshot', obs: 1, at: began - ago, proven: false } as const;
+        const view = { ...seen, missing, candidates: [first] };
+        return decide({ ...taken, page: snapshot }, view, null).decision.doubts?.prove;
+      };
+      expect(prove(60_000)).toEqual(['7']);
+      expect(prove(59_999) ?? []).toEqual([]);
+    });
+
+    it('is withdrawn for a row that is there, an item in quarantine too', () => {
+      const candidates = [{ key: '2', kind: 'snapshot', obs: 1, at: long, proven: true }] as const;
+      const view = { ...observed('unchanged', 'quarantined', 'unchanged'), candidates };
+      const { decision } = decide({ ...taken, page: snapshot }, view, null);
+      expect(decision.doubts?.withdraw).toEqual(['2']);
+    });
+
+    it('completes the scope in one answer, but for what is in doubt', () => {
+      const asOf = (view: ObservedPage): Date | undefined =>
+        decide({ ...taken, page: snapshot, end }, view, null).decision.scope.completeAsOf;
+      expect(asOf(seen)).toEqual(new Date(began - 60_000));
+      expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
+      const candidate = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
+      expect(asOf({ ...seen, candidates: [{ ...candidate, key: '7' }] })).toBeUndefined();
+      expect(asOf({ ...seen, candidates: [{ ...candidate, key: '3' }] })).toEqual(new Date(began - 60_000));
+    });
+
+    it('is what two whole walks tell, where that is remembered: the last one, or that there was none', () => {
+      const whole = { digest: 'd', began, ended: began + 10 };
+      const full = { ...taken, end };
+      expect(decide(full, seen, whole).decision.scope.memory).toMatchObject({ whole });
+      const before = { ...memory, whole };
+      const lost = decide({ ...full, before, memory: before }, seen, null);
+      expect(lost.decision.scope.memory).toMatchObject({ whole: null });
+      expect(decide({ ...taken, before, memory: before }, seen, null).memory.whole).toEqual(whole);
+    });
+
+    it('says of a deferred row neither that it is known nor that it changed', () => {
+      const { decision, memory: after } = decide(taken, observed('unchanged', 'deferred', 'unchanged'), null);
+      expect(decision.doubts?.add).toEqual([{ key: '2', kind: 'returned' }]);
+      expect(after).toBe(memory);
+    });
+  });
 });

@@ -31,8 +31,8 @@ export interface ListsRead {
   readonly whole: ReadonlyMap<string, ReadWhole>;
   /** Rows of lists are in doubt. */
   readonly doubts: boolean;
-  /** The row of a list that the service does not know is in doubt. */
-  readonly parentDoubts: boolean;
+  /** Lists that the service does not know: what became of their rows. */
+  readonly suspected: 'none' | 'in-doubt' | 'full-needed';
 }
 
 /** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
@@ -84,8 +84,8 @@ export class ListsReader {
         return false;
       },
     );
-    const parentDoubts = suspects.length > 0 && (await this.#suspect(lists, suspects, signal));
-    return { since, totals, error, failed, whole, doubts, parentDoubts };
+    const suspected = suspects.length === 0 ? 'none' : await this.#suspect(lists, suspects, signal);
+    return { since, totals, error, failed, whole, doubts, suspected };
   }
 
   #readList(
@@ -120,15 +120,20 @@ export class ListsReader {
     return isNew;
   }
 
-  /** @returns whether rows came into doubt */
-  async #suspect(lists: ListCollection, keys: readonly string[], signal: AbortSignal): Promise<boolean> {
+  /** Where the lists do not come in one answer, only a full walk may put their rows in doubt. */
+  async #suspect(
+    lists: ListCollection,
+    keys: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ListsRead['suspected']> {
     const parents = collection(parentsOf(lists).table);
-    if (parents.kind !== 'list') return false;
+    if (parents.kind !== 'list') return 'none';
     const result = await this.#settler.suspect(parents, keys, signal);
     if (result.error instanceof KeyRefused) throw result.error;
     // What failed is looked at again with the next 404.
     if (result.error !== undefined) for (const key of keys) this.#unknown.delete(key);
-    return result.doubts;
+    if (result.doubts) return 'in-doubt';
+    return result.outcome === 'complete' || result.error !== undefined ? 'none' : 'full-needed';
   }
 }
 

@@ -6,6 +6,9 @@ import type { ReadWhole } from './walk-result.ts';
 import { WholeReading } from './whole-reading.ts';
 import type { WrittenStep } from './write-step.ts';
 
+/** Rows of which a full walk remembers key and content, some 200 bytes each, though their order is trusted. */
+const REMEMBERED_ROWS = 100_000;
+
 /** What a running walk puts in doubt and proves, told page by page. */
 export class WalkProofs {
   readonly #session: ScopeSession;
@@ -53,14 +56,17 @@ export class WalkProofs {
 
   /** A page has come; `walk` is the step that took it, `keys` are its items'. */
   pageCame(walk: Walk, { page }: Asked, keys: readonly string[]): void {
+    // An item without usable key may be any row: what its page lacks is not known.
+    if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
     if (walk.kind !== 'full') {
       this.#session.whole?.sighted(keys);
       return;
     }
-    // Where the order proves what is missing, the keys of millions of rows need not be remembered. (It does not prove
+    // Where the order proves what is missing, the keys of a great many rows need not be remembered. (It does not prove
     // the end where the service leaves out `has_more`, or gives one item at a time.)
     const first = this.#began === undefined && page?.hasMore !== undefined && keys.length > 1;
-    const needless = first && orderGrade(this.#session.memory) === 'trusted';
+    const trusted = first && orderGrade(this.#session.memory) === 'trusted';
+    const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
     if (walk.restarts > 0 || needless) this.#forget();
   }
 

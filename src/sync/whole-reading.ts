@@ -15,12 +15,15 @@ export class WholeReading {
   readonly #sequence = new WalkSequence();
   /** Keys among them whose rows may not be live. */
   readonly #notHeld = new Set<string>();
+  /** An item without usable key may be any row. */
+  #keyless = false;
   /** Keys that other walks of the scope saw meanwhile. */
   readonly #sighted = new Set<string>();
 
   /** Takes a page in, as it is being written; the same page may come again when the write is tried again. */
   note(items: readonly Item[], { outcomes, hashes }: ObservedPage): void {
     for (const [index, { key }] of items.entries()) {
+      if (key === undefined) this.#keyless = true;
       if (key === undefined || outcomes[index] === 'duplicate') continue;
       this.#sequence.add(key, hashes[index]);
       if (!HELD.has(outcomes[index] ?? 'quarantined')) this.#notHeld.add(key);
@@ -41,9 +44,9 @@ export class WholeReading {
     return this.#sequence.size - this.#notHeld.size;
   }
 
-  /** Null where an item changed while the walk was reading. */
+  /** Null where an item changed while the walk was reading, or can't be told. */
   walk(began: Date, ended: Date): WholeWalk | null {
-    const digest = this.#sequence.digest();
+    const digest = this.#keyless ? undefined : this.#sequence.digest();
     return digest === undefined ? null : { digest, began: began.getTime(), ended: ended.getTime() };
   }
 }
