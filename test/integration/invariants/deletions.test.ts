@@ -97,6 +97,22 @@ const MASS_DELETION: Step[] = [
   { op: 'delete', accept: true },
 ];
 
+/** The order is contradicted between two proofs that rest on it, and after them. */
+const BY_ORDER: Page = { ...WITHOUT_MANY, without: [3], proof: falling(null, null) };
+const CONTRADICTION: Page = { ...BY_ORDER, proof: undefined, contradiction: true };
+const CONTRADICTED: Step[] = [
+  { op: 'pass', ms: SETTLE },
+  BY_ORDER,
+  CONTRADICTION,
+  { op: 'pass', ms: SETTLE },
+  BY_ORDER,
+  { op: 'delete', accept: false },
+  { op: 'pass', ms: SETTLE },
+  BY_ORDER,
+  CONTRADICTION,
+  { op: 'delete', accept: false },
+];
+
 /** A page as it was written, and when. */
 interface Observation extends Page {
   readonly sentAt: number;
@@ -200,7 +216,7 @@ describe('no deletion without proof', () => {
         expect(await liveJobs(account)).toEqual(truth);
         expect(await account.candidates('research_jobs')).toEqual([]);
       }),
-      { numRuns: 40, examples: [[MASS_DELETION]] },
+      { numRuns: 40, examples: [[MASS_DELETION], [CONTRADICTED]] },
     );
     expect(deletions).toBeGreaterThan(0);
     expect(held).toBeGreaterThan(0);
