@@ -30,6 +30,8 @@ export async function extendView(trx: Executor, table: Table, view: TableView): 
 interface PresentView {
   readonly columns: readonly string[];
   readonly definition: string;
+  /** This database user may replace it. */
+  readonly owned: boolean;
   /** `security_invoker=true`, …; replacing a view drops them. */
   readonly options: string | null;
 }
@@ -37,6 +39,7 @@ interface PresentView {
 async function presentView(db: Executor, table: Table, suffix: string): Promise<PresentView | undefined> {
   const { rows } = await sql<PresentView>`
     select pg_get_viewdef(c.oid) as definition, array_to_string(c.reloptions, ', ') as options,
+      pg_has_role(c.relowner, 'usage') as owned,
       array(select a.attname::text from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns
     from pg_class c
@@ -50,9 +53,9 @@ async function isOurs(
   trx: Executor,
   table: Table,
   view: TableView,
-  { columns, definition }: PresentView,
+  { columns, definition, owned }: PresentView,
 ): Promise<boolean> {
-  if (!columns.every((column) => view.columns.includes(column))) return false;
+  if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;
   await sql`create view ${named(table, suffix)} as ${view.query(columns)}`.execute(trx);
   const written = await presentView(trx, table, suffix);

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
@@ -70,6 +71,34 @@ describe('columns for new fields', () => {
         { size: null },
       ]);
       expect(await account.query('select 1 from mirror_sync.backfill')).toEqual([]);
+    });
+  });
+
+  it('wait while somebody reads history: pages go on, and all is filled later', async () => {
+    await inOwnDatabase(async (account, own) => {
+      await account.page('lists', '[{"list_id":1}]');
+      const reading = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const reader = own.kysely.transaction().execute(async (trx) => {
+        await sql`select 1 from mirror.lists_versions`.execute(trx);
+        reading.resolve();
+        await release.promise;
+      });
+      await reading.promise;
+      expect(await account.page('lists', '[{"list_id":1,"colour":"red"}]')).toMatchObject({
+        outcomes: ['updated'],
+      });
+      expect(await account.page('lists', '[{"list_id":1,"colour":"blue"}]')).toMatchObject({
+        outcomes: ['updated'],
+      });
+      release.resolve();
+      await reader;
+      while (await account.mirror.backfill(account.fence));
+      expect(await account.query('select colour from mirror.lists_versions order by _change_id')).toEqual([
+        { colour: null },
+        { colour: 'red' },
+        { colour: 'blue' },
+      ]);
     });
   });
 

@@ -48,15 +48,19 @@ describe('the schema', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('says in a comment what each table and view, and each documented column, is', async () => {
+  it('says in a comment what each table, view and function, and each documented column, is', async () => {
     const silent = await column(sql`
       select c.relname as name from pg_class c
       where c.relnamespace = 'mirror'::regnamespace and c.relkind in ('r', 'v')
         and obj_description(c.oid, 'pg_class') is null
       union all
       select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-        join mirror._columns d on d.collection = c.relname and d.column_name = a.attname and d.documented
+        join mirror._columns d on c.relname in (d.collection, d.collection || '_history', d.collection || '_versions')
+          and d.column_name = a.attname and d.documented
       where c.relnamespace = 'mirror'::regnamespace and col_description(c.oid, a.attnum) is null
+      union all
+      select oid::regprocedure::text from pg_proc
+      where pronamespace = 'mirror'::regnamespace and obj_description(oid, 'pg_proc') is null
       order by 1`);
     expect(silent).toEqual([]);
   });
