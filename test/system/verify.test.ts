@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { VerifyReport } from '../../src/app.ts';
 import type { VerifiedCollection } from '../../src/sync/verify-report.ts';
+import { eventually } from '../support/eventually.ts';
 import { rowVersions } from '../support/mirror-truth.ts';
 import { createSystem, type Environment, type System } from '../support/system.ts';
 import { tamper } from '../support/tamper.ts';
@@ -67,4 +68,108 @@ describe('verify', () => {
       expect(names(tampered.hash)).toEqual(['_hash']);
     },
   );
+});
+
+describe('verify of lists and of the account', () => {
+  it('finds items of lists, items under lists that there are not, and the account’s row', async () => {
+    await mirrored({ lists: 4, itemsPerList: 6 });
+    const { db } = system;
+    const { rows: lists } = await db.query<{ list_id: string }>(
+      'select list_id from mirror.lists order by 1',
+    );
+    const [first, second, third] = lists.map(({ list_id: id }) => id);
+    await db.query(
+      `delete from mirror.list_items where list_id = $1
+       and id = (select id from mirror.list_items where list_id = $1 limit 1)`,
+      [first],
+    );
+    await db.query('update mirror.list_items set list_id = 77 where list_id = $1', [second]);
+    await db.query('delete from mirror.lists where list_id = $1', [third]);
+    await db.query('update mirror.account set credits = credits + 1');
+    const report = await verify([], 1);
+    expect(of(report, 'list_items')).toMatchObject({
+      items: 24,
+      rows: 23,
+      missing: 7,
+      extra: 6,
+      different: 0,
+      error: null,
+    });
+    expect(
+      new Set(of(report, 'list_items')?.discrepancies.map(({ list, kind }) => `${list} ${kind}`)),
+    ).toEqual(new Set([`${first} missing`, `${second} missing`, '77 extra']));
+    expect(of(report, 'lists')).toMatchObject({
+      missing: 1,
+      discrepancies: [{ key: third, kind: 'missing' }],
+    });
+    expect(of(report, 'account')).toMatchObject({
+      items: 1,
+      rows: 1,
+      discrepancies: [{ kind: 'different', fields: [{ name: 'credits' }] }],
+    });
+    const { stdout } = await system.run(['verify', 'account', 'list_items']);
+    expect(stdout).toMatch(/^account 1001 different: credits: \S+ ≠ \S+$/m);
+    expect(stdout).toContain('77/');
+    expect(stdout).toContain('14 rows differ (service ≠ mirror)');
+  });
+
+  it('sets apart what is in quarantine: such a mirror is equal', async () => {
+    await mirrored({ jobs: 400, hostileShare: 0.2, hostileKinds: 'nul,infinite,no-id,bad-id,digits' });
+    const report = await verify([], 0);
+    const jobs = of(report, 'research_jobs');
+    expect(jobs?.items).toBe(400);
+    expect(jobs?.quarantined).toBe(400 - (jobs?.rows ?? 0));
+    expect(jobs?.quarantined).toBeGreaterThan(10);
+  });
+});
+
+describe('verify while things change', () => {
+  it('judges nothing that changes while it reads, beside the daemon, which goes on', async () => {
+    await mirrored({ jobs: 1_500, maxLimit: 100, badLimit: 'clamped' });
+    const { control } = system.sandbox;
+    const daemon = await system.daemon();
+    await system.sync();
+    // The daemon takes a stored hash for the row: it does not see this.
+    const { rows } = await system.db.query<{ job_id: string }>(
+      `update mirror.research_jobs set status = 'tampered'
+       where job_id = (select min(job_id) from mirror.research_jobs) returning job_id`,
+    );
+    await control.change({ latencyMin: 300, latencyMax: 400 });
+    const { requests } = await control.counters();
+    const running = system.begin(['verify', '--json', 'research_jobs']);
+    await eventually('two pages', async () => (await control.counters()).requests > requests + 2);
+    // New rows that a poll brings while the rest is read.
+    await control.mutate(
+      ...Array.from({ length: 5 }, () => ({ op: 'insert', collection: 'research_jobs' }) as const),
+    );
+    await system.sync(['research_jobs']);
+    const { code, stdout, stderr } = await running.ended;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('comparing: ') as string });
+    const jobs = of(JSON.parse(stdout) as VerifyReport, 'research_jobs');
+    expect(jobs).toMatchObject({ missing: 0, extra: 0, different: 1, error: null });
+    expect(keysOf(jobs, 'different')).toEqual([rows[0]?.job_id]);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('ends with 130 when it is interrupted, and with 3 when the service can’t be read', async () => {
+    await mirrored({ jobs: 100 });
+    const { control } = system.sandbox;
+    await control.change({ latencyMin: 2_000, latencyMax: 2_000 });
+    const before = (await control.counters()).requests;
+    const running = system.begin(['verify']);
+    await eventually('a request', async () => (await control.counters()).requests > before);
+    running.child.kill('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 130 });
+    await control.change({ latencyMin: 0, latencyMax: 0, fault500: 1 });
+    const failed = await verify(['watchlist'], 3);
+    expect(failed).toMatchObject({ equal: false });
+    expect(of(failed, 'watchlist')?.error).toContain('500');
+  });
+
+  it('says what is wrong with its arguments', async () => {
+    system = await createSystem();
+    const { code, stderr } = await system.run(['verify', 'lsits']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('did you mean lists?');
+  });
 });
