@@ -3,6 +3,7 @@ import { createProcess } from '../../../src/app/process.ts';
 import { createBudgetStore } from '../../../src/db/budget-store.ts';
 import { releaseAccount } from '../../../src/db/lease.ts';
 import { pruneLog } from '../../../src/mirror/prune-log.ts';
+import { NO_DOUBTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
@@ -64,6 +65,21 @@ const WRITES: readonly [string, Write][] = [
       return mirror.endWalk(fence, scope, { scope: { failure: { message: 'late', at: AT } }, walkEnd });
     },
   ],
+  [
+    'rows in doubt',
+    ({ mirror }, fence) => {
+      const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
+      const change = { ...NO_DOUBTS, add: [{ key: '1', kind: 'pair' }] } as const;
+      return mirror.recordDoubts(fence, scope, change, 1_000);
+    },
+  ],
+  [
+    'deletions',
+    ({ mirror }, fence) => {
+      const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
+      return mirror.applyDeletions(fence, scope, { accept: true });
+    },
+  ],
   ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
   ['the account’s state', ({ store }) => store.saveState('stopped', 'late')],
   ['a batch of a new column', ({ mirror }, fence) => mirror.backfill(fence)],
@@ -100,7 +116,9 @@ describe('a process that lost the account', () => {
   it.each(WRITES)('writes nothing more of it: %s', async (_, write) => {
     await account.query(`
       insert into mirror_sync.backfill (_user_id, collection, field, done_through, until)
-      values (${account.sandbox.userId}, 'lists', 'name', 0, 1000) on conflict do nothing`);
+      values (${account.sandbox.userId}, 'lists', 'name', 0, 1000) on conflict do nothing;
+      insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at, proven_at)
+      values (${account.sandbox.userId}, 'lists', '1', 'snapshot', 1, now(), now()) on conflict do nothing`);
     const stale = account.current;
     await account.query('update mirror_sync.account set token = token + 1');
     const before = await everything();
