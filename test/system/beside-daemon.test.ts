@@ -74,7 +74,7 @@ describe('beside a running daemon', () => {
     });
     const { stdout, stderr, code } = await system.run(['sync', '--full']);
     expect({ code }).toEqual({ code: 0 });
-    expect(stdout).toMatch(/1001 +research_jobs +301 +0 +1 +300/);
+    expect(stdout).toMatch(/1001 +research_jobs +301 +0 +1 +0 +300/);
     expect(stderr).toContain('reading: ');
     await eventually('equality', async () => (await differences(system)).length === 0);
   });
