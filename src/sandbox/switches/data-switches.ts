@@ -40,7 +40,12 @@ export const DATA_SWITCHES = {
     'z',
     'time fields: …Z, …+00:00, no zone, six fraction digits, epoch seconds, epoch milliseconds; of all these forms; no times at all',
   ),
-  ids: choice(ID_FORMS, 'integer', 'form of the IDs of list items and watchlist entries', { live: false }),
+  ids: choice(
+    ID_FORMS,
+    'integer',
+    'form of the IDs of list items and watchlist entries; odd: with what a URL has to encode',
+    { live: false },
+  ),
   numericIds: choice(
     NUMERIC_ID_FORMS,
     'integer',

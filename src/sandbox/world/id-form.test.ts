@@ -37,7 +37,7 @@ describe.each([...new Set([...ID_FORMS, ...NUMERIC_ID_FORMS])])('IDs of the form
 });
 
 describe('IDs that rise with creation', () => {
-  it.each(['integer', 'beyond-2^53', 'beyond-2^63', 'digits', 'string', 'uuid-by-time'] as const)(
+  it.each(['integer', 'beyond-2^53', 'beyond-2^63', 'digits', 'string', 'odd', 'uuid-by-time'] as const)(
     'do so as %s',
     (name) => {
       const form = idForm(name, 9);

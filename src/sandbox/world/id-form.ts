@@ -17,7 +17,7 @@ export interface IdForm {
   readonly rankOf: (text: string) => number | undefined;
 }
 
-export const ID_FORMS = ['integer', 'beyond-2^53', 'string', 'uuid', 'uuid-by-time'] as const;
+export const ID_FORMS = ['integer', 'beyond-2^53', 'string', 'odd', 'uuid', 'uuid-by-time'] as const;
 /** Forms of IDs that the specification calls numbers. */
 export const NUMERIC_ID_FORMS = ['integer', 'beyond-2^53', 'digits', 'beyond-2^63', 'uuid'] as const;
 export type IdFormName = (typeof ID_FORMS)[number] | (typeof NUMERIC_ID_FORMS)[number];
@@ -46,7 +46,9 @@ export function idForm(name: IdFormName, salt: number, shift = 0): IdForm {
     case 'digits':
       return { ...integers, json: (slot) => `"${integers.json(slot)}"` };
     case 'string':
-      return stringForm(integers);
+      return prefixedForm(integers, 'acc_');
+    case 'odd':
+      return prefixedForm(integers, 'a/b c&é%2F?#+=:');
     case 'uuid':
       return uuidForm(salt, shift, (number) => hex(Math.imul(number, UUID_ODD) >>> 0, 8), uuidNumber);
     case 'uuid-by-time':
@@ -87,10 +89,12 @@ function beyondForm(integers: IdForm, beyond: bigint): IdForm {
   };
 }
 
-function stringForm(integers: IdForm): IdForm {
-  const inner = (text: string): string | undefined => (text.startsWith('acc_') ? text.slice(4) : undefined);
+/** Texts that end in a number; in a URL most of what may stand before it has to be encoded. */
+function prefixedForm(integers: IdForm, prefix: string): IdForm {
+  const inner = (text: string): string | undefined =>
+    text.startsWith(prefix) ? text.slice(prefix.length) : undefined;
   return {
-    json: (slot) => `"acc_${integers.json(slot)}"`,
+    json: (slot) => `"${prefix}${integers.json(slot)}"`,
     slotOf: (text) => through(integers.slotOf, inner(text)),
     rankOf: (text) => through(integers.rankOf, inner(text)),
   };
