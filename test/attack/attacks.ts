@@ -3,6 +3,7 @@ import { killsAttack } from './kills/attack.ts';
 import { matrixAttack } from './matrix/attack.ts';
 import { networkAttack } from './network/attack.ts';
 import { ownersAttack } from './owners/attack.ts';
+import { postgresAttack } from './postgres/attack.ts';
 import { walksAttack } from './walks/attack.ts';
 
 /** All attacks, in the order in which they are played. */
@@ -10,6 +11,7 @@ export const ATTACKS: readonly Attack[] = [
   walksAttack,
   matrixAttack,
   killsAttack,
+  postgresAttack,
   ownersAttack,
   networkAttack,
 ];

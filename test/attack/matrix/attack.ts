@@ -57,7 +57,7 @@ export async function playMatrix(
       const fault = FAULTS[Math.floor(index / perFault) % FAULTS.length];
       if (fault === undefined) return;
       for (let tries = 0; tries < TRIES; tries += 1) {
-        const pair = pairing(fault, index % perFault, index + tries * 1_000_003);
+        const pair = pairing(fault, perFault === 1 ? index : index % perFault, index + tries * 1_000_003);
         const user = FIRST_USER + index + tries * 100_000;
         const result = await play(tables.of(pair.game), pair.game, user);
         tally.add({ ...result, seed: index });

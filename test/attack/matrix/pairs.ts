@@ -11,9 +11,7 @@ export const FAULTS = SWITCH_NAMES.filter(
 /** Part of the requests that meet the fault. */
 const SHARE = 0.25;
 
-/** Variants of a fault so that each value of each switch comes: 7, the longest row of VARIANTS. */
-export const FEW = Math.max(...Object.values(VARIANTS).map((values) => values.length));
-/** … and so that each order comes with each cursor, as 6 and 7 have no common factor. */
+/** Variants of a fault, so that each order comes with each cursor: 6 and 7 have no common factor. */
 export const MANY = VARIANTS.order.length * VARIANTS.cursor.length;
 
 /**

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { describeFindings, Tally } from '../support/attack.ts';
+import { openTables, type Tables } from '../walks/tables.ts';
+import { playMatrix } from './attack.ts';
+import { FAULTS } from './pairs.ts';
+
+const databases: TestDatabase[] = [];
+let tables: Tables;
+beforeAll(async () => {
+  tables = await openTables(async () => {
+    const database = await createTestDatabase();
+    databases.push(database);
+    return database.url;
+  });
+});
+afterAll(async () => {
+  await tables.close();
+  await Promise.all(databases.map((each) => each.drop()));
+});
+
+describe('every fault of the sandbox', () => {
+  it('is survived by random walks: nothing lost, nothing false, nothing twice', async () => {
+    const broken: string[] = [];
+    const tally = new Tally({
+      onGame: (result) => {
+        if (result.findings.length > 0) broken.push(describeFindings('matrix', result));
+      },
+    });
+    await playMatrix(tables, tally, { first: 0, count: FAULTS.length, perFault: 1, parallel: 6 });
+    expect(broken).toEqual([]);
+    for (const fault of FAULTS) expect([fault, tally.count(fault) > 0]).toEqual([fault, true]);
+  }, 150_000);
+});

@@ -1,0 +1,35 @@
+import { messageOf } from '../../../src/runtime/message.ts';
+import { type Attack, playInLanes, Tally } from '../support/attack.ts';
+import { playPostgres } from './play-postgres.ts';
+
+const LANES = 2;
+/** One game in so many has a disk that gets full. */
+const DISK_EVERY = 4;
+
+export const postgresAttack: Attack = {
+  name: 'postgres',
+  what: 'Postgres killed and started again, its connections ended, its statements slow and stuck, its disk full',
+  async run(options) {
+    const tally = new Tally(options);
+    const until = performance.now() + options.size.minutes * 60_000;
+    let begun = 0;
+    let noDisk: string | undefined;
+    const { games } = options.size;
+    const wanted = (): boolean =>
+      games > 0 ? begun < games : begun < DISK_EVERY || performance.now() < until;
+    await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
+      begun += 1;
+      const seed = options.seed + index;
+      const disk = noDisk === undefined && seed % DISK_EVERY === 0;
+      try {
+        tally.add(await playPostgres(seed, disk));
+      } catch (error) {
+        // Where no such disk can be made the attack can't be played: that is told, and is no pass.
+        if (!disk || !messageOf(error).startsWith('a disk that is full:')) throw error;
+        noDisk = messageOf(error);
+      }
+    });
+    if (noDisk !== undefined) tally.notPlayed.push(noDisk);
+    return tally.report();
+  },
+};

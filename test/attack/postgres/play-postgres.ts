@@ -1,0 +1,97 @@
+import pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { messageOf } from '../../../src/runtime/message.ts';
+import { eventually } from '../../support/eventually.ts';
+import { brake, BRAKES } from '../kills/brakes.ts';
+import { RealAccount } from '../real/real-account.ts';
+import type { GameResult } from '../support/findings.ts';
+import { openTable } from '../support/server.ts';
+import { type ServerUnderAttack, startServerUnderAttack } from './server-under-attack.ts';
+
+/** What befalls the server in one game, while the daemon runs. */
+const BLOWS = { SIGKILL: 1, SIGQUIT: 1, terminate: 2, slow: 3, stuck: 0.4 };
+const COUNT = 6;
+/** Longer than any statement may take: the daemon has to give the page up, and to read it again. */
+const STUCK_MS = 7_500;
+/** How long a full disk stays so. */
+const FULL_MS = 6_000;
+
+/** A daemon whose database server is killed, cut off, slowed, stuck; or whose disk is full. */
+export async function playPostgres(seed: number, disk: boolean): Promise<GameResult> {
+  const server = await startServerUnderAttack(disk);
+  try {
+    const { url } = server;
+    const { close } = await openTable(url);
+    await close();
+    const account = await RealAccount.open(seed);
+    const db = new pg.Pool({ connectionString: url, max: 4, options: '-c timezone=UTC' });
+    db.on('error', () => {});
+    try {
+      const daemon = account.begin(['start'], url);
+      await eventually('some pages', () => account.requests() > 3);
+      account.act(true);
+      if (disk) await fillUp(account, server, db);
+      else for (let blow = 0; blow < COUNT; blow += 1) await strike(account, server, db);
+      account.act(false);
+      await server.back();
+      account.claim(
+        daemon.child.exitCode === null,
+        `the daemon ended by itself: ${daemon.output().slice(-300)}`,
+      );
+      daemon.child.kill('SIGTERM');
+      const { code, stderr } = await daemon.ended;
+      account.claim(code === 0, `the daemon ended with ${code}: ${stderr.slice(-300)}`);
+      await account.endWell(db, url);
+      return account.outcome();
+    } finally {
+      await account.close();
+      await db.end();
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+async function strike(account: RealAccount, server: ServerUnderAttack, db: pg.Pool): Promise<void> {
+  const { draw } = account;
+  await systemClock.sleep(200 + draw.random() * 1_500);
+  const blow = draw.weighted(BLOWS);
+  account.tell(blow);
+  account.count(blow);
+  if (blow === 'SIGKILL' || blow === 'SIGQUIT') {
+    await server.kill(blow);
+    await systemClock.sleep(300);
+    await server.back();
+  } else if (blow === 'terminate') {
+    await server.terminateBackends();
+  } else {
+    // Somebody reads all again meanwhile, so that there is something to hold.
+    await account.promiseFullWalks(db);
+    const braking = await brake(db, draw.one(BRAKES)).catch(() => undefined);
+    await systemClock.sleep(blow === 'stuck' ? STUCK_MS : draw.random() * 2_000);
+    await braking?.release();
+  }
+}
+
+/** The server's disk is full for a while: rows can't be written, perhaps the server goes down; then there is room again. */
+async function fillUp(account: RealAccount, server: ServerUnderAttack, db: pg.Pool): Promise<void> {
+  const makeRoom = await server.fillDisk();
+  account.count('disk full');
+  const until = performance.now() + FULL_MS;
+  while (performance.now() < until) {
+    try {
+      // Rows of the test's own, so that what space the server had kept is used up.
+      await db.query('create table if not exists public.attack (x text)');
+      await db.query(
+        `insert into public.attack select repeat(md5(i::text), 100) from generate_series(1, 2000) as i`,
+      );
+    } catch (error) {
+      account.tell(messageOf(error));
+      account.count('writes that a full disk refused');
+    }
+    await systemClock.sleep(100);
+  }
+  await makeRoom();
+  await server.back();
+  await db.query('drop table if exists public.attack');
+}

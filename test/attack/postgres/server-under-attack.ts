@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { startEmbedded } from '../../../src/db/embedded/start.ts';
+import { messageOf } from '../../../src/runtime/message.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const run = promisify(execFile);
+
+/** A durable server of one game's own, which comes back by itself on the same port when it was killed. */
+export interface ServerUnderAttack {
+  readonly url: string;
+  /** Kills the postmaster; the backends follow it. */
+  kill(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void>;
+  /** Waits until it answers again. */
+  back(): Promise<void>;
+  /** Ends every other connection. @returns how many */
+  terminateBackends(): Promise<number>;
+  /** Fills its disk to the last byte; only on a disk of its own. @returns what makes room again */
+  fillDisk(): Promise<() => Promise<void>>;
+  stop(): Promise<void>;
+}
+
+/** Enough for a cluster and some WAL, in MB. */
+const DISK_MB = 260;
+
+/**
+ * @param ownDisk puts it on a small disk of its own
+ * @throws Error that says why such a disk is not to be had here
+ */
+export async function startServerUnderAttack(ownDisk: boolean): Promise<ServerUnderAttack> {
+  const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attacked-'));
+  // PostgreSQL's own user must be able to pass where attacks run as root.
+  await chmod(folder, 0o755);
+  const unmount = ownDisk ? await mountDisk(folder) : async (): Promise<void> => {};
+  const dataDir = join(folder, 'data');
+  await mkdir(dataDir);
+  const server = await startEmbedded({
+    dataDir,
+    port: 'free',
+    program: 'research-mirror attack',
+    log: { info: () => {}, warn: () => {} },
+    clock: systemClock,
+    ...(ownDisk ? { settings: { max_wal_size: '48MB', min_wal_size: '32MB', wal_recycle: 'off' } } : {}),
+  });
+  const ask = async <T extends pg.QueryResultRow>(query: string): Promise<T[]> => {
+    const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 5_000 });
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query<T>(query)).rows;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  };
+  const pid = async (): Promise<number> => {
+    const [row] = await ask<{ pid: string }>(
+      `select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`,
+    );
+    return Number(row?.pid);
+  };
+  return {
+    url: server.url,
+    kill: async (signal) => {
+      process.kill(await pid(), signal);
+    },
+    back: async () => {
+      await eventually('the server to come back', async () => (await ask('select 1')).length === 1, 60_000);
+    },
+    terminateBackends: async () =>
+      (
+        await ask(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where pid <> pg_backend_pid() and backend_type = 'client backend'`,
+        )
+      ).length,
+    async fillDisk() {
+      const ballast = join(folder, 'ballast');
+      const file = await open(ballast, 'w');
+      try {
+        for (const size of [1 << 20, 1 << 12]) {
+          const block = Buffer.alloc(size, 1);
+          for (;;) await file.write(block);
+        }
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      } finally {
+        await file.close();
+      }
+      return () => rm(ballast);
+    },
+    async stop() {
+      await server.stop();
+      await unmount();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function mountDisk(folder: string): Promise<() => Promise<void>> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    throw new Error('a disk that is full: needs root on Linux, to mount a small tmpfs');
+  }
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m,mode=755`, 'tmpfs', folder]);
+  } catch (error) {
+    throw new Error(`a disk that is full: no tmpfs can be mounted here (${messageOf(error)})`, {
+      cause: error,
+    });
+  }
+  return async () => {
+    await run('umount', ['-l', folder]);
+  };
+}
