@@ -83,6 +83,27 @@ describe('items that Postgres or a mirror can’t hold', () => {
     expect((await system.db.query('select 1 from mirror.quarantine')).rows).toHaveLength(QUARANTINED.length);
   });
 
+  it('of a megabyte each are mirrored whole in little memory, however many a page has', async () => {
+    system = await createSystem({
+      jobs: 60,
+      lists: 1,
+      itemsPerList: 1,
+      bulkJobs: 1,
+      watchlist: 1,
+      hostileShare: 1,
+      hostileKinds: 'megabyte',
+    });
+    await system.sandbox.control.clock({ freeze: true });
+    // A page with all of them is 60 MB: as text, as values and as parameters it would not fit.
+    const env = { NODE_OPTIONS: '--max-old-space-size=112' };
+    const { collections } = await system.sync(['--full', 'research_jobs'], { env });
+    expect(collections).toMatchObject([{ inserted: 60, error: null }]);
+    const { rows } = await system.db.query(
+      'select count(*)::int as rows, min(length(report)) as least, max(length(report)) as most from mirror.research_jobs',
+    );
+    expect(rows).toEqual([{ rows: 60, least: 1_000_000, most: 1_000_000 }]);
+  });
+
   it('are no hindrance in any share of a collection', async () => {
     system = await createSystem({
       jobs: 1_500,
