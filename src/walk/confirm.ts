@@ -7,7 +7,7 @@ import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './ref
 import type { ConfirmWalk, Step } from './walk.ts';
 
 export interface ConfirmStart {
-  /** Keys of the rows in doubt, in any order. */
+  /** Keys of the rows in doubt, or to be doubted where they are missing, in any order. */
   readonly keys: readonly string[];
   readonly now: number;
 }
@@ -17,7 +17,7 @@ export interface ConfirmStart {
  * page's proof rests; then, like a refresh, the fewest pages that cover them.
  */
 export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
-  const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', todo: keys };
+  const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
   return { walk, memory, ask: askFor(walk, memory) };
 }
 

@@ -38,16 +38,18 @@ export function judgePage(view: PageView): DoubtChange {
     .filter((key) => !candidates.has(key))
     .map((key) => ({ key, kind: 'returned' }));
   const prove: string[] = [];
+  const raises = proof?.raises === undefined ? undefined : new Set(proof.raises);
+  const mayRaise = (key: string): boolean => raises === undefined || raises.has(key);
   for (const { key, changedAt } of proof === null ? [] : view.missing) {
     const first = candidates.get(key);
     if (first?.proven === true || proof === null) continue;
     if (first === undefined || !isFirstProof(first.kind)) {
-      if (proof.secondOnly !== true && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
+      if (mayRaise(key) && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
     } else if (first.at <= sentAt - settleMs) {
       // A snapshot's candidate survives a contradiction: an interval may not prove it, and takes its place instead.
       const rests = proof.kind === 'interval' && first.kind === 'snapshot';
       if (!rests) prove.push(key);
-      else if (proof.secondOnly !== true) add.push({ key, kind: proof.kind });
+      else if (mayRaise(key)) add.push({ key, kind: proof.kind });
     }
   }
   return { add, prove, withdraw, withdrawOrdered: contradiction };

@@ -3,10 +3,8 @@ import { orderGrade, type ScopeMemory } from './memory.ts';
 import { askedAfter, type Reading } from './reading.ts';
 import type { Walk } from './walk.ts';
 
-/**
- * A proof as a page gives it. `secondOnly`: it brings no row into doubt, but can prove what is in doubt already.
- */
-export type PageProof = Proof & { readonly secondOnly?: true };
+/** A proof as a page gives it. `raises`: the only rows that it may bring into doubt; left out: any. */
+export type PageProof = Proof & { readonly raises?: readonly string[] };
 
 /** A page that was taken, as far as absence is concerned. */
 export interface ProofView {
@@ -47,10 +45,11 @@ export function proofOf(view: ProofView): Proof | null {
 /**
  * What a walk may make of a page's proof. A snapshot stands by itself. An interval rests on the order of the whole
  * list: a row that is not in its place may have moved, which only a walk over all pages finds out; such a walk alone
- * brings rows into doubt. The second proof may come from a confirming walk, whose top page has tested the order anew.
- * (A poll that misses a row at the top, and a confirming walk after it, would delete a row that went further down.)
+ * brings any row into doubt. A confirming walk, whose top page tests the order anew, may prove what is in doubt, and
+ * doubt what it was sent for. (A poll that misses a row at the top, and a confirming walk after it, would delete a row
+ * that went further down.)
  */
-export function proofFor(kind: Walk['kind'], proof: Proof | null): PageProof | null {
-  if (proof === null || proof.kind === 'snapshot' || kind === 'full') return proof;
-  return kind === 'confirm' ? { ...proof, secondOnly: true } : null;
+export function proofFor(walk: Walk, proof: Proof | null): PageProof | null {
+  if (proof === null || proof.kind === 'snapshot' || walk.kind === 'full') return proof;
+  return walk.kind === 'confirm' ? { ...proof, raises: walk.keys } : null;
 }

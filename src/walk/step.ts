@@ -41,7 +41,7 @@ function dispatch(
     const taken = takePage(reading, begun, answer, now);
     return {
       ...goOn(taken),
-      page: { proof: proofFor(walk.kind, taken.proof), contradiction: taken.contradiction },
+      page: { proof: proofFor(walk, taken.proof), contradiction: taken.contradiction },
     };
   };
   if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));

@@ -48,6 +48,8 @@ export interface RefreshWalk extends Reading {
 /** Rows in doubt read again: the top first, which tests the order, then the fewest pages that cover them. */
 export interface ConfirmWalk extends Reading {
   readonly kind: 'confirm';
+  /** All keys that it was sent for. */
+  readonly keys: readonly string[];
   /** Keys still to be covered, in list order once that is known to be usable. */
   readonly todo: readonly string[];
 }

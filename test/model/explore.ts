@@ -17,7 +17,7 @@ import {
 const NEEDED = { inOrder: 4, inPlace: 1 };
 /** Readings after which a quiet source must be mirrored. */
 const MAX_READINGS = 4;
-const PROGRAM: readonly Stage[] = [...READING, 'poll', 'confirm'];
+const PROGRAM: readonly Stage[] = ['full', 'confirm', 'pair', 'poll', 'confirm'];
 
 export interface Start extends ListVariant {
   /** The order was trusted before the first operation. (Pages must hold three rows to earn that.) */
@@ -30,9 +30,13 @@ export interface Found {
   /** Distinct states in which it fell quiet. */
   ends: number;
   deletions: number;
-  /** Rows deleted although the source had them at each moment of the second proof, each with what led there. */
+  /** Rows deleted although the source had them at each moment of the second proof: what led there. */
   untrue: string[][];
-  /** The same by two whole walks, of a row that changed place or presence three times: their stated bound. */
+  /** Rows deleted although they were read between the two proofs. */
+  sighted: string[][];
+  /** Pages that proved rows absent which the source had, where rows do not move: in a list by ID. */
+  mistaken: string[][];
+  /** Untrue by two whole walks, within what is stated that these can't tell. */
   bounded: number;
   /** Quiet sources that were not mirrored after a reading (two for those that are `slow`, more: `diverged`). */
   slow: number;
@@ -51,6 +55,8 @@ class Search {
     ends: 0,
     deletions: 0,
     untrue: [],
+    sighted: [],
+    mistaken: [],
     bounded: 0,
     slow: 0,
     diverged: [],
@@ -87,11 +93,16 @@ class Search {
   }
 
   #judged(world: World): World {
+    const { order } = this.#variant;
+    if (world.mistaken.length > 0 && (order === 'falling' || order === 'rising')) {
+      this.#found.mistaken.push(told(world));
+    }
     if (world.deleted.length === 0) return world;
     for (const deletion of world.deleted) {
       this.#found.deletions += 1;
+      if (deletion.sighted) this.#found.sighted.push(told(world));
       if (!deletion.untrue) continue;
-      if (isBounded(world, deletion)) this.#found.bounded += 1;
+      if (isBounded(order, world, deletion)) this.#found.bounded += 1;
       else this.#found.untrue.push(told(world));
     }
     return { ...world, deleted: [] };
@@ -117,22 +128,23 @@ class Search {
   }
 }
 
-/** A mirror of the list, the order usable or trusted where that can be earned with wide pages. */
+/** A mirror of the list; its order was earned with wide pages, before those of the variant. */
 function loaded({ trusted, ...variant }: Start): World {
   const wide = { ...variant, pageSize: 10 };
   const memory: ScopeMemory = { ...newMemory('bigint'), needed: NEEDED };
   let world = newWorld(firstList(variant), memory);
-  const readAll = (): void => {
+  const readAll = (pages: ListVariant): void => {
     world = beginNext({ ...world, stages: ['full'] });
-    while (world.running !== undefined) world = request(wide, world);
+    while (world.running !== undefined) world = request(pages, world);
   };
-  readAll();
+  readAll(wide);
   if (trusted) {
     world = operate(wide, world, { kind: 'update', id: 2 });
-    readAll();
+    readAll(wide);
   }
-  const known = { ...world.memory, limit: FIRST_LIMIT, whole: null };
-  return { ...world, memory: known, moves: new Map(), trail: undefined };
+  world = { ...world, memory: { ...world.memory, limit: FIRST_LIMIT } };
+  readAll(variant);
+  return { ...world, memory: { ...world.memory, whole: null }, moves: new Map(), trail: undefined };
 }
 
 function isMirrored({ mirror, list }: World): boolean {
@@ -143,8 +155,14 @@ function isMirrored({ mirror, list }: World): boolean {
   );
 }
 
-function isBounded({ moves }: World, { key, pair }: Deletion): boolean {
-  return pair && (moves.get(Number(key)) ?? 0) >= 3;
+/**
+ * What two whole walks that read the same can't tell (design 4, P2): a row that moved, came or went three times in step
+ * with them; or, where content does not show moves, one move during each of them, of any row.
+ */
+function isBounded(order: Start['order'], { moves }: World, { key, alike }: Deletion): boolean {
+  if (!alike) return false;
+  const all = [...moves.values()].reduce((sum, each) => sum + each, 0);
+  return (moves.get(Number(key)) ?? 0) >= 3 || (order === 'rank' && all >= 2);
 }
 
 const memoryKeys = new WeakMap<ScopeMemory, string>();
@@ -168,14 +186,16 @@ function keyOf({ list, mirror, doubts, memory, running, stages, clock, absent, m
   return JSON.stringify([
     list.places,
     [...list.versions].sort(byFirst),
-    [...list.live.keys()].sort(),
+    [...list.live.keys()].sort(byNumber),
     [...mirror].sort(byFirst).map(([key, row]) => [key, row.version, row.live, old(row.changedAt)]),
     [...doubts.values()]
-      .map(({ key, kind, at, proven, untrue }) => [key, kind, old(at), proven, untrue].join())
+      .map(({ key, kind, at, ...flags }) =>
+        [key, kind, old(at), flags.proven, flags.untrue, flags.sighted].join(),
+      )
       .sort(),
     walk,
     stages,
-    [...absent].sort(),
+    [...absent].sort(byNumber),
     [...moves].sort(byFirst),
     remembered,
   ]);
@@ -183,4 +203,8 @@ function keyOf({ list, mirror, doubts, memory, running, stages, clock, absent, m
 
 function byFirst(a: readonly [string | number, unknown], b: readonly [string | number, unknown]): number {
   return a[0] < b[0] ? -1 : 1;
+}
+
+function byNumber(a: number, b: number): number {
+  return a - b;
 }

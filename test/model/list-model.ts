@@ -2,8 +2,11 @@ import type { Answer } from '../../src/walk/walk.ts';
 
 /** A variant of `unknowns.md`: what the model's list endpoint does. */
 export interface ListVariant {
-  /** `updated`: a changed row goes to the top. `score`: rows move up and down. `shuffled`: no order, but fixed places. */
-  readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'shuffled';
+  /**
+   * `updated`: a changed row goes to the top. `score`: rows move up and down, and their content shows it; `rank`: it
+   * does not. `shuffled`: no order, but fixed places.
+   */
+  readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'rank' | 'shuffled';
   /** What a cursor means; `refused`, `empty` and `ignored` are what happens to one whose row is gone. */
   readonly cursor: 'keyset' | 'inclusive' | 'refused' | 'empty' | 'ignored' | 'token';
   readonly hasMore: 'exact' | 'full' | 'missing';
@@ -46,7 +49,7 @@ export function possibleOperations({ order }: ListVariant, { live, versions }: L
   for (const id of versions.keys()) {
     if (live.has(id)) {
       operations.push({ kind: 'delete', id }, { kind: 'update', id });
-      if (order === 'score') operations.push({ kind: 'raise', id }, { kind: 'sink', id });
+      if (order === 'score' || order === 'rank') operations.push({ kind: 'raise', id }, { kind: 'sink', id });
     } else {
       operations.push({ kind: 'restore', id });
     }
@@ -56,7 +59,7 @@ export function possibleOperations({ order }: ListVariant, { live, versions }: L
   return operations;
 }
 
-/** The list after an operation. A changed score changes content, too; `update` leaves a row at its place in `score`. */
+/** The list after an operation. `update` leaves a row at its place, but in `updated`. */
 export function afterOperation({ order }: ListVariant, list: ListState, operation: ListOperation): ListState {
   const { kind, id } = operation;
   const live = new Map(list.live);
@@ -65,13 +68,15 @@ export function afterOperation({ order }: ListVariant, list: ListState, operatio
     live.delete(id);
     return { ...list, live };
   }
-  const version = kind === 'restore' ? (versions.get(id) ?? 1) : (versions.get(id) ?? 0) + 1;
+  const moves = kind === 'raise' || kind === 'sink';
+  const same = kind === 'restore' || (moves && order === 'rank');
+  const version = (versions.get(id) ?? 0) + (same ? 0 : 1);
   live.set(id, version);
   versions.set(id, version);
   const others = list.places.filter((other) => other !== id);
   const toTop = kind === 'raise' || (order === 'updated' && kind !== 'sink');
   if (kind === 'sink') return { places: [...others, id], live, versions };
-  if (toTop || (order === 'score' && !list.places.includes(id))) {
+  if (toTop || ((order === 'score' || order === 'rank') && !list.places.includes(id))) {
     return { places: [id, ...others], live, versions };
   }
   if (list.places.includes(id)) return { places: list.places, live, versions };
@@ -79,7 +84,7 @@ export function afterOperation({ order }: ListVariant, list: ListState, operatio
   return { places: others.toSpliced(at < 0 ? others.length : at, 0, id), live, versions };
 }
 
-/** How often an operation moved its row, or let it come or go. */
+/** Whether an operation moved its row, or let it come or go. */
 export function movesRow(before: ListState, after: ListState, { id }: ListOperation): boolean {
   const came = before.live.has(id) !== after.live.has(id);
   return came || before.places.indexOf(id) !== after.places.indexOf(id);

@@ -27,8 +27,14 @@ export interface MirrorRow {
   readonly changedAt: number;
 }
 
-/** A row in doubt. `untrue`: its second proof was given although the source had the row at each moment of it. */
-export type Doubt = Candidate & { readonly untrue: boolean };
+export interface Doubt extends Candidate {
+  /** The second proof was given although the source had the row at each moment of it. */
+  readonly untrue: boolean;
+  /** The row was read after the first proof. */
+  readonly sighted: boolean;
+  /** Its second proof came from a whole walk that read the same as the one before it. */
+  readonly alike: boolean;
+}
 
 /**
  * What is done one after the other: `confirm` where rows are in doubt, `pair` (a full walk once more) where only two
@@ -48,6 +54,8 @@ export interface World {
   readonly list: ListState;
   readonly mirror: ReadonlyMap<string, MirrorRow>;
   readonly doubts: ReadonlyMap<string, Doubt>;
+  /** What the last whole walk read, told independently of its digest. */
+  readonly wholeRead: string;
   readonly memory: ScopeMemory;
   readonly running: Running | undefined;
   readonly stages: readonly Stage[];
@@ -58,6 +66,8 @@ export interface World {
   /** How often each row changed its place, came or went, while the model operated on the source. */
   readonly moves: ReadonlyMap<number, number>;
   readonly deleted: readonly Deletion[];
+  /** Rows that the last page claimed absent though the source had them. */
+  readonly mistaken: readonly string[];
   /** How it came to this, the last event first. */
   readonly trail: Trail | undefined;
 }
@@ -66,8 +76,10 @@ export interface Deletion {
   readonly key: string;
   /** The source had the row at each moment of the second proof. */
   readonly untrue: boolean;
-  /** Proven by two whole walks. */
-  readonly pair: boolean;
+  /** The row was read between its two proofs. */
+  readonly sighted: boolean;
+  /** Proven by two whole walks that read the same. */
+  readonly alike: boolean;
 }
 
 export interface Trail {
@@ -86,6 +98,7 @@ export function newWorld(list: ListState, memory: ScopeMemory): World {
     list,
     mirror: new Map(),
     doubts: new Map(),
+    wholeRead: '',
     memory,
     running: undefined,
     stages: [],
@@ -93,6 +106,7 @@ export function newWorld(list: ListState, memory: ScopeMemory): World {
     absent: new Set(),
     moves: new Map(),
     deleted: [],
+    mistaken: [],
     trail: undefined,
   };
 }
@@ -103,7 +117,7 @@ export function beginNext(world: World): World {
   if (stage === undefined) return { ...world, running: undefined };
   const next = { ...world, stages, running: undefined };
   const open = [...world.doubts.values()].filter(({ proven }) => !proven);
-  if (stage === 'confirm' && open.length === 0) return beginNext(next);
+  if (stage === 'confirm' && open.every(({ kind }) => kind === 'pair')) return beginNext(next);
   if (stage === 'pair' && !open.some(({ kind }) => kind === 'pair')) return beginNext(next);
   const clock = world.clock + 1;
   const absent = new Set([...world.list.versions.keys()].filter((id) => !world.list.live.has(id)));
@@ -115,7 +129,11 @@ function begin(stage: Stage, { memory, mirror }: World, open: readonly Doubt[]):
   const now = 0; // frontiers and overlaps are not this model's subject: everything is recent
   const live = liveKeys(mirror).sort((a, b) => Number(b) - Number(a));
   if (stage === 'poll') return beginPoll(memory, { overlapKey: live[0] ?? null, now });
-  if (stage === 'confirm') return beginConfirm(memory, { keys: open.map(({ key }) => key), now });
+  if (stage === 'confirm')
+    return beginConfirm(memory, {
+      keys: open.flatMap(({ kind, key }) => (kind === 'pair' ? [] : [key])),
+      now,
+    });
   return beginFull(memory, { liveRows: live.length, now });
 }
 
@@ -166,8 +184,12 @@ function write(world: World, { memory, page }: Step, keys: readonly string[]): [
     .map((key) => ({ key, changedAt: world.mirror.get(key)?.changedAt ?? 0 }));
   const view = { proof, contradiction, sentAt: clock, seen: keys, deferred: [], missing, candidates };
   const change = page === undefined ? NO_DOUBTS : judgePage({ ...view, settleMs: SETTLE });
-  const doubts = changed(world, change, ({ id }) => list.live.has(id));
-  return [{ ...world, mirror, doubts }, noteWritten(memory, rows)];
+  const doubts = sighted(
+    changed(world, change, ({ id }) => list.live.has(id)),
+    keys,
+  );
+  const mistaken = missing.map(({ key }) => key).filter((key) => list.live.has(Number(key)));
+  return [{ ...world, mirror, doubts, mistaken }, noteWritten(memory, rows)];
 }
 
 /** Looks stored rows up, until the walk asks the source again or ends. */
@@ -195,7 +217,7 @@ function ended(world: World, walk: Walk, end: End, read: Running['read']): World
 }
 
 /** Everything that one reading of a scope does. */
-export const READING: readonly Stage[] = ['full', 'confirm', 'pair'];
+export const READING: readonly Stage[] = ['full', 'confirm', 'pair', 'confirm'];
 
 function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): World {
   const { clock, memory, absent, list } = world;
@@ -211,7 +233,13 @@ function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): 
     .map(([key, { changedAt }]) => ({ key, changedAt }));
   const candidates = [...world.doubts.values()].filter(({ key }) => !sequence.has(key));
   const change = judgePair(memory.whole, whole, { missing, candidates, settleMs: SETTLE });
-  return { ...next, doubts: changed(world, change, ({ id }) => list.live.has(id) && !absent.has(id)) };
+  const wholeRead = JSON.stringify([...new Map(read)]);
+  const alike = wholeRead === world.wholeRead;
+  const present = ({ id }: { id: number }): boolean => list.live.has(id) && !absent.has(id);
+  const doubts = [...changed(world, change, present)].map(
+    ([key, doubt]) => [key, { ...doubt, alike }] as const,
+  );
+  return { ...next, wholeRead, doubts: new Map(doubts) };
 }
 
 function deleteProven(world: World): World {
@@ -224,7 +252,12 @@ function deleteProven(world: World): World {
     mirror.set(key, { version, live: false, changedAt: world.clock });
     doubts.delete(key);
   }
-  const deleted = proven.map(({ key, kind, untrue }) => ({ key, untrue, pair: kind === 'pair' }));
+  const deleted = proven.map(({ key, kind, untrue, sighted, alike }) => ({
+    key,
+    untrue,
+    sighted,
+    alike: kind === 'pair' && alike,
+  }));
   const event = `deletes ${proven.map(({ key }) => key).join(' ')}`;
   return {
     ...world,
@@ -245,7 +278,16 @@ function changed(
   const next = new Map(doubts);
   if (withdrawOrdered) for (const [key, { kind }] of doubts) if (kind === 'interval') next.delete(key);
   for (const { key, kind } of add) {
-    next.set(key, { key, kind, obs: 0, at: clock, proven: false, untrue: false });
+    next.set(key, {
+      key,
+      kind,
+      obs: 0,
+      at: clock,
+      proven: false,
+      untrue: false,
+      sighted: false,
+      alike: false,
+    });
   }
   for (const key of prove) {
     const doubt = next.get(key);
@@ -254,6 +296,13 @@ function changed(
   }
   for (const key of withdraw) next.delete(key);
   return next;
+}
+
+/** Notes rows that are in doubt though they have just been read. */
+function sighted(doubts: ReadonlyMap<string, Doubt>, keys: readonly string[]): ReadonlyMap<string, Doubt> {
+  const seen = keys.flatMap((key) => doubts.get(key) ?? []);
+  if (seen.length === 0) return doubts;
+  return new Map([...doubts, ...seen.map((doubt) => [doubt.key, { ...doubt, sighted: true }] as const)]);
 }
 
 function covers(proof: Proof | null, { keyType }: ScopeMemory, key: string): boolean {

@@ -1,0 +1,61 @@
+import { type Found, explore, type Start } from './explore.ts';
+
+const ORDERS = ['falling', 'rising', 'updated', 'score', 'rank', 'shuffled'] as const;
+const CURSORS = ['keyset', 'inclusive', 'refused', 'empty', 'ignored', 'token'] as const;
+const HAS_MORE = ['exact', 'full', 'missing'] as const;
+
+/**
+ * Every order × cursor × `has_more` with pages of one and two items. Lists by ID begin trusted or not; lists by last
+ * change or score begin untrusted, and have pages of three items besides: fewer can't earn trust. (Left out: pages of
+ * one item that begin with the cursor's own row. They lead nowhere, whoever asks.)
+ */
+export function allStarts(): Start[] {
+  const starts = ORDERS.flatMap((order) =>
+    CURSORS.flatMap((cursor) =>
+      HAS_MORE.flatMap((hasMore) =>
+        [1, 2, 3].flatMap((pageSize) =>
+          [true, false].map((trusted) => ({ order, cursor, hasMore, pageSize, trusted })),
+        ),
+      ),
+    ),
+  );
+  return starts.filter(({ order, cursor, pageSize, trusted }) => {
+    const byId = order === 'falling' || order === 'rising';
+    const earns = order === 'updated' || order === 'score' || order === 'rank';
+    if (cursor === 'inclusive' && pageSize === 1) return false;
+    return (byId || !trusted) && (earns || pageSize < 3);
+  });
+}
+
+export function nameOf({ order, cursor, hasMore, pageSize, trusted }: Start): string {
+  return `${order}${trusted ? ' (trusted)' : ''}, ${cursor} cursors, has_more ${hasMore}, pages of ${pageSize}`;
+}
+
+/** What a search must not find, each as a line with the shortest way that leads there. */
+export function violations(start: Start, { untrue, sighted, mistaken, diverged }: Found): string[] {
+  const kinds = {
+    'deleted though the source had it': untrue,
+    'deleted though read between the proofs': sighted,
+    'claimed absent though the source had it': mistaken,
+    'not mirrored when quiet': diverged,
+  };
+  return Object.entries(kinds).flatMap(([kind, ways]) => {
+    const [shortest] = ways.toSorted((a, b) => a.length - b.length);
+    return shortest === undefined ? [] : [`${nameOf(start)}: ${kind}: ${shortest.join(' | ')}`];
+  });
+}
+
+export interface Explored {
+  readonly start: Start;
+  readonly operations: number;
+  readonly found: Found;
+  readonly violations: readonly string[];
+}
+
+/** Searches variant after variant, all interleavings of up to `operations` source operations each. */
+export function* exploreAll(operations: number, starts: readonly Start[] = allStarts()): Generator<Explored> {
+  for (const start of starts) {
+    const found = explore(start, operations);
+    yield { start, operations, found, violations: violations(start, found) };
+  }
+}
