@@ -17,7 +17,7 @@ import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
-import { DoubtSettler, type SettleOptions } from './settle-doubts.ts';
+import { DoubtSettler, type FinishOptions } from './settle-doubts.ts';
 import type { WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
@@ -38,10 +38,11 @@ export interface ReadOutcome {
 export interface ReadRequest {
   /**
    * - `full`: every row; what is missing is read again after the settle time, and deleted
+   * - `rows`: every row; what is missing is left in doubt
    * - `poll`: new rows and changes of unsettled rows, where a poll can tell them; else the outcome says `fullNeeded`
-   * - `current`: the same, with a full walk where a poll can't
+   * - `current`: the same, or `rows` where a poll can't
    */
-  readonly what: 'full' | 'poll' | 'current';
+  readonly what: 'full' | 'rows' | 'poll' | 'current';
   readonly signal: AbortSignal;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
@@ -160,11 +161,14 @@ export class AccountReader {
         const polled = await pollScope({ ...reading, onRead, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
-      const full = async (): Promise<ReadOutcome> => {
+      const rows = async (): Promise<WalkResult> => {
         const since = async () => (await this.#turn(`${name}/poll`, poll)) ?? (await all());
-        return this.#finish(found, await andSince(session, all, since), { signal, accept });
+        return andSince(session, all, since);
       };
-      if (what === 'full') return this.#fullTurn(name, full);
+      // The wait for second proofs is outside the turn: where only full walks bring what is new, they go on meanwhile.
+      const finish = (walked: WalkResult): Promise<ReadOutcome> =>
+        this.#finish(found, walked, { signal, accept, patient: what === 'full' });
+      if (what === 'full' || what === 'rows') return finish(await this.#fullTurn(name, rows));
       const polled = await this.#turn(`${name}/poll`, poll);
       if (polled !== undefined && session.everComplete) return outcomeOf(name, polled);
       if (what === 'poll') {
@@ -173,21 +177,29 @@ export class AccountReader {
         return { ...outcomeOf(name, polled), fullNeeded: !this.#walking.has(name) };
       }
       // A full walk may be under way: when it has ended, a poll may do.
-      return this.#fullTurn(name, async () => {
+      const read = await this.#fullTurn(name, async () => {
         const again = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
-        return again === undefined ? full() : outcomeOf(name, again);
+        return again === undefined ? { walked: await rows() } : { again };
       });
+      return 'walked' in read ? finish(read.walked) : outcomeOf(name, read.again);
     });
   }
 
   /** What a full reading does when it has read everything: the second proofs of what it did not see. */
-  async #finish(found: ListCollection, walked: WalkResult, options: SettleOptions): Promise<ReadOutcome> {
+  async #finish(
+    found: ListCollection,
+    walked: WalkResult,
+    options: Omit<FinishOptions, 'walkTurn'>,
+  ): Promise<ReadOutcome> {
     const { name } = found;
+    const walkTurn: FinishOptions['walkTurn'] = (task) => this.#fullTurn(name, task);
     const outcome = outcomeOf(name, walked);
     const { whole } = walked;
     if (outcome.error !== undefined || whole === undefined) return outcome;
     const open = new Map(whole.complete ? [] : [['', whole] as const]);
-    const settled = await this.#turn(`${name}/doubts`, () => this.#settler.finish(found, open, options));
+    const settled = await this.#turn(`${name}/doubts`, () =>
+      this.#settler.finish(found, open, { ...options, walkTurn }),
+    );
     // What came into doubt meanwhile is the next one's.
     return {
       ...NOTHING,
@@ -202,7 +214,11 @@ export class AccountReader {
     const read = await this.#lists.read(lists, request);
     const settled =
       request.what === 'full'
-        ? await this.#turn(`${name}/doubts`, () => this.#settler.finish(lists, read.whole, request))
+        ? await this.#turn(`${name}/doubts`, () => {
+            // Its own turn goes on: no other full walk of these lists comes between.
+            const options: FinishOptions = { ...request, patient: true, walkTurn: (task) => task() };
+            return this.#settler.finish(lists, read.whole, options);
+          })
         : NOTHING;
     const error = read.error ?? settled.error;
     const message =

@@ -42,10 +42,16 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const bells = new Map(
     options.collections.map((name) => [
       name,
-      { poll: new Doorbell(), full: new Doorbell(), due: new Doorbell(), doubts: new Doorbell() },
+      {
+        poll: new Doorbell(),
+        rows: new Doorbell(),
+        full: new Doorbell(),
+        due: new Doorbell(),
+        doubts: new Doorbell(),
+      },
     ]),
   );
-  const ring = (name: CollectionName, which: 'poll' | 'full' | 'due' | 'doubts'): void =>
+  const ring = (name: CollectionName, which: 'poll' | 'rows' | 'full' | 'due' | 'doubts'): void =>
     bells.get(name)?.[which].ring();
 
   /** Repeats `act` at each ring; what fails is tried again, later and later. */
@@ -85,12 +91,13 @@ export function accountService(options: AccountServiceOptions): AccountService {
     const children = options.collections.filter((each) => hangsOn(each, name));
     const poll = async (): Promise<ReadOutcome> => {
       const outcome = await reader.read(name, { what: 'poll', signal });
-      if (outcome.fullNeeded) ring(name, 'full');
+      // Where a full reading is to begin in a moment, that will do.
+      if (outcome.fullNeeded && !bell.full.rung) ring(name, 'rows');
       for (const child of children) ring(child, 'due');
       return outcome;
     };
-    const full = async (): Promise<ReadOutcome> => {
-      const outcome = await reader.read(name, { what: 'full', signal });
+    const all = (what: 'full' | 'rows') => async (): Promise<ReadOutcome> => {
+      const outcome = await reader.read(name, { what, signal });
       for (const child of children) ring(child, 'due');
       return outcome;
     };
@@ -109,7 +116,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
     };
     return [
       loop(`poll of ${name}`, bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),
-      loop(`full walk of ${name}`, bell.full, LONGEST_FULL_RETRY_MS, full, signal),
+      loop(`full walk of ${name}`, bell.full, LONGEST_FULL_RETRY_MS, all('full'), signal),
+      loop(`reading of all ${name}`, bell.rows, LONGEST_FULL_RETRY_MS, all('rows'), signal),
       loop(`reading of changed ${name}`, bell.due, LONGEST_POLL_RETRY_MS, due, signal),
       loop(`second reading of ${name}`, bell.doubts, LONGEST_FULL_RETRY_MS, settle, signal),
     ];

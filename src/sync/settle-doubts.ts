@@ -19,6 +19,13 @@ export interface SettleOptions {
   readonly accept: boolean;
 }
 
+export interface FinishOptions extends SettleOptions {
+  /** Waits for second proofs; else what is in doubt is left to later readings. */
+  readonly patient: boolean;
+  /** Takes the turn for one more full walk of a scope. */
+  readonly walkTurn: <T>(task: () => Promise<T>) => Promise<T>;
+}
+
 /** What became of the doubts of a collection. */
 export interface Settled {
   readonly totals: WalkTotals;
@@ -63,11 +70,12 @@ export class DoubtSettler {
   async finish(
     lists: ListCollection,
     read: ReadonlyMap<string, ReadWhole>,
-    options: SettleOptions,
+    options: FinishOptions,
   ): Promise<Settled> {
     const { store } = this.#reader;
     const inDoubt = await store.scopesInDoubt(lists.name);
     const waiting = inDoubt.filter((each) => each.waiting > 0);
+    if (waiting.length > 0 && !options.patient) return { totals: NO_TOTALS, error: undefined, unproven: 0 };
     await this.#untilRipe(lists, waiting, options.signal);
     const parents = new Set([...read.keys(), ...inDoubt.map(({ scope }) => scope.parent)]);
     const settled = await this.#each(lists, [...parents], options, (session, parent) =>
@@ -115,7 +123,7 @@ export class DoubtSettler {
     lists: ListCollection,
     session: ScopeSession,
     walked: ReadWhole | undefined,
-    options: SettleOptions,
+    options: FinishOptions,
   ): Promise<Settled> {
     const { store } = this.#reader;
     const { scope } = session;
@@ -127,7 +135,7 @@ export class DoubtSettler {
     // In an unordered list a second whole walk tells, and one more is what a full reading may cost.
     if (walked !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
       await this.#reader.clock.sleep(WIDE_MARGIN_MS, options.signal);
-      const second = await readAll(this.#reading(lists, session, options));
+      const second = await options.walkTurn(() => readAll(this.#reading(lists, session, options)));
       totals = addTotals(totals, second.totals);
       if (second.error !== undefined) return { totals, error: second.error, unproven: 0 };
       read = second.whole;

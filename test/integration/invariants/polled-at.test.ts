@@ -255,7 +255,9 @@ describe('polled_at of list_items', () => {
     cutOff(itemsOf(first));
     await account.read('list_items', 'poll');
     expect(await polledAt('list_items')).toBeUndefined();
+    // As the deletion of the list leaves them.
     await account.query(`update mirror.lists set _deleted_at = now() where list_id = ${first}`);
+    await account.query(`update mirror_sync.scope set gone_at = now() where parent = '${first}'`);
     await account.sandbox.control.mutate(
       { op: 'delete', collection: 'lists', id: first },
       { op: 'delete', collection: 'lists', id: second },
