@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
 import type { Running } from '../../support/program.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';
@@ -50,7 +51,7 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   const wait = EARLIEST_MS + draw.random() * (most - EARLIEST_MS);
   const over = new AbortController();
   void program.ended.finally(() => over.abort());
-  await systemClock.sleep(braked ? Math.min(wait, LATEST_MS / 2) : wait, over.signal).catch(() => {});
+  if (!braked) await systemClock.sleep(wait, over.signal).catch(() => {});
   const moment = braked ? await killInCommit(account, db, program) : 'at a moment';
   program.child.kill('SIGKILL');
   const { signal } = await program.ended;
@@ -65,10 +66,18 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   );
 }
 
+/** What every page writes: there a kill is sure to find a statement. */
+const EACH_PAGE = BRAKES.slice(0, 3);
+const FIRST_REQUEST_MS = 6_000;
+
 /** Lets a statement of a commit wait, and kills the program while it does. @returns where */
 async function killInCommit(account: RealAccount, db: pg.Pool, program: Running): Promise<string> {
   const { draw } = account;
-  const chosen = draw.one(BRAKES);
+  const before = account.requests();
+  const reads = (): boolean => account.requests() > before || program.child.exitCode !== null;
+  await eventually('its first request', reads, FIRST_REQUEST_MS).catch(() => {});
+  await systemClock.sleep(draw.random() * 600);
+  const chosen = draw.one(draw.chance(0.4) ? EACH_PAGE : BRAKES) ?? BRAKES[0];
   const braking = await brake(db, chosen);
   if (braking === undefined) return 'at a moment';
   try {

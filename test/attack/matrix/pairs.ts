@@ -63,6 +63,7 @@ export function pairing(fault: keyof SandboxOptions, index: number, seed: number
     switches,
     faults: { [fault]: SHARE, slowMs: 20, emptySays: draw.one(['end', 'more']) },
     rounds: 3,
+    lies,
     busy: lies ? 0.05 : 0.2,
     ...(lies ? { collections: [ofJobs ? ('research_jobs' as const) : ('watchlist' as const)] } : {}),
   };

@@ -21,8 +21,8 @@ export async function playPostgres(seed: number, disk: boolean): Promise<GameRes
   const server = await startServerUnderAttack(disk);
   try {
     const { url } = server;
-    const { close } = await openTable(url);
-    await close();
+    const migrated = await openTable(url);
+    await migrated.close();
     const account = await RealAccount.open(seed);
     const db = new pg.Pool({ connectionString: url, max: 4, options: '-c timezone=UTC' });
     db.on('error', () => {});

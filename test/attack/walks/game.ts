@@ -20,6 +20,8 @@ export interface Game {
   readonly settleMs: number;
   readonly deletes: 'soft' | 'hard';
   readonly history: boolean;
+  /** The service tells of an end that is none, in pages from the top: nobody can know that rows are missing. */
+  readonly lies: boolean;
 }
 
 export const VARIANTS = {
@@ -106,6 +108,7 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
     settleMs,
     deletes: draw.chance(0.25) ? 'hard' : 'soft',
     history: draw.chance(0.9),
+    lies: false,
     ...forced,
   };
 }

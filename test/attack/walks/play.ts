@@ -276,7 +276,8 @@ class Run {
   }
 
   async #checkFreshness(): Promise<void> {
-    const { lagMs, switches } = this.#game;
+    const { lagMs, switches, lies } = this.#game;
+    if (lies && !this.#quiet) return;
     const moving = switches.order === 'last-updated' || switches.order === 'score';
     const given = { log: this.#log, lagMs, moving };
     const found = await checkFreshness(this.#table.db, this.#names, this.#user, given);
