@@ -17,11 +17,22 @@ export interface Absence {
   readonly refuted: readonly string[];
 }
 
-export const NO_ABSENCE: Absence = { missing: [], candidates: [], refuted: [] };
+const NO_ABSENCE: Absence = { missing: [], candidates: [], refuted: [] };
 
+/** What a page is compared with. */
+interface PageKeys {
+  readonly table: Table;
+  readonly scope: Scope;
+  /** Of all the page's items. */
+  readonly keys: readonly string[];
+  /** The scope has candidates. */
+  readonly inDoubt: boolean;
+}
+
+/** A missing row, a candidate, or a missing row that is one. */
 interface AbsenceRow {
   readonly key: string;
-  /** Null for a row of the page. */
+  /** Null where it is not missing. */
   readonly changed_at: Date | null;
   readonly kind: CandidateRow['kind'] | null;
   readonly obs: string | null;
@@ -48,19 +59,14 @@ export async function readAbsence(
 ): Promise<Absence> {
   if (table.key === undefined || (proof === undefined && !inDoubt)) return NO_ABSENCE;
   const { type } = table.key;
+  const page: PageKeys = { table, scope, keys, inDoubt };
   const parts: RawBuilder<unknown>[] = [];
-  const missingBehind = (last: string | null, known: Proof): RawBuilder<unknown> =>
-    missingRows(table, scope, known, keys, inDoubt, last);
-  if (proof !== undefined) parts.push(missingBehind(null, proof));
-  if (inDoubt) parts.push(doubtedKeys(table.schema, scope, keys));
-  if (proof !== undefined && inDoubt) parts.push(unbelieved(table, scope, keys));
-  const { rows } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
-  let batch = rows.filter((row) => row.changed_at !== null);
-  for (let read = BATCH; proof !== undefined && batch.length === BATCH && read < MAX_MISSING; read += BATCH) {
-    const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
-    batch = (await sql<AbsenceRow>`${missingBehind(last, proof)}`.execute(trx)).rows;
-    for (const row of batch) rows.push(row);
-  }
+  if (proof !== undefined) parts.push(missingRows(page, proof, null));
+  if (inDoubt) parts.push(doubtedKeys(page));
+  if (inDoubt && proof !== undefined) parts.push(unbelieved(page));
+  const { rows: first } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
+  const rows =
+    proof === undefined ? first : first.concat(await furtherMissing(trx, page, proof, type, first));
   const onPage = new Set(keys);
   return {
     missing: rows.flatMap(({ key, changed_at: at }) =>
@@ -77,18 +83,33 @@ export async function readAbsence(
   };
 }
 
+/** Missing rows behind a first batch that is full, a statement each batch. */
+async function furtherMissing(
+  trx: Executor,
+  page: PageKeys,
+  proof: Proof,
+  type: KeyType,
+  first: readonly AbsenceRow[],
+): Promise<AbsenceRow[]> {
+  const further: AbsenceRow[] = [];
+  let batch = first.filter((row) => row.changed_at !== null);
+  while (batch.length === BATCH && BATCH + further.length < MAX_MISSING) {
+    const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
+    batch = (await sql<AbsenceRow>`${missingRows(page, proof, last)}`.execute(trx)).rows;
+    for (const row of batch) further.push(row);
+  }
+  return further;
+}
+
 /** The first `BATCH` missing rows behind `last` in key order. */
 function missingRows(
-  table: Table,
-  scope: Scope,
+  { table, scope, keys, inDoubt }: PageKeys,
   proof: Proof,
-  keys: readonly string[],
-  inDoubt: boolean,
   last: string | null,
 ): RawBuilder<unknown> {
   const key = keyColumn(table);
-  const behind = last === null ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
   const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const behind = last === null ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
   const columns = inDoubt
     ? CANDIDATE
     : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::boolean as proven`;
@@ -96,7 +117,7 @@ function missingRows(
   const doubts = inDoubt
     ? sql`left join lateral (
         select c.* from ${own(table.schema, 'candidate')} as c
-        where ${ofScope(scope)} and c.key = ${key}::text offset 0) as c on true`
+        where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = ${key}::text offset 0) as c on true`
     : sql``;
   return sql`(
     select ${key}::text as key, t._changed_at as changed_at, ${columns}
@@ -106,21 +127,21 @@ function missingRows(
     order by ${placeOrder(table, 'up')} limit ${BATCH})`;
 }
 
-function doubtedKeys(schema: string, scope: Scope, keys: readonly string[]): RawBuilder<unknown> {
+function doubtedKeys({ table: { schema }, scope, keys }: PageKeys): RawBuilder<unknown> {
   return sql`(
     select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(schema, 'candidate')} as c
-    where ${ofScope(scope)} and c.key = any(${[...keys]}::text[]))`;
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[]))`;
 }
 
 /** Candidates of rows that are not live and not on the page. */
-function unbelieved(table: Table, scope: Scope, keys: readonly string[]): RawBuilder<unknown> {
+function unbelieved({ table, scope, keys }: PageKeys): RawBuilder<unknown> {
   const type = table.key === undefined ? sql`text` : typeName(table.key);
   const live = sql`
     select from ${named(table)} as t
     where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
   return sql`(
     select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(table.schema, 'candidate')} as c
-    where ${ofScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
 }
 
 /** The keys that the proof tells of: of an interval, those behind `after` in list order, `through` included. */

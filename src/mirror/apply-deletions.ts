@@ -118,14 +118,18 @@ async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InD
   const { rows } = await sql<{ waiting: string; proven: string }>`
     select count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
-    from ${own(schema, 'candidate')} as c where ${ofScope(scope)}`.execute(trx);
+    from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}`.execute(
+    trx,
+  );
   return { waiting: Number(rows[0]?.waiting ?? 0), proven: Number(rows[0]?.proven ?? 0) };
 }
 
 async function forgetStale(trx: Executor, schema: string, scope: Scope, before: Date): Promise<void> {
   const { numAffectedRows } = await sql`
     delete from ${own(schema, 'candidate')} as c
-    where ${ofScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(trx);
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
+    trx,
+  );
   await countDoubts(trx, schema, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
@@ -137,7 +141,9 @@ async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<
       select coalesce(sum(s.live_rows), 0) from ${own(schema, 'scope')} as s
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
     from ${own(schema, 'candidate')} as c
-    where ${ofScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(trx);
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(
+    trx,
+  );
   let items = 0;
   const cost = children.length === 0 ? 0 : LIST_COST;
   const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);

@@ -19,16 +19,16 @@ export function candidate({ key, kind, obs, at, proven }: CandidateRow): Candida
   return { key, kind, obs: Number(obs), at: at.getTime(), proven };
 }
 
-/** Condition on the table aliased `c`. */
+/** Condition on the table aliased `c`, beside its `_user_id`, which each statement names itself (sql-rules 1). */
 export function ofScope(scope: Scope): RawBuilder<boolean> {
-  return sql`c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection} and c.parent = ${scope.parent}`;
+  return sql`c.collection = ${scope.collection} and c.parent = ${scope.parent}`;
 }
 
 /** All of a scope's rows in doubt. */
 export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Candidate[]> {
   const { rows } = await sql<CandidateRow>`
     select c.key, ${CANDIDATE} from ${own(schema, 'candidate')} as c
-    where ${ofScope(scope)} order by c.key`.execute(db);
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} order by c.key`.execute(db);
   return rows.map(candidate);
 }
 

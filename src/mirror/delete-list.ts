@@ -62,13 +62,17 @@ const BEYOND_ANY_WALK = 1_000_000;
  * before knows of rows that are deleted now; should it go on then, it finds itself superseded.
  */
 async function closeScope(trx: Executor, schema: string, scope: Scope, at: Date): Promise<void> {
-  const here = sql`_user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}`;
+  const here = sql`collection = ${scope.collection} and parent = ${scope.parent}`;
   await sql`
     update ${own(schema, 'scope')}
     set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
       full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
       last_obs = last_obs + ${BEYOND_ANY_WALK}::bigint
-    where ${here}`.execute(trx);
-  await sql`delete from ${own(schema, 'unsettled')} where ${here}`.execute(trx);
-  await sql`delete from ${beside(schema, 'quarantine')} where ${here}`.execute(trx);
+    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+  await sql`
+    delete from ${own(schema, 'unsettled')}
+    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+  await sql`
+    delete from ${beside(schema, 'quarantine')}
+    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
 }

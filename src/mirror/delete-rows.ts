@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import { countRows, takeChangeIds } from './counters.ts';
 import { addDeletions } from './deletion-toll.ts';
@@ -126,7 +126,8 @@ async function markRows(
   const { numAffectedRows } = await sql`
     update ${named(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
     from unnest(${[...keys]}::${type}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)
-    where ${inScope(table, scope)} and ${keyColumn(table)} = x.key and t._deleted_at is null`.execute(trx);
+    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
+      and t._deleted_at is null`.execute(trx);
   return Number(numAffectedRows ?? 0n);
 }
 
@@ -140,6 +141,14 @@ async function removeRows(
   const { numAffectedRows } = await sql`
     delete from ${named(table)} as t
     using unnest(${[...keys]}::${type}[]) as x (key)
-    where ${inScope(table, scope)} and ${keyColumn(table)} = x.key and t._deleted_at is null`.execute(trx);
+    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
+      and t._deleted_at is null`.execute(trx);
   return Number(numAffectedRows ?? 0n);
+}
+
+/** The rows of one list, where the table's rows belong to lists. */
+function inParent({ parent }: Table, scope: Scope): RawBuilder<unknown> {
+  return parent === undefined
+    ? sql`true`
+    : sql`t.${sql.id(parent.column)} = ${scope.parent}::${typeName(parent)}`;
 }

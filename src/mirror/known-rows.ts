@@ -38,7 +38,7 @@ export function predecessorQuery(
   // A look at the candidate for each key, not a join: the keys keep coming in order.
   const certain = sql`not exists (
     select from ${own(schema, 'candidate')} as c
-    where ${ofScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
   return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 

@@ -55,7 +55,9 @@ export async function saveDoubts(
     for (const keys of batches(prove)) {
       const { numAffectedRows } = await sql`
         update ${own(schema, 'candidate')} as c set proven_at = ${at}::timestamptz
-        where ${ofScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(trx);
+        where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(
+        trx,
+      );
       proven += Number(numAffectedRows ?? 0n);
     }
   }
@@ -78,7 +80,7 @@ export async function forgetCandidates(
   if (keys.length === 0) return { total: 0, proven: 0 };
   const { rows } = await sql<{ proven: boolean }>`
     delete from ${own(schema, 'candidate')} as c
-    where ${ofScope(scope)} and c.key = any(${[...keys]}::text[])
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[])
     returning c.proven_at is not null as proven`.execute(trx);
   return counted(rows);
 }
@@ -86,7 +88,7 @@ export async function forgetCandidates(
 /** Removes all candidates of a scope. They stay counted: see `countDoubts`. */
 export async function forgetAllCandidates(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
   const { rows } = await sql<{ proven: boolean }>`
-    delete from ${own(schema, 'candidate')} as c where ${ofScope(scope)}
+    delete from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}
     returning c.proven_at is not null as proven`.execute(trx);
   return counted(rows);
 }
@@ -94,7 +96,7 @@ export async function forgetAllCandidates(trx: Executor, schema: string, scope: 
 /** The order was contradicted: what it proved is no proof, and never was. */
 async function forgetOrdered(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
   const { rows } = await sql<{ proven: boolean }>`
-    delete from ${own(schema, 'candidate')} as c where ${ofScope(scope)} and c.kind = 'interval'
+    delete from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'interval'
     returning c.proven_at is not null as proven`.execute(trx);
   return counted(rows);
 }

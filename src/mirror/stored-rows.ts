@@ -51,7 +51,7 @@ export async function readStoredRows(
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const { rows } = await sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
-      exists (select from ${own(table.schema, 'candidate')} as c where ${ofScope(scope)}) as in_doubt,
+      exists (select from ${own(table.schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}) as in_doubt,
       exists (select from ${beside(table.schema, 'quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
                 and q.parent = ${scope.parent} and q.key is not null) as in_quarantine

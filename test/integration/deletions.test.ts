@@ -290,6 +290,26 @@ describe('doubts that no page raises', () => {
   });
 });
 
+describe('a page that very many rows are missing from', () => {
+  it.each([
+    ['research_jobs', 'job_id', '{"job_id":0}'],
+    ['watchlist', 'id', '{"id":"x"}'],
+  ] as const)('has all of %s in doubt: more than one statement reads, each once', async (name, key, item) => {
+    const account = await newAccount();
+    await account.observe(name, `[${item}]`);
+    await account.query(`
+      insert into mirror.${name} (_user_id, ${key}, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 41000) n`);
+    for (let proof = 1; proof <= 2; proof += 1) {
+      await account.observe(name, `[${item}]`, { proof: SNAPSHOT });
+      const candidates = await account.candidates(name);
+      expect(candidates).toHaveLength(41_000);
+      expect(candidates.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
+      await account.age(SETTLE);
+    }
+  });
+});
+
 describe('rows in doubt', () => {
   it('are told by scope: since when, of what kind, how many', async () => {
     const account = await newAccount();
