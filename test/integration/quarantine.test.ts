@@ -75,6 +75,12 @@ describe('the quarantine', () => {
     expect(await account.query(seen)).toEqual([{ hours: 5 }]);
     await account.page('research_jobs', `[${bad(1)}]`);
     expect(await account.query(seen)).toEqual([{ hours: 0 }]);
+    // Tried again with another outcome: the reason is the new one, the sighting the last one.
+    await account.query(`update mirror.quarantine set reason = 'x' where _user_id = ${account.fence.userId}`);
+    await account.page('research_jobs', `[${bad(1)}]`, ago(300));
+    expect(await account.query(seen)).toEqual([{ hours: 0 }]);
+    const reason = `select reason <> 'x' as new from mirror.quarantine where _user_id = ${account.fence.userId}`;
+    expect(await account.query(reason)).toEqual([{ new: true }]);
   });
 });
 
