@@ -56,6 +56,6 @@ export function judgePage(view: PageView): DoubtChange {
 }
 
 /** One answer says it by itself; the other kinds are weaker than that, and give way to it. */
-export function isFirstProof(kind: DoubtKind): kind is Proof['kind'] {
+function isFirstProof(kind: DoubtKind): kind is Proof['kind'] {
   return kind === 'snapshot' || kind === 'interval';
 }

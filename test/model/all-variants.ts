@@ -45,7 +45,7 @@ export function violations(start: Start, { untrue, sighted, mistaken, diverged }
   });
 }
 
-export interface Explored {
+interface Explored {
   readonly start: Start;
   readonly operations: number;
   readonly found: Found;

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import {
+  afterPage,
+  afterTooLarge,
+  FIRST_LIMIT,
+  limitToAsk,
+  lowerLimit,
+  type PageLimit,
+} from './page-limit.ts';
+
+function came(limit: PageLimit, pages: number): PageLimit {
+  let after = limit;
+  for (let i = 0; i < pages; i += 1) {
+    const { value } = after;
+    after = afterPage(after, { accepted: value, asked: limitToAsk(after, value), items: 1 });
+  }
+  return after;
+}
+
+function tooLarge(limit: PageLimit): PageLimit {
+  const smaller = afterTooLarge(limit, limitToAsk(limit, limit.value));
+  expect(smaller).toBeDefined();
+  return smaller ?? limit;
+}
+
+describe('the page limit', () => {
+  it('goes down one step with each page that is too large, to single items, and no further', () => {
+    const asked: (number | null)[] = [];
+    let limit = FIRST_LIMIT;
+    for (let i = 0; i < 4; i += 1) {
+      limit = tooLarge(limit);
+      asked.push(limitToAsk(limit, limit.value));
+    }
+    expect(asked).toEqual([100, 20, 5, 1]);
+    expect(afterTooLarge(limit, 1)).toBeUndefined();
+  });
+
+  it('tries the next greater one once after 20 pages that came well, and again after 20 more', () => {
+    const small = tooLarge(tooLarge(FIRST_LIMIT));
+    expect(limitToAsk(came(small, 19), 500)).toBe(20);
+    const trying = came(small, 20);
+    expect(limitToAsk(trying, 500)).toBe(100);
+    expect(limitToAsk(tooLarge(trying), 500)).toBe(20);
+    expect(limitToAsk(came(tooLarge(trying), 20), 500)).toBe(100);
+    const grown = came(trying, 1);
+    expect(limitToAsk(grown, 500)).toBe(100);
+    expect(came(came(grown, 20), 1)).toMatchObject({ fits: null, value: 500 });
+  });
+
+  it('knows smaller pages than a service that refuses the parameter gives by itself', () => {
+    const none: PageLimit = { ...FIRST_LIMIT, value: null };
+    expect(limitToAsk(tooLarge(none), null)).toBe(20);
+    expect(limitToAsk(came(tooLarge(none), 20), null)).toBeNull();
+  });
+
+  it('is another thing than a refused one: 500, 100, none', () => {
+    expect([lowerLimit(500), lowerLimit(100), lowerLimit(null)]).toEqual([100, null, undefined]);
+    const small = came(tooLarge(FIRST_LIMIT), 1);
+    expect(small).toMatchObject({ value: 500, proven: false, fits: 100 });
+  });
+
+  it('changes nothing in memory for a page like those before', () => {
+    const proven = came(FIRST_LIMIT, 1);
+    expect(came(proven, 1)).toBe(proven);
+  });
+});
