@@ -201,6 +201,46 @@ describe('step', () => {
     expect(asks(begun, [page([undefined], false)]).at(-1)).toBe('complete');
   });
 
+  it('asks for fewer items where a page is too large, to a single one, then names the page', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const large: Answer = { type: 'too-large' };
+    const all = [page(range(100, 76), true), large, large, page(range(75, 56), true), large, large];
+    expect(asks(begun, all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
+    let stepped: Step = begun;
+    for (const answer of [...all, large]) stepped = step(stepped.walk, stepped.memory, answer, 0);
+    expect(stepped.ask).toMatchObject({
+      outcome: 'failed',
+      reason: 'page 3 (after "56") is too large to be held, with a single item',
+    });
+  });
+
+  it('ends with pages of a single item once nothing follows the last one twice, and it was seen between', () => {
+    const full = [page(['2'], true), page(['1'], true), page([], false), page(['1'], true), page([], false)];
+    for (const answers of [full, full.map((answer) => ({ ...answer, hasMore: undefined }))]) {
+      const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+      expect(asks(begun, answers)).toEqual(['top/500', '2/500', '1/500', '2/500', '1/500', 'complete']);
+    }
+    const single = [page(['7']), page([]), page(['7']), page([])];
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    expect(asks(begun, single)).toEqual(['top/500', '7/500', 'top/500', '7/500', 'complete']);
+  });
+
+  it('goes on after one item without has_more, and after a full page that it knows', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    expect(asks(begun, [page(['7']), page(['6']), page(['5'])])).toEqual([
+      'top/500',
+      '7/500',
+      '6/500',
+      '5/500',
+    ]);
+    expect(asks(begun, [page(['7', '6']), page(['7', '6']), page(['6', '5'])])).toEqual([
+      'top/500',
+      '7/500',
+      '6/500',
+      '5/500',
+    ]);
+  });
+
   it('leaves the memory as it is where a page says nothing new', () => {
     const { walk, memory } = beginFull(usableMemory(), { liveRows: 100, now: 0 });
     const first = step(walk, memory, page(range(100, 76), true), 0);
