@@ -117,6 +117,7 @@ async function retryBatch(
           scope,
           obs,
           items: tried,
+          again: true,
           // The items are as old as their last sighting: what was seen since is believed before them.
           sentAgo: () => age,
           // It says nothing of what the service has now: neither of other rows, nor of rows in doubt.

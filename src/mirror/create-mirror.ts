@@ -36,6 +36,7 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
 
   const applyPage = async (fence: Fence, write: PageWrite): Promise<PageResult> => {
     const { table, columns, leaveOut, exclude, refused } = stateOfTable(write.scope.collection);
+    if (write.again === true) refused.forget(write.items);
     const page = sortPage(write.items, leaveOut, (item) => refused.reason(item));
     const stateOf = (item: Item) => options.stateOf(write.scope.collection, item);
     let careful = false;

@@ -13,6 +13,8 @@ export interface PageWrite {
   readonly items: readonly Item[];
   /** What the page proves absent: known rows that it does not hold are observed. Left out: nothing. */
   readonly proof?: Proof;
+  /** Items that Postgres refused before are tried again: what refused them may be gone. */
+  readonly again?: boolean;
   /** Milliseconds since the page's request was sent, by a monotonic clock: asked once the transaction has its time. */
   readonly sentAgo: () => number;
   /**

@@ -13,6 +13,10 @@ export class RefusedItems {
     return this.#reasons.size === 0 ? undefined : this.#reasons.get(itemHash(item.source));
   }
 
+  forget(items: readonly Item[]): void {
+    for (const item of items) this.#reasons.delete(itemHash(item.source));
+  }
+
   remember(rows: readonly RefusedRow[]): void {
     for (const { item, reason, hopeless } of rows) {
       if (hopeless) this.#reasons.set(itemHash(item.source), reason);
