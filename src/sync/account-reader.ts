@@ -1,5 +1,5 @@
 import { PRIORITY } from '../budget/priorities.ts';
-import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
+import type { CollectionChange } from '../mirror/walk-end.ts';
 import {
   collection,
   type CollectionName,
@@ -13,27 +13,14 @@ import { messageOf } from '../runtime/message.ts';
 import type { OpenDeletions } from './account-store.ts';
 import { andSince, ListsReader, type ListsRequest } from './read-lists.ts';
 import { pollScope, readAll } from './read-scope.ts';
+import { NOTHING, outcomeOf, type ReadOutcome } from './read-outcome.ts';
 import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
 import { DoubtSettler, type FinishOptions } from './settle-doubts.ts';
 import type { WalkResult } from './walk-result.ts';
-import { addTotals, NO_TOTALS } from './walk-totals.ts';
-
-/** How a collection was read. `error` is given when the mirror does not hold all that it should afterwards. */
-export interface ReadOutcome {
-  readonly error: Error | undefined;
-  readonly totals: WalkTotals;
-  /** A poll could not do the work: nothing but a full walk can (the first one, or for want of an order). */
-  readonly fullNeeded: boolean;
-  /** Other collections of which only a full walk can tell what this one found amiss. */
-  readonly fullWalks: readonly CollectionName[];
-  /** Collections of which rows came into doubt: `settle` them. */
-  readonly doubts: readonly CollectionName[];
-  /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
-  readonly unproven: number;
-}
+import { addTotals } from './walk-totals.ts';
 
 export interface ReadRequest {
   /**
@@ -52,15 +39,6 @@ export interface ReadRequest {
 type NextFirings = (name: CollectionName) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
-const NOTHING: ReadOutcome = {
-  error: undefined,
-  totals: NO_TOTALS,
-  fullNeeded: false,
-  fullWalks: [],
-  doubts: [],
-  unproven: 0,
-};
-
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
   readonly #reader: Reader;
@@ -277,10 +255,4 @@ export class AccountReader {
     this.#turns.set(name, mutex);
     return mutex.run(task);
   }
-}
-
-/** @throws KeyRefused */
-function outcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
-  if (error instanceof KeyRefused) throw error;
-  return { ...NOTHING, error, totals, doubts: doubts ? [name] : [] };
 }

@@ -1,18 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
-import type { AccountReader, ReadOutcome, ReadRequest } from './account-reader.ts';
+import type { AccountReader, ReadRequest } from './account-reader.ts';
 import { accountService, type AccountService } from './account-service.ts';
-import { NO_TOTALS } from './walk-totals.ts';
+import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 
-const GOOD: ReadOutcome = {
-  error: undefined,
-  totals: NO_TOTALS,
-  fullNeeded: false,
-  fullWalks: [],
-  doubts: [],
-  unproven: 0,
-};
+const GOOD: ReadOutcome = NOTHING;
 
 type Reading = ReadRequest['what'] | 'due' | 'settle';
 type Outcome = ReadOutcome & { readonly againMs?: number };

@@ -3,7 +3,8 @@ import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import { Doorbell } from '../runtime/doorbell.ts';
 import { isStopped, type Service, service } from '../runtime/service.ts';
-import type { AccountReader, ReadOutcome } from './account-reader.ts';
+import type { AccountReader } from './account-reader.ts';
+import type { ReadOutcome } from './read-outcome.ts';
 
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
