@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import type { PageRequest } from '../api/api.ts';
 import type { PageResult } from '../mirror/page-write.ts';
 import { collection, type ListCollection, type Scope } from '../model/collections.ts';
@@ -76,5 +77,43 @@ describe('a walk whose page can’t be written', () => {
         async (answer) => answer,
       ),
     ).resolves.toBe('answer');
+  });
+});
+
+describe('a page', () => {
+  it('is as old as its request: what waited for a slot, or for the answer, counts', async () => {
+    const clock = new VirtualClock();
+    const session = new ScopeSession(stored as never, 'bigint');
+    let age = Number.NaN;
+    const reader = {
+      fence: { userId: '7', owner: 'o', token: '1' },
+      clock,
+      observer: observeAll([]),
+      onChanged: () => {},
+      settleMs: 60_000,
+      store: {},
+      source: {
+        takeFreed: () => [],
+        putBack: () => {},
+        page: async () => {
+          await clock.sleep(5_000);
+          return { ...pageAfter(undefined), hasMore: false };
+        },
+      },
+      mirror: {
+        applyPage: async (_: unknown, { sentAgo }: { readonly sentAgo: () => number }) => {
+          await clock.sleep(70);
+          age = sentAgo();
+          return { state: 'parent_deleted' };
+        },
+        endWalk: async () => {},
+      },
+    } as unknown as Reader;
+    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
+    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
+    const walk = runWalk(reader, session, begun, options as never);
+    await clock.advance(10_000);
+    await walk;
+    expect(age).toBe(5_070);
   });
 });
