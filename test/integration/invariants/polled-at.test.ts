@@ -115,7 +115,7 @@ describe('polled_at of a collection', () => {
   });
 
   it('does not go back when a full walk ends that began before the last poll', async () => {
-    await create({ jobs: 900 });
+    await create({ jobs: 2_400 });
     await account.read('research_jobs', 'full');
     let poll: Promise<unknown> | undefined;
     let begun = 0;
