@@ -21,7 +21,8 @@ export const killsAttack: Attack = {
       await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
         const kills = Math.min(KILLS_A_LANE, all - begun);
         begun += kills;
-        tally.add(await playLane(options.seed + index, kills, await server.database()));
+        const seed = options.seed + index;
+        await tally.play(seed, async () => playLane(seed, kills, await server.database()));
       });
     } finally {
       await server.stop();

@@ -70,6 +70,8 @@ export interface Braking {
 /** Puts a brake on; undefined where another transaction does not let go within a second. */
 export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braking | undefined> {
   const client = await db.connect();
+  // The server may be taken away under it.
+  client.on('error', () => {});
   try {
     await client.query(
       `begin; set local lock_timeout = 1000; set local idle_in_transaction_session_timeout = 20000`,

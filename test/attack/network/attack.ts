@@ -23,7 +23,8 @@ export const networkAttack: Attack = {
       const wanted = (): boolean => (games > 0 ? begun < games : begun < 1 || performance.now() < until);
       await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
         begun += 1;
-        tally.add(await playNetwork(options.seed + index, await server.database()));
+        const seed = options.seed + index;
+        await tally.play(seed, async () => playNetwork(seed, await server.database()));
       });
     } finally {
       await server.stop();

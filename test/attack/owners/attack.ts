@@ -18,7 +18,8 @@ export const ownersAttack: Attack = {
       const wanted = (): boolean => (games > 0 ? begun < games : begun < 1 || performance.now() < until);
       await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
         begun += 1;
-        tally.add(await playOwners(options.seed + index, await server.database()));
+        const seed = options.seed + index;
+        await tally.play(seed, async () => playOwners(seed, await server.database()));
       });
     } finally {
       await server.stop();

@@ -21,13 +21,16 @@ export const postgresAttack: Attack = {
       begun += 1;
       const seed = options.seed + index;
       const disk = noDisk === undefined && seed % DISK_EVERY === 0;
-      try {
-        tally.add(await playPostgres(seed, disk));
-      } catch (error) {
-        // Where no such disk can be made the attack can't be played: that is told, and is no pass.
-        if (!disk || !messageOf(error).startsWith('a disk that is full:')) throw error;
-        noDisk = messageOf(error);
-      }
+      await tally.play(seed, async () => {
+        try {
+          return await playPostgres(seed, disk);
+        } catch (error) {
+          // Where no such disk can be made that part can't be played: it is told, and is no pass.
+          if (!disk || !messageOf(error).startsWith('a disk that is full:')) throw error;
+          noDisk = messageOf(error);
+          return playPostgres(seed, false);
+        }
+      });
     });
     if (noDisk !== undefined) tally.notPlayed.push(noDisk);
     return tally.report();

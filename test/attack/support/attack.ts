@@ -1,3 +1,4 @@
+import { messageOf } from '../../../src/runtime/message.ts';
 import { addCounts, type Finding, FINDING_KINDS, type FindingKind, type GameResult } from './findings.ts';
 
 /** How much of it: each attack takes what it understands. */
@@ -54,6 +55,16 @@ export class Tally {
     addCounts(this.counts, result.counts);
     for (const { kind } of result.findings) this.findings[kind] += 1;
     this.#onGame(result);
+  }
+
+  /** Plays a game; one that breaks off is a finding, and the others go on. */
+  async play(seed: number, game: () => Promise<GameResult>): Promise<void> {
+    try {
+      this.add(await game());
+    } catch (error) {
+      const text = `the game broke off: ${(error as Error).stack ?? messageOf(error)}`;
+      this.add({ seed, what: '', findings: [{ kind: 'claim', text }], counts: {}, trace: [] });
+    }
   }
 
   count(name: string): number {
