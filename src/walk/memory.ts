@@ -54,6 +54,7 @@ export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
   return {
     ...newMemory(keyType),
     ...known,
+    evidence: { ...NO_EVIDENCE, ...known.evidence },
     limit: { ...FIRST_LIMIT, ...known.limit },
     keyType,
     needed: EVIDENCE_NEEDED,

@@ -48,6 +48,22 @@ describe('order evidence', () => {
     expect([fromStart, contradiction, gradeOf(evidence)]).toEqual([true, false, 'usable']);
   });
 
+  it('earns no trust by a page that begins before its cursor, but by the next one', () => {
+    const rows = ['9', '8', '7'].map((key, i) => ({ key, known: true, changed: i === 1 }));
+    const sample = {
+      keys: ['9', '8', '7'],
+      after: '6',
+      again: false,
+      recent: ['7', '6'],
+      first: '9',
+      run: 20,
+    };
+    const odd = observeOrder(FALLING, 'bigint', sample).evidence;
+    expect(observeChanges(odd, 'bigint', rows).inPlace).toBe(0);
+    const next = observeOrder(odd, 'bigint', { ...sample, keys: ['5', '4'] }).evidence;
+    expect(observeChanges(next, 'bigint', rows).inPlace).toBe(1);
+  });
+
   it('is trusted once three changed rows stood in order between unchanged neighbours', () => {
     const row = (
       key: string,

@@ -18,6 +18,8 @@ export interface OrderEvidence {
   readonly inOrder: number;
   /** Changed rows seen in key order between unchanged neighbours; counted as far as it is needed. */
   readonly inPlace: number;
+  /** The last page began at the top though a cursor was sent, or its cursor's row moved there: it earns no trust. */
+  readonly fromStart: boolean;
   /** A contradiction came since the last clean complete walk began. */
   readonly doubt: boolean;
   /** A contradiction came since the running full walk began. */
@@ -38,6 +40,7 @@ export const NO_EVIDENCE: OrderEvidence = {
   direction: null,
   inOrder: 0,
   inPlace: 0,
+  fromStart: false,
   doubt: false,
   contradicted: false,
 };
@@ -110,8 +113,11 @@ export function observeOrder(
   const inOrder = Math.max(evidence.inOrder, run);
   const inPlace = fromStart ? 0 : evidence.inPlace;
   const same =
-    direction === evidence.direction && inOrder === evidence.inOrder && inPlace === evidence.inPlace;
-  const learnt = same ? evidence : { ...evidence, direction, inOrder, inPlace };
+    direction === evidence.direction &&
+    inOrder === evidence.inOrder &&
+    inPlace === evidence.inPlace &&
+    fromStart === evidence.fromStart;
+  const learnt = same ? evidence : { ...evidence, direction, inOrder, inPlace, fromStart };
   return { evidence: learnt, run, fromStart, contradiction: false };
 }
 
@@ -154,7 +160,7 @@ export function observeChanges(
   needed = EVIDENCE_NEEDED,
 ): OrderEvidence {
   const { direction } = evidence;
-  if (direction === null || evidence.inPlace >= needed.inPlace) return evidence;
+  if (direction === null || evidence.fromStart || evidence.inPlace >= needed.inPlace) return evidence;
   let { inPlace } = evidence;
   for (const [i, row] of rows.entries()) {
     const above = rows[i - 1];

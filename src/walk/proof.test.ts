@@ -11,6 +11,7 @@ const EVIDENCE = {
   direction: 'falling',
   inOrder: 20,
   inPlace: 3,
+  fromStart: false,
   doubt: false,
   contradicted: false,
 } as const;
