@@ -164,6 +164,28 @@ describe('doubts', () => {
     expect(totals).toMatchObject({ deleted: 1, requests: 6 });
   });
 
+  it('that a second reading could have settled, and did not, are left to the next full walk', async () => {
+    await mirrored({ watchlist: 45 });
+    const [id = ''] = await ids('watchlist');
+    await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
+    expect((await test.read('watchlist', 'poll')).doubts).toEqual(['watchlist']);
+    // From now on no answer is the whole list.
+    const insert = { op: 'insert', collection: 'watchlist', fields: {} } as const;
+    await test.sandbox.control.mutate(...Array.from({ length: 20 }, () => insert));
+    await systemClock.sleep(SETTLE_MS + 100);
+    const signal = new AbortController().signal;
+    const asked = async (): Promise<number> => {
+      test.asked.length = 0;
+      expect((await test.current.reader.settle('watchlist', signal)).againMs).toBeUndefined();
+      return test.asked.length;
+    };
+    expect(await asked()).toBeGreaterThan(0);
+    expect(await deleted('watchlist', 'id')).toEqual([]);
+    expect(await asked()).toBe(0);
+    await test.read('watchlist', 'full');
+    expect(await deleted('watchlist', 'id')).toEqual([id]);
+  });
+
   it('are withdrawn by a sighting', async () => {
     await mirrored();
     const [id = ''] = await ids('watchlist');
