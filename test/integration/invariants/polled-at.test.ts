@@ -132,7 +132,7 @@ describe('polled_at of a collection', () => {
   });
 
   it('goes back to a full walk’s beginning when that walk finds the order broken, on which polls relied', async () => {
-    await create({ jobs: 1_500 });
+    await create({ jobs: 3_000 });
     await account.read('research_jobs', 'full');
     const truth = await account.sandbox.control.truth({ collection: 'research_jobs' });
     const [top, last] = [truth[0], truth.at(-1)].map(
