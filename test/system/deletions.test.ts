@@ -157,6 +157,22 @@ describe('sync --full', () => {
     expect((await system.run(['status'])).stdout).not.toMatch(HELD);
   });
 
+  it('ends at once when it is interrupted in the settle time, and says before what it waits for', async () => {
+    await mirrored();
+    await pause(2_000);
+    const [gone = ''] = await ids({ collection: 'watchlist' });
+    await remove('watchlist', [gone]);
+    const running = system.begin(['sync', '--full', 'watchlist'], { MIRROR_SETTLE: '3s' });
+    await eventually('a doubt', async () => (await inDoubt()) === 1);
+    const begin = performance.now();
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(performance.now() - begin).toBeLessThan(2_500);
+    expect(stderr).toMatch(/watchlist \d+ \(1 missing, read again in \d+ s\)/);
+    expect(await deletedRows('watchlist')).toBe(0);
+  });
+
   it('asks for --full with --accept-deletions', async () => {
     system = await createSystem();
     const { code, stderr } = await system.run(['sync', '--accept-deletions']);
