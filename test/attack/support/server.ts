@@ -33,12 +33,17 @@ export async function startServer(): Promise<Server> {
   return {
     async database() {
       databases += 1;
+      const name = `attack_${databases}`;
       const client = new pg.Client({ connectionString: server.url });
+      client.on('error', () => {});
       await client.connect();
-      await client.query(`create database attack_${databases} template template0`);
-      await client.end();
+      try {
+        await client.query(`create database ${name} template template0`);
+      } finally {
+        await client.end();
+      }
       const url = new URL(server.url);
-      url.pathname = `/attack_${databases}`;
+      url.pathname = `/${name}`;
       return url.href;
     },
     async stop() {
