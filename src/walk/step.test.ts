@@ -167,8 +167,15 @@ describe('step', () => {
 
   it('accepts cursors that include their row', () => {
     const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const answers = [page(range(100, 76), true), page(range(76, 60), true), page(['60'], false)];
-    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '60/500', 'complete']);
+    const answers = [page(range(100, 76), true), page(range(76, 60), true)];
+    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '60/500']);
+  });
+
+  it('takes a page of its cursor alone for the end only after a step back', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const last = page(['60'], false);
+    const answers = [page(range(76, 60), true), last, page(['61', '60'], true), last];
+    expect(asks(begun, answers)).toEqual(['top/500', '60/500', '61/500', '60/500', 'complete']);
   });
 
   it('prefers a cursor that the server offers, and falls back on keys where that is refused', () => {

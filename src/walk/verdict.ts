@@ -37,6 +37,7 @@ export interface PageFacts {
 export function judge(facts: PageFacts): Verdict {
   const { asked, hasMore, items, keys, fresh, ordered, fromStart } = facts;
   if (items === 0) return judgeEmpty(asked, hasMore);
+  if (isCursorAlone(facts) && !asked.again) return stuck('holds nothing but the row that it begins with');
   if (hasMore === false) return PROVEN_END;
   if (keys.length === 0) return stuck('has no item with a usable cursor ID, but says that more follow');
   // In an unknown order the walk goes on after the page's last item: that must not be one where it has been.
@@ -56,6 +57,14 @@ export function judge(facts: PageFacts): Verdict {
 function judgeEmpty(asked: Reading, hasMore: boolean | undefined): Verdict {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
   return asked.again && asked.empties > 0 ? END : stuck('is empty, which proves no end');
+}
+
+/**
+ * Where cursors include their own row, a page of that alone is what an empty one is elsewhere: the row may have moved to
+ * the end. It counts once a step back has shown the row after the one before it.
+ */
+function isCursorAlone({ asked, keys }: PageFacts): boolean {
+  return keys.length > 0 && keys.every((key) => key === asked.cursor);
 }
 
 /** A cursor that includes its own row, in a scope of which no more than that row is known. */

@@ -32,7 +32,7 @@ export function nameOf({ order, cursor, hasMore, pageSize, trusted }: Start): st
 }
 
 /** What a search must not find, each as a line with the shortest way that leads there. */
-export function violations(start: Start, { untrue, sighted, mistaken, diverged }: Found): string[] {
+function violations(start: Start, { untrue, sighted, mistaken, diverged }: Found): string[] {
   const kinds = {
     'deleted though the source had it': untrue,
     'deleted though read between the proofs': sighted,
