@@ -82,6 +82,8 @@ export async function startHostileService(
         DATABASE_URL: database.url,
         MIRROR_API_URL: sandbox.url,
         MIRROR_API_KEY: `key-${userId}`,
+        // More than the replicas of these tests lag.
+        MIRROR_SETTLE: '1s',
       };
       const config = loadConfig(env, 'service');
       const parts: AccountParts = {
