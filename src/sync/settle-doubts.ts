@@ -139,6 +139,16 @@ export class DoubtSettler {
       totals = addTotals(totals, second.totals);
       if (second.error !== undefined) return { totals, error: second.error, unproven: 0 };
       read = second.whole;
+      // Where the order came to be trusted meanwhile, that walk doubts by intervals what the first one missed.
+      const later = (await store.scopesInDoubt(lists.name)).filter(
+        (each) => each.scope.parent === scope.parent && needsReading(each),
+      );
+      if (later.length > 0) {
+        await this.#untilRipe(lists, later, options.signal);
+        const again = await this.#again(lists, session, options);
+        totals = addTotals(totals, again.totals);
+        if (again.error !== undefined) return { totals, error: again.error, unproven: 0 };
+      }
       left = await store.candidatesOf(scope);
     }
     if (read === undefined) return { totals, error: undefined, unproven: 0 };

@@ -62,6 +62,23 @@ describe('a full reading', () => {
     },
   );
 
+  it('deletes what it missed before it trusted the order', async () => {
+    await mirrored({ order: 'falling' });
+    const all = await ids('research_jobs');
+    const [gone = ''] = all.slice(3);
+    const changed = all.slice(100, 300).filter((_, index) => index % 20 === 10);
+    await test.sandbox.control.mutate(
+      { op: 'delete', collection: 'research_jobs', id: gone },
+      ...changed.map((id) => {
+        return { op: 'update', collection: 'research_jobs', id, fields: { note: 'x' } } as const;
+      }),
+    );
+    const { error, unproven } = await test.read('research_jobs', 'full');
+    expect(error).toBeUndefined();
+    expect(unproven).toBe(0);
+    expect(await deleted('research_jobs', 'job_id')).toEqual([gone]);
+  });
+
   it('reads only what it missed again where the order is trusted', async () => {
     await mirrored();
     const all = await ids('research_jobs');
