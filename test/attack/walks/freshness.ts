@@ -33,12 +33,15 @@ export async function checkFreshness(
     const told = await toldOf(db, name, user);
     if (told === undefined) continue;
     const rows = await liveRows(db, name, user);
+    const returned = await returnedRows(db, name, user);
     const now = Date.now();
     const { polled, complete } = told;
     for (const { scope, id } of log.rows().filter(({ scope }) => scope.collection === name)) {
       const what = rowName(scope, id);
       const here = rows.has(`${scope.list}/${id}`);
-      const since = Math.max(Number(polled ?? 0), Number(complete ?? 0));
+      // Seen, but so soon after its deletion that it waits for a second sighting: polls do not answer for that.
+      const ofPolls = returned.has(`${scope.list}/${id}`) ? 0 : Number(polled ?? 0);
+      const since = Math.max(ofPolls, Number(complete ?? 0));
       if (!here && !moving && since > 0 && !log.absentWithin(scope, id, since - lagMs - 1, now)) {
         problems.push(`${what} was there since ${ago(since, now)}, as of when all is here, but it is not`);
       }
@@ -74,6 +77,15 @@ async function toldOf(db: pg.Pool, name: ListName, user: string): Promise<Told |
     [user, name],
   );
   return rows[0];
+}
+
+async function returnedRows(db: pg.Pool, name: ListName, user: string): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ row: string }>(
+    `select parent || '/' || key as row from mirror_sync.candidate
+     where _user_id = $1 and collection = $2 and kind = 'returned'`,
+    [user, name],
+  );
+  return new Set(rows.map(({ row }) => row));
 }
 
 async function deletedRows(db: pg.Pool, name: ListName, user: string): Promise<string> {
