@@ -1,5 +1,5 @@
 import type { Candidate, DoubtChange, DoubtKind, MissingRow, Proof } from '../model/absence.ts';
-import type { PageProof } from './proof.ts';
+import type { PageProof } from './walk.ts';
 
 /** A written page, as far as absence is concerned. Moments are milliseconds by the database's clock. */
 export interface PageView {

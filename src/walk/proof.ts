@@ -1,10 +1,7 @@
 import type { Proof } from '../model/absence.ts';
 import { orderGrade, type ScopeMemory } from './memory.ts';
 import { askedAfter, type Reading } from './reading.ts';
-import type { Walk } from './walk.ts';
-
-/** A proof as a page gives it. `raises`: the only rows that it may bring into doubt; left out: any. */
-export type PageProof = Proof & { readonly raises?: readonly string[] };
+import type { PageProof, Walk } from './walk.ts';
 
 /** A page that was taken, as far as absence is concerned. */
 export interface ProofView {

@@ -1,5 +1,5 @@
 import type { ScopeMemory } from './memory.ts';
-import type { PageProof } from './proof.ts';
+import type { Proof } from '../model/absence.ts';
 import type { Reading } from './reading.ts';
 
 /**
@@ -114,6 +114,9 @@ export interface Step<W extends Walk = Walk> {
   /** What the page says that was just taken; left out where none was. */
   readonly page?: TakenPage;
 }
+
+/** A proof as a page gives it. `raises`: the only rows that it may bring into doubt; left out: any. */
+export type PageProof = Proof & { readonly raises?: readonly string[] };
 
 export interface TakenPage {
   /** What it proves absent; null: nothing. */

@@ -203,6 +203,35 @@ describe('doubts', () => {
     expect(await deleted('watchlist', 'id')).toEqual([id]);
   });
 
+  it('of a full walk that was broken off wait until it has been read to its end', async () => {
+    await mirrored();
+    const all = await ids('research_jobs');
+    for (const place of [10, 20, 30]) {
+      const id = String(all[place]);
+      await test.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id, fields: { x: 1 } });
+    }
+    await test.read('research_jobs', 'full');
+    await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(all[60]) });
+    const stop = new AbortController();
+    test.asked.length = 0;
+    test.onRequest = () => {
+      if (test.asked.length === 4) stop.abort(new Stopped('the test'));
+    };
+    await test.read('research_jobs', 'full', stop.signal);
+    test.onRequest = () => {};
+    expect(await test.query('select key from mirror_sync.candidate')).toEqual([{ key: String(all[60]) }]);
+    await test.reopen();
+    await systemClock.sleep(SETTLE_MS + 100);
+    test.asked.length = 0;
+    const signal = new AbortController().signal;
+    expect((await test.current.reader.settle('research_jobs', signal)).error).toBeUndefined();
+    expect(test.asked).toEqual([]);
+    const { totals, error } = await test.read('research_jobs', 'full');
+    expect(error).toBeUndefined();
+    expect(totals.deleted).toBe(1);
+    expect(await deleted('research_jobs', 'job_id')).toEqual([String(all[60])]);
+  });
+
   it('are withdrawn by a sighting', async () => {
     await mirrored();
     const [id = ''] = await ids('watchlist');
