@@ -1,5 +1,4 @@
 import { fraction, mix } from '../hash.ts';
-import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 
 /** What the switch `hostileKinds` may name. */
 export const HOSTILE_KINDS = [
@@ -22,8 +21,18 @@ export const HOSTILE_KINDS = [
 ] as const;
 export type HostileKind = (typeof HOSTILE_KINDS)[number];
 
+/** The switches that make items hostile. */
+export interface HostileOptions {
+  /** Part of the items, 0 to 1. */
+  readonly hostileShare: number;
+  /** Names of `HOSTILE_KINDS`, separated by commas. */
+  readonly hostileKinds: string;
+  /** Size of an item of the kind `megabyte`. */
+  readonly megabytes: number;
+}
+
 /** What a hostile item carries; undefined for most items. */
-function hostileKind(hash: number, options: SandboxOptions): HostileKind | undefined {
+function hostileKind(hash: number, options: HostileOptions): HostileKind | undefined {
   if (options.hostileShare === 0 || fraction(mix(hash, 51)) >= options.hostileShare) return undefined;
   const kinds = options.hostileKinds.split(',') as HostileKind[];
   return kinds[mix(hash, 52) % kinds.length];
@@ -35,7 +44,7 @@ export function itemText(
   id: string,
   members: string,
   hash: number,
-  options: SandboxOptions,
+  options: HostileOptions,
 ): string {
   const hostile = hostileKind(hash, options);
   if (hostile === undefined) return `{"${keyField}":${id},${members}}`;
@@ -68,7 +77,7 @@ const DEEP = `${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}`;
 function hostileMembers(
   kind: Exclude<HostileKind, 'no-id' | 'bad-id'>,
   hash: number,
-  options: SandboxOptions,
+  options: HostileOptions,
 ): string {
   switch (kind) {
     case 'nul':
