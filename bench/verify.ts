@@ -8,7 +8,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { VerifyReport } from '../src/app.ts';
-import type { Discrepancy, VerifiedCollection } from '../src/sync/verify-report.ts';
+import type { Discrepancy, VerifiedCollection } from '../src/sync/verify/report.ts';
 import { startProgram } from '../test/support/program.ts';
 import { STILL } from '../test/support/sandbox.ts';
 import { tamper, type Tampered } from '../test/support/tamper.ts';

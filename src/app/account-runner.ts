@@ -3,7 +3,7 @@ import { databaseTime } from '../db/database-time.ts';
 import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
 import type { ProcessIdentity } from '../db/process-identity.ts';
 import { PRIORITY } from '../budget/priorities.ts';
-import { pruneHistory } from '../mirror/history-retention.ts';
+import { pruneHistory } from '../mirror/history/retention.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { LeaseLost } from '../model/errors.ts';

@@ -4,7 +4,7 @@ import type { Secret } from '../config/secret.ts';
 import { createBudgetStore } from '../db/budget-store.ts';
 import { releaseAccount } from '../db/lease.ts';
 import type { TableChange } from '../db/notifications.ts';
-import { openHistory } from '../mirror/history-coverage.ts';
+import { openHistory } from '../mirror/history/coverage.ts';
 import { createMirror } from '../mirror/create-mirror.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { CollectionName } from '../model/collections.ts';

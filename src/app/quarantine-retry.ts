@@ -7,7 +7,7 @@ import {
   quarantinedItems,
   quarantinedScopes,
   reasonsOf,
-} from '../mirror/retry-items.ts';
+} from '../mirror/quarantine/retry-items.ts';
 import { collection, type CollectionName, type ListCollection, type Scope } from '../model/collections.ts';
 import { LeaseLost } from '../model/errors.ts';
 import { fieldSource } from '../model/json-text.ts';

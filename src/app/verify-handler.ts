@@ -5,7 +5,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
-import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify-report.ts';
+import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify/report.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { verifyPass } from './verify-pass.ts';
 

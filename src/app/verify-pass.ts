@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Config } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { verifyAccount } from '../sync/verify-account.ts';
-import type { VerifiedCollection, VerifyProgress } from '../sync/verify-report.ts';
+import { verifyAccount } from '../sync/verify/verify-account.ts';
+import type { VerifiedCollection, VerifyProgress } from '../sync/verify/report.ts';
 import type { OpenAccount } from './open-account.ts';
 
 export interface VerifyPass {

@@ -1,11 +1,11 @@
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify-report.ts';
+import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify/report.ts';
 import { type UnknownKey, type WorkOptions, workOnAccounts } from './account-work.ts';
 import { VERIFY, type VerifyRequest } from './verify-handler.ts';
 import { verifyPass } from './verify-pass.ts';
 
-export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../sync/verify-report.ts';
+export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../sync/verify/report.ts';
 
 export interface VerifyOptions extends WorkOptions {
   readonly collections: readonly CollectionName[];

@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import { type KeyedItem, sortPage } from './classify.ts';
-import { type ColumnRegistry, readRegistry } from './column-registry.ts';
+import { type ColumnRegistry, readRegistry } from './columns/column-registry.ts';
 import { contentHash } from './content-hash.ts';
 import type { Executor } from './executor.ts';
-import { itemHash, quarantinedAmong, storableText } from './quarantine.ts';
+import { itemHash, quarantinedAmong, storableText } from './quarantine/quarantine.ts';
 import { cutRow, payloadText, rowPayload, type RowPayload } from './row-payload.ts';
 import { inScope, named, own, type Table, tableOf, typeName } from './table.ts';
-import { isDataError } from './write-carefully.ts';
+import { isDataError } from './quarantine/write-carefully.ts';
 import { columnExpression } from './write-rows.ts';
 
 /** How items are stored, as far as it says what the mirror should hold. */

@@ -4,18 +4,18 @@ import { sqlState } from '../db/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
-import { applyDeletions } from './apply-deletions.ts';
-import { fillBatch } from './backfill.ts';
+import { applyDeletions } from './deletion/apply-deletions.ts';
+import { fillBatch } from './columns/backfill.ts';
 import { sortPage } from './classify.ts';
 import { logWalk } from './log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
-import { recordDoubts } from './record-doubts.ts';
-import { RefusedItems } from './refused-items.ts';
+import { recordDoubts } from './deletion/record-doubts.ts';
+import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope-row.ts';
-import { TableColumns } from './table-columns.ts';
+import { TableColumns } from './columns/table-columns.ts';
 import { tableOf } from './table.ts';
-import { isDataError } from './write-carefully.ts';
+import { isDataError } from './quarantine/write-carefully.ts';
 import { NewFields, StaleColumns, writePage } from './write-page.ts';
 
 /** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */

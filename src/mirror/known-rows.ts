@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
-import { ofScope } from './candidates.ts';
+import { ofScope } from './deletion/candidates.ts';
 import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
 import { inScope, named, own, type Table, tableOf } from './table.ts';
 

@@ -1,7 +1,7 @@
 import { canonicalText, fieldSources } from '../model/json-text.ts';
 import type { ChangedRow } from './classify.ts';
-import { columnValue, type ColumnType, type ColumnValue } from './column-value.ts';
-import { creditsText } from './credits.ts';
+import { columnValue, type ColumnType, type ColumnValue } from './columns/column-value.ts';
+import { creditsText } from './columns/credits.ts';
 import { jsonbText } from './jsonb-text.ts';
 
 /** A field that has a column. */

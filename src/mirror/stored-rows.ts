@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
-import { ofScope } from './candidates.ts';
+import { ofScope } from './deletion/candidates.ts';
 import type { StoredRow } from './classify.ts';
 import type { Executor } from './executor.ts';
 import { beside, inScope, named, own, type Table, typeName } from './table.ts';

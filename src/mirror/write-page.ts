@@ -10,24 +10,24 @@ import {
   outcomesOf,
   type SortedPage,
 } from './classify.ts';
-import { type ColumnRegistry, tableVersion } from './column-registry.ts';
+import { type ColumnRegistry, tableVersion } from './columns/column-registry.ts';
 import { countConflicts, countRows, takeChangeIds } from './counters.ts';
-import { contradicting } from './deferred.ts';
+import { contradicting } from './deletion/deferred.ts';
 import type { Executor } from './executor.ts';
 import { logWalk } from './log-walk.ts';
 import type { StateClass } from './mirror.ts';
-import type { SeenFields } from './add-columns.ts';
-import { readAbsence } from './absence.ts';
-import { newFields } from './new-fields.ts';
+import type { SeenFields } from './columns/add-columns.ts';
+import { readAbsence } from './deletion/absence.ts';
+import { newFields } from './columns/new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite } from './page-write.ts';
-import { updateQuarantine } from './quarantine.ts';
+import { updateQuarantine } from './quarantine/quarantine.ts';
 import { cutRow, rowPayload, type RowPayload } from './row-payload.ts';
-import { saveDoubts } from './save-doubts.ts';
+import { saveDoubts } from './deletion/save-doubts.ts';
 import { markChildrenDue, saveScope } from './scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
 import type { Table } from './table.ts';
 import { recordUnsettled } from './unsettled.ts';
-import { type RefusedRow, writeCarefully } from './write-carefully.ts';
+import { type RefusedRow, writeCarefully } from './quarantine/write-carefully.ts';
 import { type RowWrite, writeRows } from './write-rows.ts';
 
 /** The page holds fields that want a column: add them between pages, and write the page again. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
-import { archiveRows } from './history.ts';
+import { archiveRows } from './history/archive.ts';
 import { type FieldColumn, payloadText, type RowPayload } from './row-payload.ts';
 import { keyColumns, named, own, type Table, typeName } from './table.ts';
 

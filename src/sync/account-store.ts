@@ -3,7 +3,7 @@ import { type RecordFreed, recordFreed } from '../db/budget-store.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { fenced } from '../db/fenced.ts';
 import { mirrorTables, syncTables } from '../db/tables.ts';
-import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../mirror/candidates.ts';
+import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../mirror/deletion/candidates.ts';
 import {
   type Direction,
   liveCount,
@@ -13,7 +13,7 @@ import {
   unsettledRows,
 } from '../mirror/known-rows.ts';
 import { saveCollection } from '../mirror/log-walk.ts';
-import { liveKeysMissing } from '../mirror/missing-rows.ts';
+import { liveKeysMissing } from '../mirror/deletion/missing-rows.ts';
 import {
   dueScopes,
   leastCompleteAsOf,

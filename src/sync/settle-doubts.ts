@@ -1,5 +1,5 @@
 import { PRIORITY } from '../budget/priorities.ts';
-import type { ScopeInDoubt } from '../mirror/candidates.ts';
+import type { ScopeInDoubt } from '../mirror/deletion/candidates.ts';
 import type { WalkTotals } from '../mirror/walk-end.ts';
 import type { DoubtKind } from '../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changedRows, sortPage } from '../../src/mirror/classify.ts';
-import { contradicting } from '../../src/mirror/deferred.ts';
+import { contradicting } from '../../src/mirror/deletion/deferred.ts';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
 import { tableOf } from '../../src/mirror/table.ts';
 import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../support/deleting.ts';

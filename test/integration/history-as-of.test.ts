@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqlState } from '../../src/db/sql-state.ts';
-import { openHistory } from '../../src/mirror/history-coverage.ts';
-import { pruneHistory } from '../../src/mirror/history-retention.ts';
+import { openHistory } from '../../src/mirror/history/coverage.ts';
+import { pruneHistory } from '../../src/mirror/history/retention.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
 

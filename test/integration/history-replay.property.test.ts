@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openHistory } from '../../src/mirror/history-coverage.ts';
+import { openHistory } from '../../src/mirror/history/coverage.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../src/mirror/page-write.ts';
-import { quarantinedItems } from '../../src/mirror/retry-items.ts';
+import { quarantinedItems } from '../../src/mirror/quarantine/retry-items.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount, noFields } from '../support/mirrored-account.ts';
 

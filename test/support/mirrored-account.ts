@@ -10,7 +10,7 @@ import { createMirror } from '../../src/mirror/create-mirror.ts';
 import type { DeletionResult, Mirror, MirrorOptions } from '../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../src/mirror/scope-store.ts';
-import { candidatesOf } from '../../src/mirror/candidates.ts';
+import { candidatesOf } from '../../src/mirror/deletion/candidates.ts';
 import type { Candidate, Proof } from '../../src/model/absence.ts';
 import type { MigratedDatabase } from './migrated-database.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { VerifyReport } from '../../src/app.ts';
-import type { VerifiedCollection } from '../../src/sync/verify-report.ts';
+import type { VerifiedCollection } from '../../src/sync/verify/report.ts';
 import { eventually } from '../support/eventually.ts';
 import { rowVersions } from '../support/mirror-truth.ts';
 import { createSystem, type Environment, type System } from '../support/system.ts';

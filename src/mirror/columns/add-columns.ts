@@ -1,0 +1,101 @@
+import { type RawBuilder, sql } from 'kysely';
+import { planColumns, type PlannedColumn } from './column-plan.ts';
+import { readRegistry } from './column-registry.ts';
+import type { Executor } from '../executor.ts';
+import { extendView } from './extend-view.ts';
+import { liveView } from './live-view.ts';
+import { beside, named, own, type Table } from '../table.ts';
+import { versionsView } from './versions-view.ts';
+
+/** How long an ALTER may wait: whoever comes after it waits behind it. */
+const LOCK_TIMEOUT = '300ms';
+/** How long others may take that make columns just now: nobody but they waits behind us. */
+const TURN_TIMEOUT = '5s';
+
+/** Fields seen without a column, with source texts of their values. */
+export type SeenFields = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Makes columns for new fields, and for those that wait for one: all in one ALTER of the table and one of its history,
+ * with the views upon them, the comments and the registry, in one transaction between two pages. Processes do it one after another, and each finds
+ * what the other one has made; columns that somebody made by hand keep their names to themselves.
+ * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
+ */
+export async function addColumns(
+  db: Executor,
+  table: Table,
+  seen: SeenFields,
+  drift: 'add' | 'raw',
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
+      set_config('citus.multi_shard_modify_mode', 'sequential', true)`.execute(trx);
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`.execute(trx);
+    await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`.execute(trx);
+    const registry = await readRegistry(trx, table);
+    const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
+    const waiting = drift === 'add' ? registry.waiting : [];
+    const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
+    const added = planned.filter(hasName);
+    if (added.length > 0) {
+      // The table first: whoever has read it can count on the columns of both.
+      for (const suffix of ['', '_history']) await alter(trx, named(table, suffix), added);
+      await extendView(trx, table, await liveView(trx, table));
+      await extendView(trx, table, await versionsView(trx, table));
+    }
+    await register(trx, table, planned);
+    const late = new Set(waiting.map(({ field }) => field));
+    await requestBackfill(
+      trx,
+      table,
+      added.filter(({ field }) => late.has(field)).map(({ field }) => field),
+    );
+  });
+}
+
+type NamedColumn = PlannedColumn & { readonly name: string };
+
+async function alter(
+  trx: Executor,
+  table: RawBuilder<unknown>,
+  added: readonly NamedColumn[],
+): Promise<void> {
+  await sql`alter table ${table} ${sql.join(
+    added.map(({ name, type }) => sql`add column ${sql.id(name)} ${sql.raw(type)}`),
+  )}`.execute(trx);
+  for (const { field, name } of added) {
+    const comment = `Field ${JSON.stringify(field)} of the items.`;
+    await sql`comment on column ${table}.${sql.id(name)} is ${sql.lit(comment)}`.execute(trx);
+  }
+}
+
+/** Registers fields without a column, which locks no table. They get theirs later, and are filled then. */
+export async function registerOnly(db: Executor, table: Table, seen: SeenFields): Promise<void> {
+  await register(db, table, planColumns({ values: seen, waiting: [], taken: new Set(), drift: 'raw' }));
+}
+
+function hasName(column: PlannedColumn): column is NamedColumn {
+  return column.name !== undefined;
+}
+
+async function register(db: Executor, table: Table, planned: readonly PlannedColumn[]): Promise<void> {
+  if (planned.length === 0) return;
+  await sql`
+    insert into ${beside(table.schema, '_columns')} as c (collection, field, column_name, type, documented, first_seen_at)
+    select ${table.name}, x.field, x.name, x.type, false, statement_timestamp()
+    from json_to_recordset(${JSON.stringify(planned)}::text::json) as x (field text, name text, type text)
+    on conflict (collection, field) do update set column_name = excluded.column_name
+    where c.column_name is null and excluded.column_name is not null`.execute(db);
+}
+
+/** Rows up to the account's present change ID may hold the field in `_raw` alone. */
+async function requestBackfill(trx: Executor, table: Table, fields: readonly string[]): Promise<void> {
+  if (fields.length === 0) return;
+  await sql`
+    insert into ${own(table.schema, 'backfill')} (_user_id, collection, field, done_through, until)
+    select a._user_id, ${table.name}, x.field, 0, a.change_id
+    from ${own(table.schema, 'account')} as a cross join unnest(${[...fields]}::text[]) as x (field)
+    on conflict (_user_id, collection, field) do update set done_through = 0, until = excluded.until`.execute(
+    trx,
+  );
+}

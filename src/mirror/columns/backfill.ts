@@ -1,0 +1,138 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { fenced } from '../../db/fenced.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+import { fieldSources } from '../../model/json-text.ts';
+import { readRegistry } from './column-registry.ts';
+import type { Executor } from '../executor.ts';
+import { countConflicts } from '../counters.ts';
+import { type FieldColumn, otherValues } from '../row-payload.ts';
+import { named, own, type Table, tableOf } from '../table.ts';
+import { columnExpression } from '../write-rows.ts';
+
+/** Rows of one batch: short enough for the fence's time bounds. */
+const BATCH = 500;
+
+/** Rows first, up to `until`; then versions in history, from the longest superseded on. */
+interface Task {
+  readonly collection: CollectionName;
+  readonly field: string;
+  readonly done_through: string;
+  readonly until: string;
+  /** As text: a Date has no microseconds. Null: rows are not all filled yet. */
+  readonly history_through: string | null;
+}
+
+/**
+ * Fills one batch of the account's oldest task: rows in the order of their change IDs, so that a crash costs one
+ * batch and rows that changed since (they came with the column) drop out by themselves; then the versions that were
+ * archived before the column came. What is archived meanwhile is either of a filled row or comes last.
+ * @returns true while there is more to fill
+ */
+export async function fillBatch(db: Kysely<unknown>, fence: Fence, schema: string): Promise<boolean> {
+  const { userId } = fence;
+  const { rows: tasks } = await sql<Task>`
+    select collection, field, done_through, until, history_through::text from ${own(schema, 'backfill')}
+    where _user_id = ${userId}::bigint order by collection, field limit 1`.execute(db);
+  const [task] = tasks;
+  if (task === undefined) return false;
+  const table = tableOf(schema, task.collection);
+  // Read afresh: what this process knew may be older than the task.
+  const registry = await readRegistry(db, table);
+  const column = registry.columns.find(({ field }) => field === task.field);
+  const inHistory = column !== undefined && registry.archived.includes(column.name);
+  await fenced(db, schema, fence, async (trx, now) => {
+    const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
+    const part = task.history_through === null ? rowsOf(table, task) : versionsOf(table, task);
+    const last = column && (await fillPart(trx, now, table, userId, part, column));
+    if (last !== undefined) {
+      await sql`
+        update ${own(schema, 'backfill')}
+        set done_through = ${last.id}::bigint, history_through = ${last.moment}::timestamptz
+        where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
+    } else if (task.history_through === null && inHistory) {
+      await sql`
+        update ${own(schema, 'backfill')} set done_through = 0, history_through = '-infinity'
+        where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
+    } else {
+      await sql`
+        delete from ${own(schema, 'backfill')} where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
+    }
+  });
+  return true;
+}
+
+/** Where a batch ended. */
+interface Place {
+  readonly id: string;
+  readonly moment: string | null;
+}
+
+/** What is left of one of the two tables: conditions on `t`, and the order in which it is filled. */
+interface Part {
+  readonly table: RawBuilder<unknown>;
+  readonly left: RawBuilder<unknown>;
+  readonly moment: RawBuilder<unknown>;
+  readonly order: RawBuilder<unknown>;
+  readonly upTo: (place: Place) => RawBuilder<unknown>;
+}
+
+function rowsOf(table: Table, task: Task): Part {
+  return {
+    table: named(table),
+    left: sql`t._change_id > ${task.done_through}::bigint and t._change_id <= ${task.until}::bigint`,
+    moment: sql`null::text`,
+    order: sql`t._change_id`,
+    upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
+  };
+}
+
+function versionsOf(table: Table, task: Task): Part {
+  return {
+    table: named(table, '_history'),
+    left: sql`(t._valid_to, t._change_id) > (${task.history_through}::timestamptz, ${task.done_through}::bigint)`,
+    moment: sql`t._valid_to::text`,
+    order: sql`t._valid_to, t._change_id`,
+    upTo: ({ id, moment }) => sql`(t._valid_to, t._change_id) <= (${moment}::timestamptz, ${id}::bigint)`,
+  };
+}
+
+/** @returns where the batch ended; undefined when there was nothing left */
+async function fillPart(
+  trx: Executor,
+  at: Date,
+  table: Table,
+  userId: string,
+  part: Part,
+  column: FieldColumn,
+): Promise<Place | undefined> {
+  const { rows } = await sql<Place & { raw: string }>`
+    select t._change_id as id, ${part.moment} as moment, t._raw::text as raw from ${part.table} as t
+    where t._user_id = ${userId}::bigint and ${part.left}
+    order by ${part.order} limit ${BATCH}`.execute(trx);
+  const last = rows.at(-1);
+  if (last === undefined) return undefined;
+  let conflicts = 0;
+  const filled = rows.flatMap(({ id, raw }) => {
+    const fields = fieldSources(raw);
+    const value = fields.get(column.field);
+    if (value === undefined || value === 'null') return [];
+    const { others, conflicts: unfit } = otherValues(fields, table.name, [column]);
+    conflicts += unfit.length;
+    const only = `{${JSON.stringify(column.field)}:${value}}`;
+    return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
+  });
+  if (filled.length > 0) {
+    await sql`
+      update ${part.table} as t set ${sql.id(column.name)} = ${columnExpression(column)}
+      from jsonb_to_recordset(${`[${filled.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
+      where t._user_id = ${userId}::bigint and ${part.left} and ${part.upTo(last)} and t._change_id = x.c`.execute(
+      trx,
+    );
+  }
+  if (conflicts > 0) {
+    const scope = { userId, collection: table.name as CollectionName, parent: '' };
+    await countConflicts(trx, table.schema, scope, new Map([[column.field, conflicts]]), at);
+  }
+  return last;
+}

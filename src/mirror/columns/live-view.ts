@@ -1,0 +1,45 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Executor } from '../executor.ts';
+import type { TableView } from './extend-view.ts';
+import { keyColumns, named, type Table } from '../table.ts';
+
+/** Columns of every table that the view leaves out. */
+const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
+
+/** `<table>_live`: for BI tools, without deleted rows and `_raw`. */
+export async function liveView(db: Executor, table: Table): Promise<TableView> {
+  const { rows } = await sql<{ name: string }>`
+    select attname as name from pg_attribute
+    where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
+      and attnum > 0 and not attisdropped
+    order by attnum`.execute(db);
+  const derived = derivedColumns(table);
+  const shown = rows.map(({ name }) => name).filter((name) => !HIDDEN.has(name));
+  return {
+    suffix: '_live',
+    columns: [...derived.keys(), ...shown],
+    query: (names) => sql`
+      select ${sql.join(
+        names.map((name) => {
+          const expression = derived.get(name);
+          return expression === undefined ? sql.id(name) : sql`${expression} as ${sql.id(name)}`;
+        }),
+      )}
+      from ${named(table)} where _deleted_at is null`,
+  };
+}
+
+/** Single-column keys for BI tools: `_key`, and `_list_key` on list items. */
+function derivedColumns(table: Table): Map<string, RawBuilder<unknown>> {
+  const joined = (names: readonly string[]): RawBuilder<unknown> =>
+    names.length === 1
+      ? sql`_user_id::text`
+      : sql.join(
+          names.map((name) => sql.id(name)),
+          sql` || ':' || `,
+        );
+  const keys = keyColumns(table);
+  const derived = new Map([['_key', joined(keys)]]);
+  if (table.parent !== undefined) derived.set('_list_key', joined(keys.slice(0, -1)));
+  return derived;
+}

@@ -1,0 +1,64 @@
+import { sqlState } from '../../db/sql-state.ts';
+import { addColumns, registerOnly, type SeenFields } from './add-columns.ts';
+import { type ColumnRegistry, readRegistry } from './column-registry.ts';
+import { MAX_COLUMNS } from './column-plan.ts';
+import type { Executor } from '../executor.ts';
+import type { Table } from '../table.ts';
+
+/** Most pages between two tries to add columns to a table that stays locked. */
+const MAX_PAGES_BETWEEN = 256;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** The columns of one table, as this process knows them. */
+export class TableColumns {
+  readonly #db: Executor;
+  readonly #table: Table;
+  readonly #drift: 'add' | 'raw';
+  #registry: ColumnRegistry | undefined;
+  #pagesToTry = 0;
+  #pagesBetween = 1;
+
+  constructor(db: Executor, table: Table, drift: 'add' | 'raw') {
+    this.#db = db;
+    this.#table = table;
+    this.#drift = drift;
+  }
+
+  /** What is known, for the next page. Fields that wait for a column get it here, when it is time to try. */
+  async forPage(): Promise<ColumnRegistry> {
+    this.#registry ??= await readRegistry(this.#db, this.#table);
+    if (!this.#mayAdd(this.#registry)) return this.#registry;
+    this.#pagesToTry -= 1;
+    return this.#pagesToTry > 0 ? this.#registry : this.add(new Map());
+  }
+
+  /** Tries to make the columns that fields wait for, whatever the pages' pace. */
+  async addWaiting(): Promise<void> {
+    if (this.#registry !== undefined && this.#mayAdd(this.#registry)) await this.add(new Map());
+  }
+
+  /** Makes columns for `seen`, or, while the table is locked by others, registers the fields and lets them wait. */
+  async add(seen: SeenFields): Promise<ColumnRegistry> {
+    try {
+      await addColumns(this.#db, this.#table, seen, this.#drift);
+      this.#pagesBetween = 1;
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      await registerOnly(this.#db, this.#table, seen);
+      this.#pagesBetween = Math.min(MAX_PAGES_BETWEEN, this.#pagesBetween * 2);
+      this.#pagesToTry = this.#pagesBetween;
+    }
+    this.#registry = await readRegistry(this.#db, this.#table);
+    return this.#registry;
+  }
+
+  /** The table is not as we knew it: it is read again for the next page. */
+  forget(): void {
+    this.#registry = undefined;
+  }
+
+  #mayAdd(registry: ColumnRegistry): boolean {
+    return this.#drift === 'add' && registry.waiting.length > 0 && registry.taken.size < MAX_COLUMNS;
+  }
+}

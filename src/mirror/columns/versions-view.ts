@@ -1,0 +1,72 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Executor } from '../executor.ts';
+import type { TableView } from './extend-view.ts';
+import { named, type Table } from '../table.ts';
+
+/** Columns of every table that the view leaves out. */
+const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim']);
+
+/** What the view says of each version, for those that are current and those in history. */
+const OF_VERSION = new Map<
+  string,
+  { readonly current: RawBuilder<unknown>; readonly past: RawBuilder<unknown> }
+>([
+  ['_valid_from', { current: sql`_changed_at as _valid_from`, past: sql`_valid_from` }],
+  ['_valid_to', { current: sql`null::timestamptz as _valid_to`, past: sql`_valid_to` }],
+  ['_is_current', { current: sql`true as _is_current`, past: sql`false` }],
+  ['_op', { current: sql`null::text as _op`, past: sql`_op` }],
+]);
+
+interface BothSides {
+  readonly name: string;
+  readonly type: string;
+  readonly in_table: boolean;
+  readonly in_history: boolean;
+}
+
+/** `<table>_versions`: current and superseded versions together; what only one of the two tables has is null. */
+export async function versionsView(db: Executor, table: Table): Promise<TableView> {
+  const columns = new Map(
+    (await bothSides(db, table))
+      .filter(({ name }) => !HIDDEN.has(name) && !OF_VERSION.has(name))
+      .map((column) => [column.name, column]),
+  );
+  const select = (
+    names: readonly string[],
+    side: 'in_table' | 'in_history',
+    ofVersion: 'current' | 'past',
+  ): RawBuilder<unknown> =>
+    sql.join(
+      names.map((name) => {
+        const own = OF_VERSION.get(name)?.[ofVersion];
+        const column = columns.get(name);
+        if (own !== undefined || column === undefined) return own ?? sql.id(name);
+        return column[side] ? sql.id(name) : sql`null::${sql.raw(column.type)} as ${sql.id(name)}`;
+      }),
+    );
+  return {
+    suffix: '_versions',
+    columns: [...columns.keys(), ...OF_VERSION.keys()],
+    query: (names) => sql`
+      select ${select(names, 'in_table', 'current')} from ${named(table)} where _deleted_at is null
+      union all
+      select ${select(names, 'in_history', 'past')} from ${named(table, '_history')}`,
+  };
+}
+
+/** Columns of table and history; one that has another type in history counts as missing there. */
+async function bothSides(db: Executor, table: Table): Promise<BothSides[]> {
+  const attributes = (suffix: string): RawBuilder<unknown> => sql`
+    select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
+    where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))
+      and attnum > 0 and not attisdropped`;
+  const { rows } = await sql<BothSides>`
+    select coalesce(a.attname, h.attname) as name,
+      format_type(coalesce(a.atttypid, h.atttypid), coalesce(a.atttypmod, h.atttypmod)) as type,
+      a.attname is not null as in_table,
+      h.attname is not null and (a.attname is null
+        or (a.atttypid, a.atttypmod, a.attcollation) = (h.atttypid, h.atttypmod, h.attcollation)) as in_history
+    from (${attributes('')}) as a full join (${attributes('_history')}) as h on h.attname = a.attname
+    order by a.attnum, h.attnum`.execute(db);
+  return rows;
+}

@@ -1,0 +1,189 @@
+import { type Kysely, sql } from 'kysely';
+import { fenced } from '../../db/fenced.ts';
+import { childrenOf, type Scope } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+import { ofScope } from './candidates.ts';
+import { deleteChildren, type GoneScope } from './delete-list.ts';
+import { type Deletion, deleteRows, fitting, goingRows, MAX_ROWS } from './delete-rows.ts';
+import { clearDeletions, isHeld } from './toll.ts';
+import type { Executor } from '../executor.ts';
+import { logWalk } from '../log-walk.ts';
+import type { DeletionResult, MirrorOptions } from '../mirror.ts';
+import type { ChangedTable } from '../page-write.ts';
+import { countDoubts, forgetCandidates } from './save-doubts.ts';
+import { beside, own, tableOf } from '../table.ts';
+
+/** Items that lists take with them in one transaction, unless a single list has more. */
+const MAX_ITEMS = 5_000;
+
+/** A list without items costs its transaction about as much as so many items. */
+const LIST_COST = 50;
+
+/**
+ * Rows that were seen too soon after their deletion, and not again in so many settle times, are not back: a page was
+ * stale. Sooner than that somebody reads them again (pages that prove them absent need no time).
+ */
+const BELIEVED_WITHIN = 10;
+
+/** A scope's rows in doubt. */
+interface InDoubt {
+  readonly waiting: number;
+  readonly proven: number;
+}
+
+interface Part {
+  /** Rows of the scope's own collection. */
+  readonly deleted: number;
+  readonly changed: readonly ChangedTable[];
+  readonly left: InDoubt;
+  readonly held: boolean;
+}
+
+/**
+ * Deletes the scope's proven candidates, unless the brake holds them: in parts, each a fenced transaction that judges
+ * for itself, so that no statement is long and a stop in between loses nothing.
+ * @param accept lifts the brake; what goes then does not count for it afterwards
+ */
+export async function applyDeletions(
+  db: Kysely<unknown>,
+  options: Pick<MirrorOptions, 'schema' | 'deletes' | 'history' | 'settleMs'>,
+  fence: Fence,
+  scope: Scope,
+  accept: boolean,
+): Promise<DeletionResult> {
+  const changed = new Map<string, ChangedTable>();
+  let deleted = 0;
+  for (;;) {
+    const part = await fenced(db, options.schema, fence, async (trx, at) => {
+      await forgetStale(
+        trx,
+        options.schema,
+        scope,
+        new Date(at.getTime() - BELIEVED_WITHIN * options.settleMs),
+      );
+      const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
+      return deletePart(trx, options.schema, scope, deletion);
+    });
+    deleted += part.deleted;
+    for (const each of part.changed) changed.set(each.table, each);
+    const { proven, waiting } = part.left;
+    if (part.held || proven === 0) return { deleted, held: proven, waiting, changed: [...changed.values()] };
+  }
+}
+
+async function deletePart(trx: Executor, schema: string, scope: Scope, deletion: Deletion): Promise<Part> {
+  const before = await inDoubt(trx, schema, scope);
+  const nothing = { deleted: 0, changed: [], left: before };
+  if (before.proven === 0) return { ...nothing, held: false };
+  const { userId, collection } = scope;
+  if (!deletion.accepted) {
+    const held = await isHeld(trx, schema, userId, collection, deletion.at);
+    await markHeld(trx, schema, scope, held);
+    if (held) return { ...nothing, held };
+  }
+  const table = tableOf(schema, collection);
+  const keys = await provenKeys(trx, schema, scope);
+  const live = await goingRows(trx, table, scope, keys);
+  const going = fitting(live);
+  const gone: GoneScope[] = [];
+  for (const { key } of going) gone.push(...(await deleteChildren(trx, schema, scope, key, deletion)));
+  const marked = await deleteRows(trx, table, scope, going, deletion);
+
+  const stay = new Set(live.slice(going.length).map(({ key }) => key));
+  const done = await forgetCandidates(
+    trx,
+    schema,
+    scope,
+    keys.filter((key) => !stay.has(key)),
+  );
+  await countDoubts(trx, schema, scope, -done.total, -done.proven);
+  const parts = [...gone, { scope, deleted: going.length, changed: marked }].filter(
+    (each) => each.deleted > 0,
+  );
+  for (const each of parts) await logDeletion(trx, schema, each, deletion.at);
+  if (deletion.accepted) {
+    for (const name of [collection, ...childrenOf(collection).map((child) => child.name)]) {
+      await clearDeletions(trx, schema, userId, name);
+    }
+  }
+  return {
+    deleted: going.length,
+    changed: parts.flatMap((each) => each.changed ?? []),
+    left: { waiting: before.waiting, proven: before.proven - done.proven },
+    held: false,
+  };
+}
+
+async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InDoubt> {
+  const { rows } = await sql<{ waiting: string; proven: string }>`
+    select count(*) filter (where c.proven_at is null) as waiting,
+      count(*) filter (where c.proven_at is not null) as proven
+    from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}`.execute(
+    trx,
+  );
+  return { waiting: Number(rows[0]?.waiting ?? 0), proven: Number(rows[0]?.proven ?? 0) };
+}
+
+async function forgetStale(trx: Executor, schema: string, scope: Scope, before: Date): Promise<void> {
+  const { numAffectedRows } = await sql`
+    delete from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
+    trx,
+  );
+  await countDoubts(trx, schema, scope, -Number(numAffectedRows ?? 0n), 0);
+}
+
+/** The next proven candidates in the order of their keys; of lists, as many as take no more than `MAX_ITEMS` along. */
+async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<string[]> {
+  const children = childrenOf(scope.collection).map(({ name }) => name);
+  const { rows } = await sql<{ key: string; items: string }>`
+    select c.key, (
+      select coalesce(sum(s.live_rows), 0) from ${own(schema, 'scope')} as s
+      where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
+    from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(
+    trx,
+  );
+  let items = 0;
+  const cost = children.length === 0 ? 0 : LIST_COST;
+  const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);
+  return rows.slice(0, end === -1 ? rows.length : Math.max(1, end)).map(({ key }) => key);
+}
+
+/** Tells readers whether the collection's proven deletions are held (`data_quality`); nothing is written that stays. */
+async function markHeld(trx: Executor, schema: string, scope: Scope, held: boolean): Promise<void> {
+  const { rows } = await sql<{ total: string; proven: string }>`
+    select count(*) as total, count(*) filter (where c.proven_at is not null) as proven
+    from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
+  const total = Number(rows[0]?.total ?? 0);
+  const proven = held ? Number(rows[0]?.proven ?? 0) : 0;
+  await sql`
+    update ${beside(schema, '_collections')} as c
+    set held_deletions = ${proven}::bigint, waiting_deletions = ${total - proven}::bigint
+    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}
+      and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${total - proven}::bigint)`.execute(
+    trx,
+  );
+}
+
+function logDeletion(
+  trx: Executor,
+  schema: string,
+  { scope, deleted }: { readonly scope: Scope; readonly deleted: number },
+  at: Date,
+): Promise<void> {
+  const totals = {
+    pages: 0,
+    items: 0,
+    inserted: 0,
+    updated: 0,
+    deleted,
+    unchanged: 0,
+    quarantined: 0,
+    requests: 0,
+    rateLimited: 0,
+  };
+  const end = { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals } as const;
+  return logWalk(trx, schema, end, at);
+}

@@ -1,0 +1,76 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Candidate, DoubtKind } from '../../model/absence.ts';
+import type { CollectionName, Scope } from '../../model/collections.ts';
+import { own } from '../table.ts';
+
+/** A row of `<schema>_sync.candidate`, its key and `CANDIDATE`. */
+export interface CandidateRow {
+  readonly key: string;
+  readonly kind: DoubtKind;
+  readonly obs: string;
+  readonly at: Date;
+  readonly proven: boolean;
+}
+
+/** What is read of a candidate beside its key. Of the table aliased `c`. */
+export const CANDIDATE = sql`c.kind, c.obs, c.at, c.proven_at is not null as proven`;
+
+export function candidate({ key, kind, obs, at, proven }: CandidateRow): Candidate {
+  return { key, kind, obs: Number(obs), at: at.getTime(), proven };
+}
+
+/** Condition on the table aliased `c`, beside its `_user_id`, which each statement names itself (sql-rules 1). */
+export function ofScope(scope: Scope): RawBuilder<boolean> {
+  return sql`c.collection = ${scope.collection} and c.parent = ${scope.parent}`;
+}
+
+/** All of a scope's rows in doubt. */
+export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Candidate[]> {
+  const { rows } = await sql<CandidateRow>`
+    select c.key, ${CANDIDATE} from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} order by c.key`.execute(db);
+  return rows.map(candidate);
+}
+
+/** A scope with rows in doubt. */
+export interface ScopeInDoubt {
+  readonly scope: Scope;
+  /** When the youngest first proof was written: a second one counts when it is sent the settle time after it. */
+  readonly ripeAt: Date;
+  /** Of the rows that wait for a second observation; empty where all are proven. */
+  readonly kinds: readonly DoubtKind[];
+  /** Rows that wait for a second observation. */
+  readonly waiting: number;
+  /** Rows whose deletion is proven: the brake holds them, or a stop came before they were deleted. */
+  readonly proven: number;
+}
+
+/** The scopes of an account's collection that have rows in doubt, those first that are ripe first. */
+export async function scopesInDoubt(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  collection: CollectionName,
+): Promise<ScopeInDoubt[]> {
+  const { rows } = await sql<{
+    parent: string;
+    ripe_at: Date;
+    kinds: DoubtKind[];
+    waiting: string;
+    proven: string;
+  }>`
+    select c.parent, max(c.at) as ripe_at,
+      coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
+      count(*) filter (where c.proven_at is null) as waiting,
+      count(*) filter (where c.proven_at is not null) as proven
+    from ${own(schema, 'candidate')} as c
+    where c._user_id = ${userId}::bigint and c.collection = ${collection}
+    group by c.parent order by ripe_at, c.parent`.execute(db);
+  return rows.map(({ parent, ripe_at: ripeAt, kinds, waiting, proven }) => ({
+    scope: { userId, collection, parent },
+    ripeAt,
+    kinds,
+    waiting: Number(waiting),
+    proven: Number(proven),
+  }));
+}

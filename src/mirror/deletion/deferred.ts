@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import type { ChangedRow, StoredRow } from '../classify.ts';
+import type { Executor } from '../executor.ts';
+import { inScope, named, type Table, typeName } from '../table.ts';
+
+/** By what a page's changes are judged. */
+export interface Judgement {
+  /** MIRROR_SETTLE before the page's request was sent: a replica may lag as much, no more. */
+  readonly settledAt: Date;
+  /** Superseded versions are kept. */
+  readonly history: boolean;
+  /** Deleted rows are removed (MIRROR_DELETES=hard): of them the history alone knows. */
+  readonly hard: boolean;
+}
+
+/**
+ * The changes that contradict what was observed later than `settledAt`: rows back from a deletion, and rows with the
+ * content of a version superseded since. The page may be stale, and would write false history (design 4).
+ */
+export async function contradicting(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+  stored: ReadonlyMap<string, StoredRow>,
+  judgement: Judgement,
+): Promise<ReadonlySet<ChangedRow>> {
+  const { settledAt, history, hard } = judgement;
+  const back = changed.filter(({ key, change }) => {
+    const deletedAt = stored.get(key)?.deletedAt;
+    return change === 'undeleted' && deletedAt !== undefined && deletedAt > settledAt;
+  });
+  const known = changed.filter(({ change }) => change === 'updated' || (hard && change === 'inserted'));
+  if (!history || known.length === 0) return new Set(back);
+  const old = await recentVersions(trx, table, scope, known, settledAt);
+  return new Set([...back, ...known.filter(({ key }) => old.has(key))]);
+}
+
+/** Keys of rows whose new content was superseded, or that were removed, later than `since`. */
+async function recentVersions(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+  since: Date,
+): Promise<ReadonlySet<string>> {
+  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const ofKey = table.key === undefined ? sql`true` : sql`t.${sql.id(table.key.column)} = k.key`;
+  const { rows: found } = await sql<{ key: string }>`
+    select k.key::text as key
+    from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[],
+      ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
+    where exists (
+      select from ${named(table, '_history')} as t
+      where ${inScope(table, scope)} and ${ofKey} and t._valid_to > ${since}
+        and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`.execute(trx);
+  return new Set(found.map(({ key }) => key));
+}

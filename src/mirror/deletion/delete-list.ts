@@ -1,0 +1,78 @@
+import { sql } from 'kysely';
+import { childrenOf, type Scope } from '../../model/collections.ts';
+import { type Deletion, deleteRows, fitting, goingRowsAfter } from './delete-rows.ts';
+import type { Executor } from '../executor.ts';
+import type { ChangedTable } from '../page-write.ts';
+import { countDoubts, forgetAllCandidates } from './save-doubts.ts';
+import { beside, own, tableOf } from '../table.ts';
+
+/** What hung on a row that goes: the rows of one scope. */
+export interface GoneScope {
+  readonly scope: Scope;
+  readonly deleted: number;
+  readonly changed: ChangedTable | undefined;
+}
+
+/**
+ * Deletes what hangs on a row of `scope` that goes: a list's items, all of them in this transaction, and with them
+ * whatever is kept of their scope, so that a list that comes back is read from its beginning.
+ */
+export async function deleteChildren(
+  trx: Executor,
+  schema: string,
+  { userId, collection }: Scope,
+  key: string,
+  deletion: Deletion,
+): Promise<GoneScope[]> {
+  const gone: GoneScope[] = [];
+  for (const { name } of childrenOf(collection)) {
+    const scope: Scope = { userId, collection: name, parent: key };
+    gone.push(await deleteAll(trx, schema, scope, deletion));
+    const doubts = await forgetAllCandidates(trx, schema, scope);
+    await countDoubts(trx, schema, scope, -doubts.total, -doubts.proven);
+    await closeScope(trx, schema, scope, deletion.at);
+  }
+  return gone;
+}
+
+async function deleteAll(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  deletion: Deletion,
+): Promise<GoneScope> {
+  const table = tableOf(schema, scope.collection);
+  let deleted = 0;
+  let changed: ChangedTable | undefined;
+  let after: string | undefined;
+  for (;;) {
+    const rows = fitting(await goingRowsAfter(trx, table, scope, after));
+    if (rows.length === 0) return { scope, deleted, changed };
+    changed = await deleteRows(trx, table, scope, rows, deletion);
+    deleted += rows.length;
+    after = rows.at(-1)?.key;
+  }
+}
+
+/** Observations of a walk that is under way are fewer. */
+const BEYOND_ANY_WALK = 1_000_000;
+
+/**
+ * From now on nothing is read or written of the scope, until its parent is back: then it is new. A walk that began
+ * before knows of rows that are deleted now; should it go on then, it finds itself superseded.
+ */
+async function closeScope(trx: Executor, schema: string, scope: Scope, at: Date): Promise<void> {
+  const here = sql`collection = ${scope.collection} and parent = ${scope.parent}`;
+  await sql`
+    update ${own(schema, 'scope')}
+    set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
+      full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
+      last_obs = last_obs + ${BEYOND_ANY_WALK}::bigint
+    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+  await sql`
+    delete from ${own(schema, 'unsettled')}
+    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+  await sql`
+    delete from ${beside(schema, 'quarantine')}
+    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+}

@@ -1,0 +1,154 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import { countRows, takeChangeIds } from '../counters.ts';
+import { addDeletions } from './toll.ts';
+import type { Executor } from '../executor.ts';
+import { historyColumns } from '../history/archived-columns.ts';
+import { archiveRows } from '../history/archive.ts';
+import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
+import type { ChangedTable } from '../page-write.ts';
+import { updateQuarantine } from '../quarantine/quarantine.ts';
+import { saveScope } from '../scope-row.ts';
+import { inScope, named, type Table, typeName } from '../table.ts';
+import { forgetUnsettled } from '../unsettled.ts';
+
+/** Rows deleted by one statement at most, so that it stays within its bound. */
+export const MAX_ROWS = 2_000;
+/** Likewise bytes of their items: what is archived is written. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** How rows are deleted. */
+export interface Deletion {
+  /** Marked (`_deleted_at`), or removed. */
+  readonly hard: boolean;
+  /** The last version is kept. */
+  readonly history: boolean;
+  /** A person has accepted it: it is no reason to hold the next ones. */
+  readonly accepted: boolean;
+  /** The database's clock in this transaction. */
+  readonly at: Date;
+}
+
+/** A live row that is about to go. */
+export interface GoingRow {
+  readonly key: string;
+  /** Of its item, as stored. */
+  readonly bytes: number;
+}
+
+/** Which of these keys are live, in key order. */
+export async function goingRows(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<GoingRow[]> {
+  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const { rows } = await sql<GoingRow>`
+    select ${keyColumn(table)}::text as key, t.bytes
+    from unnest(${[...keys]}::${type}[]) as k (key)
+    cross join lateral (
+      select ${keyColumn(table)}, pg_column_size(t._raw) as bytes from ${named(table)} as t
+      where ${inScope(table, scope)} and ${keyColumn(table)} = k.key and t._deleted_at is null offset 0) as t
+    order by ${placeOrder(table, 'up')}`.execute(trx);
+  return rows;
+}
+
+/** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
+export async function goingRowsAfter(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  after: string | undefined,
+): Promise<GoingRow[]> {
+  const beyond = after === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, after)}`;
+  const { rows } = await sql<GoingRow>`
+    select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${named(table)} as t
+    where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
+    order by ${placeOrder(table, 'up')} limit ${MAX_ROWS}`.execute(trx);
+  return rows;
+}
+
+/** The first rows that one statement may delete: one at least. */
+export function fitting(rows: readonly GoingRow[]): readonly GoingRow[] {
+  let bytes = 0;
+  const end = rows.findIndex((row) => (bytes += row.bytes) > MAX_BYTES);
+  return end === -1 ? rows.slice(0, MAX_ROWS) : rows.slice(0, Math.min(MAX_ROWS, Math.max(1, end)));
+}
+
+/**
+ * Deletes live rows of a scope, with all that hangs on their being live: their last version is archived first, in a
+ * statement of its own (sql-rules 3); counters, rows that may still change, quarantined items. In a fenced transaction.
+ * @returns what a reader of the watermark sees; undefined where there was nothing to delete
+ */
+export async function deleteRows(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  rows: readonly GoingRow[],
+  { hard, history, accepted, at }: Deletion,
+): Promise<ChangedTable | undefined> {
+  if (rows.length === 0) return undefined;
+  const { schema } = table;
+  const keys = rows.map(({ key }) => key);
+  const before = await takeChangeIds(trx, schema, scope.userId, keys.length);
+  const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
+  if (history) {
+    const columns = await historyColumns(trx, table);
+    const archive = { table, scope, keys, at, op: 'delete', columns } as const;
+    await archiveRows(trx, hard ? { ...archive, changeIds } : archive);
+  }
+  const deleted = hard
+    ? await removeRows(trx, table, scope, keys)
+    : await markRows(trx, table, scope, keys, changeIds, at);
+  if (deleted !== keys.length) {
+    throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
+  }
+  await countRows(trx, schema, scope, -deleted, hard ? 0 : deleted);
+  await saveScope(trx, schema, scope, {}, undefined, -deleted);
+  if (!accepted) await addDeletions(trx, schema, scope.userId, scope.collection, at, deleted);
+  await forgetUnsettled(trx, schema, scope, keys);
+  await updateQuarantine(trx, schema, scope, { bad: [], good: keys }, new Set(), at);
+  return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
+}
+
+async function markRows(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  keys: readonly string[],
+  changeIds: readonly bigint[],
+  at: Date,
+): Promise<number> {
+  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  // The database's clock may step back: a version ends no earlier than it began (history.ts).
+  const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
+  const { numAffectedRows } = await sql`
+    update ${named(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
+    from unnest(${[...keys]}::${type}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)
+    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
+      and t._deleted_at is null`.execute(trx);
+  return Number(numAffectedRows ?? 0n);
+}
+
+async function removeRows(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<number> {
+  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const { numAffectedRows } = await sql`
+    delete from ${named(table)} as t
+    using unnest(${[...keys]}::${type}[]) as x (key)
+    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
+      and t._deleted_at is null`.execute(trx);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** The rows of one list, where the table's rows belong to lists. */
+function inParent({ parent }: Table, scope: Scope): RawBuilder<unknown> {
+  return parent === undefined
+    ? sql`true`
+    : sql`t.${sql.id(parent.column)} = ${scope.parent}::${typeName(parent)}`;
+}

@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { DoubtChange } from '../../model/absence.ts';
+import { type Scope, scopeName } from '../../model/collections.ts';
+import { ofScope } from './candidates.ts';
+import type { Executor } from '../executor.ts';
+import { saveDoubts } from './save-doubts.ts';
+import { Superseded } from '../scope-row.ts';
+import { own } from '../table.ts';
+
+/**
+ * Changes a scope's rows in doubt by what is no page. Of a scope that is gone nothing is in doubt.
+ * @param obs number of the last observation that it rests on
+ * @throws Superseded when a later one is committed: it may have seen the rows
+ */
+export async function recordDoubts(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  change: DoubtChange,
+  obs: number,
+  at: Date,
+): Promise<void> {
+  const { rows } = await sql<{ last_obs: string; gone: boolean; in_doubt: boolean }>`
+    select s.last_obs, s.gone_at is not null as gone,
+      exists (select from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}) as in_doubt
+    from ${own(schema, 'scope')} as s
+    where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}`.execute(
+    trx,
+  );
+  const [row] = rows;
+  if (row?.gone === true) return;
+  if (row === undefined || Number(row.last_obs) > obs) {
+    throw new Superseded(`${scopeName(scope)}: what observation ${obs} says of rows in doubt is out of date`);
+  }
+  await saveDoubts(trx, schema, scope, { change, obs, at, inDoubt: row.in_doubt });
+}

@@ -1,0 +1,130 @@
+import { sql } from 'kysely';
+import type { DoubtChange } from '../../model/absence.ts';
+import type { Scope } from '../../model/collections.ts';
+import { ofScope } from './candidates.ts';
+import type { Executor } from '../executor.ts';
+import { beside, own } from '../table.ts';
+
+/** Rows written by one statement, so that none exceeds the bound of statements. */
+const BATCH = 20_000;
+
+/** What an observation changes of its scope's rows in doubt. */
+export interface Doubts {
+  readonly change: DoubtChange;
+  /** Number of the observation. */
+  readonly obs: number;
+  /** The database's clock in this transaction. */
+  readonly at: Date;
+  /** The scope has candidates already; else there is nothing to prove or to withdraw. */
+  readonly inDoubt: boolean;
+}
+
+/** Writes what an observation changes of the scope's rows in doubt, and counts them. */
+export async function saveDoubts(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  { change, obs, at, inDoubt }: Doubts,
+): Promise<void> {
+  const { add, prove, withdraw, withdrawOrdered } = change;
+  let total = 0;
+  let proven = 0;
+  const forget = async (keys: readonly string[]): Promise<void> => {
+    const gone = await forgetCandidates(trx, schema, scope, keys);
+    total -= gone.total;
+    proven -= gone.proven;
+  };
+  if (inDoubt && withdrawOrdered) {
+    const gone = await forgetOrdered(trx, schema, scope);
+    total -= gone.total;
+    proven -= gone.proven;
+  }
+  if (inDoubt) {
+    for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) await forget(keys);
+  }
+  for (const rows of batches(add)) {
+    await sql`
+      insert into ${own(schema, 'candidate')} (_user_id, collection, parent, key, kind, obs, at)
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.kind, ${obs}::bigint, ${at}::timestamptz
+      from ${own(schema, 'account')} as a
+      cross join unnest(${rows.map(({ key }) => key)}::text[], ${rows.map(({ kind }) => kind)}::text[]) as x (key, kind)
+      where a._user_id = ${scope.userId}::bigint`.execute(trx);
+    total += rows.length;
+  }
+  if (inDoubt) {
+    for (const keys of batches(prove)) {
+      const { numAffectedRows } = await sql`
+        update ${own(schema, 'candidate')} as c set proven_at = ${at}::timestamptz
+        where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(
+        trx,
+      );
+      proven += Number(numAffectedRows ?? 0n);
+    }
+  }
+  await countDoubts(trx, schema, scope, total, proven);
+}
+
+/** How many candidates there were, and how many of them were proven. */
+export interface Forgotten {
+  readonly total: number;
+  readonly proven: number;
+}
+
+/** Removes the candidates of these keys, where there are any. They stay counted: see `countDoubts`. */
+export async function forgetCandidates(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<Forgotten> {
+  if (keys.length === 0) return { total: 0, proven: 0 };
+  const { rows } = await sql<{ proven: boolean }>`
+    delete from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[])
+    returning c.proven_at is not null as proven`.execute(trx);
+  return counted(rows);
+}
+
+/** Removes all candidates of a scope. They stay counted: see `countDoubts`. */
+export async function forgetAllCandidates(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
+  const { rows } = await sql<{ proven: boolean }>`
+    delete from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}
+    returning c.proven_at is not null as proven`.execute(trx);
+  return counted(rows);
+}
+
+/** The order was contradicted: what it proved is no proof, and never was. */
+async function forgetOrdered(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
+  const { rows } = await sql<{ proven: boolean }>`
+    delete from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'interval'
+    returning c.proven_at is not null as proven`.execute(trx);
+  return counted(rows);
+}
+
+function counted(rows: readonly { readonly proven: boolean }[]): Forgotten {
+  return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
+}
+
+/**
+ * Adds to the collection's counters of rows in doubt, which `data_quality` shows. While the brake holds the collection
+ * (it has held deletions), each proven one is held; else all of them wait.
+ */
+export async function countDoubts(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  total: number,
+  proven: number,
+): Promise<void> {
+  if (total === 0 && proven === 0) return;
+  const held = sql`case when c.held_deletions > 0 then ${proven}::bigint else 0 end`;
+  await sql`
+    update ${beside(schema, '_collections')} as c
+    set held_deletions = c.held_deletions + ${held},
+      waiting_deletions = c.waiting_deletions + ${total}::bigint - ${held}
+    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
+}
+
+function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < all.length; from += BATCH) yield all.slice(from, from + BATCH);
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import type { Executor } from '../executor.ts';
+import { named, type Table, typeName } from '../table.ts';
+
+/** Versions that are about to be superseded. */
+export interface Archive {
+  readonly table: Table;
+  readonly scope: Scope;
+  /** Keys of live rows, each once; `['']` for an endpoint that answers one object. */
+  readonly keys: readonly string[];
+  /** The database's clock in this transaction: `_valid_to`. */
+  readonly at: Date;
+  /** What ends the versions. */
+  readonly op: 'update' | 'delete';
+  /** What is copied: `historyColumns`, or `archived` of a registry that is not stale. */
+  readonly columns: readonly string[];
+  /**
+   * One for each key: the archived image takes it for its `_change_id`. Given where the rows themselves go
+   * (MIRROR_DELETES=hard), so that a reader of the watermark sees the deletion in `_history`.
+   */
+  readonly changeIds?: readonly bigint[];
+}
+
+/**
+ * Copies rows into `<table>_history` as they are: to be called right before the statement that writes or removes
+ * them, as a statement of its own (sql-rules 3). The rest follows from the primary key: one version, one `_change_id`,
+ * one row.
+ *
+ * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back, so
+ * `_valid_to` is never before `_valid_from`; whoever supersedes a version by a row that stays sets
+ * `_changed_at = greatest(at, _changed_at)`, so that versions never overlap.
+ * @throws Error when not exactly the rows of `keys` are there, live
+ */
+export async function archiveRows(trx: Executor, archive: Archive): Promise<void> {
+  const { table, scope, keys, at, op, columns, changeIds } = archive;
+  if (keys.length === 0) return;
+  const names = columns.map((name) => sql.id(name));
+  const values = columns.map((name) =>
+    name === '_change_id' && changeIds !== undefined ? sql`k.change_id` : sql`t.${sql.id(name)}`,
+  );
+  const keyType = table.key === undefined ? sql`text` : typeName(table.key);
+  const ofParent =
+    table.parent === undefined
+      ? sql``
+      : sql`and t.${sql.id(table.parent.column)} = ${scope.parent}::${typeName(table.parent)}`;
+  const ofKey = table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = k.key`;
+  const ids = changeIds?.map(String) ?? keys.map(() => null);
+  const result = await sql`
+    insert into ${named(table, '_history')} (${sql.join(names)}, _valid_from, _valid_to, _op)
+    select ${sql.join(values)}, t._changed_at, greatest(${at}::timestamptz, t._changed_at), ${op}
+    from unnest(${[...keys]}::${keyType}[], ${ids}::bigint[]) as k (key, change_id)
+    cross join lateral (
+      select t.* from ${named(table)} as t
+      where t._user_id = ${scope.userId}::bigint ${ofParent} ${ofKey} and t._deleted_at is null offset 0) as t`.execute(
+    trx,
+  );
+  const archived = Number(result.numAffectedRows ?? 0n);
+  if (archived !== keys.length) {
+    throw new Error(`${table.name}: ${keys.length} versions were to be archived, ${archived} were there`);
+  }
+}

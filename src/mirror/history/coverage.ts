@@ -1,0 +1,32 @@
+import { type Kysely, sql } from 'kysely';
+import { fenced } from '../../db/fenced.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+import { beside, own } from '../table.ts';
+
+/**
+ * Notes since when each of the account's collections is mirrored, and since when every superseded version of it is
+ * kept: `<table>_as_of` answers from then on. To be called before the account's first page.
+ * A collection whose beginning is not known counts as mirrored always: then `as_of` refuses rather than guesses.
+ * @param kept MIRROR_HISTORY is on for this process
+ */
+export async function openHistory(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  collections: readonly CollectionName[],
+  kept: boolean,
+): Promise<void> {
+  await fenced(db, schema, fence, async (trx, now) => {
+    const since = kept ? sql`${now}::timestamptz` : sql`null::timestamptz`;
+    await sql`
+      insert into ${beside(schema, '_collections')} as c (_user_id, collection, mirrored_from, history_from)
+      select a._user_id, x.collection, ${now}::timestamptz, ${since}
+      from ${own(schema, 'account')} as a cross join unnest(${[...collections]}::text[]) as x (collection)
+      where a._user_id = ${fence.userId}::bigint
+      on conflict (_user_id, collection) do update
+      set mirrored_from = coalesce(c.mirrored_from, '-infinity'),
+        history_from = case when ${kept} then coalesce(c.history_from, excluded.history_from) end
+      where c.mirrored_from is null or (c.history_from is not null) <> ${kept}`.execute(trx);
+  });
+}

@@ -1,0 +1,102 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { CollectionName, Scope } from '../../model/collections.ts';
+import type { Executor } from '../executor.ts';
+import { STAMP_EVERY_MS } from './quarantine.ts';
+import { beside, inScope, named, own, type Table, tableOf } from '../table.ts';
+
+/** A quarantined item, as it may be written again. */
+export interface QuarantinedItem {
+  /** Of its text, hexadecimal. */
+  readonly hash: string;
+  readonly source: string;
+  /** When the item was last seen, at most an hour before it really was. */
+  readonly lastSeenAt: Date;
+  /** Why it is not to be written, whatever it is; null: it may be. */
+  readonly passed: PassedOver | null;
+}
+
+/**
+ * - `superseded`: another text was seen later under its key
+ * - `deleted`: the row was deleted after the item was last seen
+ * - `unseen`: the last complete reading of its scope did not see it: it is gone, or another now
+ */
+export type PassedOver = 'superseded' | 'deleted' | 'unseen';
+
+/** The account's scopes of these collections that have items in quarantine. */
+export async function quarantinedScopes(
+  db: Executor,
+  schema: string,
+  userId: string,
+  collections: readonly CollectionName[],
+): Promise<Scope[]> {
+  const { rows } = await sql<{ collection: CollectionName; parent: string }>`
+    select distinct q.collection, q.parent from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${userId}::bigint and q.collection = any(${[...collections]}::text[])
+    order by q.collection, q.parent`.execute(db);
+  return rows.map(({ collection, parent }) => ({ userId, collection, parent }));
+}
+
+/**
+ * The scope's quarantined items in the order of their hashes. What is in quarantine is the newest that is known of its
+ * key, since an item that comes in good form lets all of them go.
+ * @param after hash of the last one before; '' for the first ones
+ */
+export async function quarantinedItems(
+  db: Executor,
+  schema: string,
+  scope: Scope,
+  after: string,
+  limit: number,
+): Promise<QuarantinedItem[]> {
+  const { rows } = await sql<{
+    hash: string;
+    source: string;
+    last_seen_at: Date;
+    passed: PassedOver | null;
+  }>`
+    select encode(q.item_hash, 'hex') as hash, q.item as source, q.last_seen_at,
+      case
+        when exists (
+          select from ${beside(schema, 'quarantine')} as other
+          where other._user_id = ${scope.userId}::bigint and other.collection = ${scope.collection}
+            and other.parent = ${scope.parent} and other.key = q.key
+            and (other.last_seen_at, other.first_seen_at, other.item_hash)
+              > (q.last_seen_at, q.first_seen_at, q.item_hash)) then 'superseded'
+        when ${deletedSince(tableOf(schema, scope.collection), scope)} then 'deleted'
+        when s.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at then 'unseen'
+      end as passed
+    from ${beside(schema, 'quarantine')} as q
+    left join ${own(schema, 'scope')} as s
+      on s._user_id = q._user_id and s.collection = q.collection and s.parent = q.parent
+    where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection} and q.parent = ${scope.parent}
+      and q.item_hash > decode(${after}, 'hex')
+    order by q.item_hash limit ${limit}`.execute(db);
+  return rows.map(({ last_seen_at: lastSeenAt, ...row }) => ({ ...row, lastSeenAt }));
+}
+
+/** Why the items, by their hashes, are in quarantine now: to follow "the item …". */
+export async function reasonsOf(
+  db: Executor,
+  schema: string,
+  scope: Scope,
+  hashes: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ hash: string; reason: string }>`
+    select x.hash, q.reason from unnest(${[...hashes]}::text[]) as x (hash)
+    join ${beside(schema, 'quarantine')} as q on q._user_id = ${scope.userId}::bigint
+      and q.collection = ${scope.collection} and q.parent = ${scope.parent} and q.item_hash = decode(x.hash, 'hex')`.execute(
+    db,
+  );
+  return new Map(rows.map(({ hash, reason }) => [hash, reason]));
+}
+
+function deletedSince(table: Table, scope: Scope): RawBuilder<unknown> {
+  if (table.key === undefined) return sql`false`;
+  const key =
+    table.key.type === 'bigint'
+      ? sql`case when q.key ~ '^-?[0-9]{1,19}$' then q.key::bigint end`
+      : sql`q.key`;
+  return sql`exists (
+    select from ${named(table)} as t
+    where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = ${key} and t._deleted_at > q.last_seen_at)`;
+}

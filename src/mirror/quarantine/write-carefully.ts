@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import { sqlState } from '../../db/sql-state.ts';
+import { messageOf } from '../../runtime/message.ts';
+import type { BadItem } from '../classify.ts';
+import type { Executor } from '../executor.ts';
+import type { RowPayload } from '../row-payload.ts';
+import { type RowWrite, writeRows } from '../write-rows.ts';
+
+/**
+ * Errors that lie in the data: values out of range or not representable (class 22), limits of the program such as
+ * nesting (54), constraints that somebody added to the table (23).
+ */
+const DATA_ERROR = /^(22|23|54)/;
+
+export function isDataError(error: unknown): boolean {
+  return DATA_ERROR.test(sqlState(error) ?? '');
+}
+
+/** Whether the item's own text is the reason, whatever the table looks like: it will be refused again. */
+export function isHopeless(error: unknown): boolean {
+  return isDataError(error) && !(sqlState(error) ?? '').startsWith('23');
+}
+
+export interface RefusedRow extends BadItem {
+  readonly hopeless: boolean;
+}
+
+/**
+ * Writes rows of which some can't be stored: halves what is refused until the bad ones stand alone (invariant 10).
+ * Each part is a savepoint, so that the good ones stay.
+ * @returns the rows that Postgres refused
+ */
+export async function writeCarefully(
+  trx: Executor,
+  write: RowWrite,
+  rows: readonly RowPayload[],
+  before: bigint,
+): Promise<RefusedRow[]> {
+  await sql`savepoint careful`.execute(trx);
+  try {
+    await writeRows(trx, write, rows, before);
+    await sql`release savepoint careful`.execute(trx);
+    return [];
+  } catch (error) {
+    const [only] = rows;
+    if (!isDataError(error) || only === undefined) throw error;
+    await sql`rollback to savepoint careful`.execute(trx);
+    await sql`release savepoint careful`.execute(trx);
+    if (rows.length === 1) {
+      const { index, item } = only.row;
+      const reason = `is refused by Postgres: ${messageOf(error)} (${sqlState(error)})`;
+      return [{ index, item, reason, hopeless: isHopeless(error) }];
+    }
+    const half = Math.ceil(rows.length / 2);
+    return [
+      ...(await writeCarefully(trx, write, rows.slice(0, half), before)),
+      ...(await writeCarefully(trx, write, rows.slice(half), before + BigInt(half))),
+    ];
+  }
+}

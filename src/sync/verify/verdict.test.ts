@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Sighting, verdict } from './verdict.ts';
+
+const different: Sighting = { kind: 'different', source: 'a1', row: '7' };
+const sighting = fc.record<Sighting>({
+  kind: fc.constantFrom('equal', 'missing', 'extra', 'different', 'quarantined'),
+  source: fc.constantFrom(undefined, 'a', 'b'),
+  row: fc.constantFrom(undefined, '1', '2'),
+});
+
+describe('the verdict of two readings', () => {
+  it('is what both say of the same item and the same version of the row', () => {
+    expect(verdict(different, different, false)).toBe('different');
+  });
+
+  it.each<[string, Sighting]>([
+    ['the mirror caught up', { ...different, kind: 'equal' }],
+    ['the item changed', { ...different, source: 'b2' }],
+    ['the row changed', { ...different, row: '8' }],
+    ['the item vanished', { kind: 'extra', source: undefined, row: '7' }],
+    ['the row was deleted', { kind: 'missing', source: 'a1', row: '8' }],
+  ])('is that it changed while reading, where %s in between', (_, second) => {
+    expect(verdict(different, second, false)).toBe('changed');
+  });
+
+  it('is the same while the mirror itself waits for a second proof', () => {
+    const extra: Sighting = { kind: 'extra', source: undefined, row: '7' };
+    expect(verdict(extra, extra, false)).toBe('extra');
+    expect(verdict(extra, extra, true)).toBe('changed');
+  });
+
+  it('sets apart what went into quarantine meanwhile', () => {
+    expect(verdict(different, { ...different, kind: 'quarantined' }, false)).toBe('quarantined');
+  });
+
+  it('accuses nobody on the word of one reading', () => {
+    fc.assert(
+      fc.property(sighting, sighting, fc.boolean(), (first, second, inDoubt) => {
+        const told = verdict(first, second, inDoubt);
+        if (told === 'changed' || told === 'quarantined') return;
+        expect(first).toEqual(second);
+        expect(inDoubt).toBe(false);
+        expect(told).toBe(first.kind);
+      }),
+    );
+  });
+});

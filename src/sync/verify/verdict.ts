@@ -1,0 +1,26 @@
+import type { DiscrepancyKind } from './report.ts';
+
+/** What one reading of both sides says of a row. */
+export interface Sighting {
+  readonly kind: 'equal' | 'missing' | 'extra' | 'different' | 'quarantined';
+  /** Content hash of the service's item; undefined: the service does not have it. */
+  readonly source: string | undefined;
+  /** `_change_id` of the mirror's row; undefined: there is none. */
+  readonly row: string | undefined;
+}
+
+/**
+ * What two readings say together: only what both say of the same item and the same version of the row counts. A
+ * mirror that is a step behind its service looks the same twice: it is different. One that caught up between the
+ * readings, or a service that changed meanwhile, does not.
+ * @param inDoubt the mirror waits for a second proof of what it saw of the row
+ */
+export function verdict(
+  first: Sighting,
+  second: Sighting,
+  inDoubt: boolean,
+): DiscrepancyKind | 'quarantined' {
+  if (second.kind === 'quarantined') return 'quarantined';
+  const same = first.kind === second.kind && first.source === second.source && first.row === second.row;
+  return same && !inDoubt && second.kind !== 'equal' ? second.kind : 'changed';
+}

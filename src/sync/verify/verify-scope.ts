@@ -1,0 +1,233 @@
+import type { Kysely } from 'kysely';
+import { PRIORITY } from '../../budget/priorities.ts';
+import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/compare-rows.ts';
+import { doubtsAmong, liveAmong, liveRows } from '../../mirror/live-rows.ts';
+import { readScope } from '../../mirror/scope-store.ts';
+import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
+import { RequestRefused } from '../../model/errors.ts';
+import type { Item } from '../../model/page.ts';
+import { beginConfirm } from '../../walk/confirm.ts';
+import { beginFull } from '../../walk/full.ts';
+import { readMemory, type ScopeMemory, usableDirection } from '../../walk/memory.ts';
+import type { End, Step } from '../../walk/walk.ts';
+import type { Findings } from './findings.ts';
+import { KeySet } from './verify-keys.ts';
+import { type Sighting, verdict } from './verdict.ts';
+import { type QuietReading, walkQuietly } from './verify-walk.ts';
+
+/** Rows that are read a second time, at most: what is remembered of each takes some 200 bytes. */
+const READ_AGAIN = 100_000;
+
+/** A scope's verification. */
+export interface ScopeVerification {
+  readonly reading: Omit<QuietReading, 'priority'>;
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly rules: StorageRules;
+  readonly findings: Findings;
+  /** Told of each page of the first reading. */
+  readonly onPage: (page: { readonly items: number; readonly unequal: number }) => void;
+  /** Told of each key that the service has. */
+  readonly onKey?: (key: string) => void;
+}
+
+/** A row that was not equal when it was read first, by key; an item without key stands under its hash. */
+type Doubts = Map<string, Sighting & { readonly key: string | undefined }>;
+
+/** How it was found at the second reading. */
+type Again = Map<string, Sighting & Pick<UnequalItem, 'fields'>>;
+
+/**
+ * Compares one scope with the service: all pages, and the mirror's live rows that were on none of them. What is not
+ * equal is read again on both sides before it is told.
+ * @returns live rows of the mirror
+ * @throws RequestRefused where the service does not let it be read to its end; what requests throw
+ */
+export async function verifyScope(verification: ScopeVerification): Promise<number> {
+  return new ScopeReadings(verification).run();
+}
+
+class ScopeReadings {
+  readonly #verification: ScopeVerification;
+  readonly #reading: QuietReading;
+  readonly #scope: Scope;
+  readonly #collection: ListCollection;
+  readonly #seen = new KeySet();
+  readonly #quarantined = new KeySet();
+  readonly #doubts: Doubts = new Map();
+  readonly #again: Again = new Map();
+
+  constructor(verification: ScopeVerification) {
+    const { reading } = verification;
+    this.#verification = verification;
+    this.#scope = reading.scope;
+    this.#collection = reading.collection;
+    this.#reading = {
+      ...reading,
+      priority: reading.scope.parent === '' ? PRIORITY.FULL : PRIORITY.LISTS,
+    };
+  }
+
+  async run(): Promise<number> {
+    const memory = await this.#readFirst();
+    const rows = await this.#readRows();
+    if (this.#doubts.size > 0) {
+      await this.#readAgain(memory);
+      await this.#judge();
+    }
+    this.#verification.findings.quarantined(this.#quarantined.size);
+    return rows;
+  }
+
+  async #readFirst(): Promise<ScopeMemory> {
+    const { db, schema, onPage, onKey } = this.#verification;
+    const stored = await readScope(db, schema, this.#scope);
+    const memory = readMemory(stored?.memory ?? {}, this.#collection.keyType);
+    const read = await this.#walk(await this.#whole(memory), async (items) => {
+      const { keys, unequal } = await this.#compare(items);
+      const missing = new Set<string>();
+      for (const { key, kind, source, row } of unequal) {
+        if (kind === 'missing' && key !== undefined) missing.add(key);
+        this.#note({ key, kind, source, row });
+      }
+      const names = [...keys, ...unequal.filter(({ key }) => key === undefined).map(nameOf)];
+      const fresh = names.filter((name) => !this.#seen.has(name));
+      for (const name of fresh) this.#seen.add(name);
+      for (const key of keys) onKey?.(key);
+      onPage({ items: fresh.length, unequal: unequal.length });
+      return (key) => !missing.has(key);
+    });
+    return read;
+  }
+
+  /** Live rows that were on no page. @returns how many live rows there are */
+  async #readRows(): Promise<number> {
+    const { db, schema, onPage } = this.#verification;
+    let rows = 0;
+    for await (const batch of liveRows(db, schema, this.#scope)) {
+      this.#reading.signal.throwIfAborted();
+      rows += batch.length;
+      const unseen = batch.filter(({ key }) => !this.#seen.has(key));
+      for (const { key, changeId } of unseen) {
+        this.#note({ key, kind: 'extra', source: undefined, row: changeId });
+      }
+      onPage({ items: 0, unequal: unseen.length });
+    }
+    return rows;
+  }
+
+  #note(seen: Sighting & { readonly key: string | undefined }): void {
+    const { findings } = this.#verification;
+    if (seen.kind === 'equal') return;
+    if (seen.kind === 'quarantined') this.#quarantined.add(nameOf(seen));
+    else if (this.#doubts.size < READ_AGAIN) this.#doubts.set(nameOf(seen), seen);
+    else findings.addReadOnce(seen.kind, 1);
+  }
+
+  /** The second reading: the fewest pages where the order is known, else all of them. */
+  async #readAgain(memory: ScopeMemory): Promise<void> {
+    const names = [...this.#doubts.values()].map(({ key }) => key);
+    const keys = names.filter((key) => key !== undefined);
+    const onPage = async (items: readonly Item[]): Promise<(key: string) => boolean> => {
+      const asked = items.filter(({ key }) => key === undefined || this.#doubts.has(key));
+      const { keys: read, unequal } = await this.#compare(asked);
+      for (const key of read) this.#again.set(key, { kind: 'equal', source: '', row: undefined, fields: [] });
+      for (const found of unequal) this.#again.set(nameOf(found), found);
+      return () => true;
+    };
+    if (usableDirection(memory) !== null && keys.length === names.length) {
+      const now = this.#reading.reader.clock.now();
+      const { end } = await walkQuietly(this.#reading, beginConfirm(memory, { keys, now }), onPage);
+      if (end.outcome === 'reached' || end.outcome === 'complete') return;
+      this.#again.clear();
+    }
+    await this.#walk(await this.#whole(memory), onPage);
+  }
+
+  async #judge(): Promise<void> {
+    const { db, schema, findings } = this.#verification;
+    const unseen = [...this.#doubts.values()].flatMap(({ key }) =>
+      key === undefined || this.#again.has(key) ? [] : [key],
+    );
+    const live = await liveAmong(db, schema, this.#scope, unseen);
+    const inDoubt = await doubtsAmong(db, schema, this.#scope, [...this.#doubts.keys()]);
+    for (const [name, first] of this.#doubts) {
+      const second = this.#again.get(name) ?? unseenAgain(live.get(name));
+      const doubt = inDoubt.get(name);
+      const kind = verdict(first, second, doubt === 'waiting');
+      if (kind === 'quarantined') {
+        this.#quarantined.add(name);
+        continue;
+      }
+      findings.add(kind, () => ({
+        list: this.#scope.parent,
+        key: first.key,
+        fields: kind === 'different' ? second.fields : [],
+        note: noteOn(kind, first, second, doubt),
+      }));
+    }
+  }
+
+  #compare(items: readonly Item[]): ReturnType<typeof compareItems> {
+    const { db, schema, rules } = this.#verification;
+    return compareItems(db, schema, this.#scope, items, rules);
+  }
+
+  async #whole(memory: ScopeMemory): Promise<Step> {
+    const { reader } = this.#reading;
+    const liveRows = await reader.store.liveRows(this.#scope);
+    return beginFull(memory, { liveRows, now: reader.clock.now() });
+  }
+
+  async #walk(begun: Step, onPage: Parameters<typeof walkQuietly>[2]): Promise<ScopeMemory> {
+    const { end, memory } = await walkQuietly(this.#reading, begun, onPage);
+    if (end.outcome !== 'complete' && !isGone(this.#scope, end)) {
+      throw new RequestRefused(
+        `${scopeName(this.#scope)}: ${end.reason ?? 'could not be read'}`,
+        end.status ?? 0,
+      );
+    }
+    return memory;
+  }
+}
+
+/** A list that the service does not know has no items. */
+function isGone(scope: Scope, end: End): boolean {
+  return scope.parent !== '' && end.outcome === 'failed' && end.status === 404;
+}
+
+function nameOf({
+  key,
+  source,
+}: {
+  readonly key: string | undefined;
+  readonly source: string | undefined;
+}): string {
+  return key ?? `without key: ${source ?? ''}`;
+}
+
+/** A row whose item was not seen at the second reading. */
+function unseenAgain(row: string | undefined): Sighting & Pick<UnequalItem, 'fields'> {
+  return { kind: row === undefined ? 'equal' : 'extra', source: undefined, row, fields: [] };
+}
+
+function noteOn(
+  kind: ReturnType<typeof verdict>,
+  first: Sighting,
+  second: Sighting,
+  doubt: 'waiting' | 'proven' | undefined,
+): string {
+  if (kind === 'missing') {
+    return second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';
+  }
+  if (kind === 'extra') {
+    return doubt === 'proven'
+      ? 'the service does not have it; its deletion is proven, and held back by the brake'
+      : 'the service does not have it';
+  }
+  if (kind !== 'changed') return '';
+  if (doubt === 'waiting') return 'the mirror has it in doubt, and waits for a second proof';
+  return second.kind === 'equal'
+    ? `${first.kind} at first, equal when read again`
+    : 'read twice, with two answers';
+}

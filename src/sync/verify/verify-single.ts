@@ -1,0 +1,57 @@
+import type { Kysely } from 'kysely';
+import type { Exchange } from '../../api/api.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/compare-rows.ts';
+import type { SingleCollection } from '../../model/collections.ts';
+import type { Reader } from '../reader.ts';
+import type { Findings } from './findings.ts';
+import { type Sighting, verdict } from './verdict.ts';
+
+export interface SingleVerification {
+  readonly reader: Pick<Reader, 'source'>;
+  readonly userId: string;
+  readonly collection: SingleCollection;
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly rules: StorageRules;
+  readonly findings: Findings;
+  readonly signal: AbortSignal;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+/** Compares the row of an endpoint that answers one object; what is not equal is read a second time. */
+export async function verifySingle(verification: SingleVerification): Promise<{ readonly rows: number }> {
+  const { findings } = verification;
+  const first = await look(verification);
+  if (first.kind === 'equal') return { rows: 1 };
+  const second = await look(verification);
+  const kind = verdict(first, second, false);
+  if (kind === 'quarantined') {
+    findings.quarantined(1);
+    return { rows: second.row === undefined ? 0 : 1 };
+  }
+  const missing = second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';
+  findings.add(kind, () => ({
+    list: '',
+    key: verification.userId,
+    fields: kind === 'different' ? second.fields : [],
+    note: kind === 'missing' ? missing : kind === 'changed' ? 'read twice, with two answers' : '',
+  }));
+  return { rows: second.kind === 'missing' ? 0 : 1 };
+}
+
+async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem, 'fields'>> {
+  const { name, path, route } = of.collection;
+  const { source, fields } = await of.reader.source.object({
+    path: path(),
+    route,
+    priority: PRIORITY.FULL,
+    signal: new AbortController().signal,
+    stop: of.signal,
+    onExchange: of.onExchange,
+  });
+  const scope = { userId: of.userId, collection: name, parent: '' };
+  const item = { source, fields, key: '', problem: undefined };
+  const { unequal } = await compareItems(of.db, of.schema, scope, [item], of.rules);
+  return unequal[0] ?? { kind: 'equal', source: '', row: undefined, fields: [] };
+}

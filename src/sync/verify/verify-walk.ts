@@ -1,0 +1,46 @@
+import type { Item } from '../../model/page.ts';
+import type { ScopeMemory } from '../../walk/memory.ts';
+import { noteWritten } from '../../walk/note-written.ts';
+import { step } from '../../walk/step.ts';
+import type { End, Step } from '../../walk/walk.ts';
+import { askPage, type AskOptions } from '../ask-page.ts';
+import type { Reader } from '../reader.ts';
+
+/** What a walk that writes nothing takes. */
+export interface QuietReading extends Omit<AskOptions, 'broken'> {
+  readonly reader: Pick<Reader, 'source' | 'store' | 'clock'>;
+}
+
+/**
+ * Runs a walk over a scope to its end over a copy of the scope's memory: nothing of it is stored, and the mirror's own
+ * walks know nothing of it.
+ * @param onPage takes each page's items; says which of their keys the mirror has
+ * @throws what requests throw, refusals apart: those are the walk's to judge; the signal's reason
+ */
+export async function walkQuietly(
+  reading: QuietReading,
+  begun: Step,
+  onPage: (items: readonly Item[]) => Promise<(key: string) => boolean>,
+): Promise<{ readonly end: End; readonly memory: ScopeMemory }> {
+  const { reader, scope, signal } = reading;
+  let { walk, memory, ask } = begun;
+  while (ask.type !== 'end') {
+    signal.throwIfAborted();
+    if (ask.type === 'predecessor') {
+      const { of, nth, direction } = ask;
+      const key = await reader.store.predecessor(scope, direction, of, nth);
+      ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, reader.clock.now()));
+      continue;
+    }
+    const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+    const { page, told } = await askPage(reader, ask, { ...reading, broken });
+    ({ walk, memory, ask } = step(walk, memory, told, reader.clock.now()));
+    if (page === undefined) continue;
+    const isKnown = await onPage(page.items);
+    const rows = page.items.flatMap(({ key }) =>
+      key === undefined ? [] : [{ key, known: isKnown(key), changed: false }],
+    );
+    memory = noteWritten(memory, rows);
+  }
+  return { end: ask, memory };
+}
