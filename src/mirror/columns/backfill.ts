@@ -25,8 +25,9 @@ interface Task {
 
 /**
  * Fills one batch of the account's oldest task: rows in the order of their change IDs, so that a crash costs one
- * batch and rows that changed since (they came with the column) drop out by themselves; then the versions that were
- * archived before the column came. What is archived meanwhile is either of a filled row or comes last.
+ * batch and rows that changed since (they came with the column) drop out by themselves; those that were deleted since
+ * come last. Then the versions that were archived before the column came: what is archived meanwhile is of a filled
+ * row, or comes last.
  * @returns true while there is more to fill
  */
 export async function fillBatch(db: Kysely<unknown>, fence: Fence, schema: string): Promise<boolean> {
@@ -43,8 +44,7 @@ export async function fillBatch(db: Kysely<unknown>, fence: Fence, schema: strin
   const inHistory = column !== undefined && registry.archived.includes(column.name);
   await fenced(db, schema, fence, async (trx, now) => {
     const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
-    const part = task.history_through === null ? rowsOf(table, task) : versionsOf(table, task);
-    const last = column && (await fillPart(trx, now, table, userId, part, column));
+    const last = column && (await fillPart(trx, now, table, userId, partOf(table, task, column), column));
     if (last !== undefined) {
       await sql`
         update ${own(schema, 'backfill')}
@@ -75,15 +75,25 @@ interface Part {
   readonly moment: RawBuilder<unknown>;
   readonly order: RawBuilder<unknown>;
   readonly upTo: (place: Place) => RawBuilder<unknown>;
+  /** Whether a value that does not fit may have been counted when it was written, or filled. */
+  readonly isCounted: (id: string) => boolean;
 }
 
-function rowsOf(table: Table, task: Task): Part {
+function partOf(table: Table, task: Task, column: FieldColumn): Part {
+  return task.history_through === null ? rowsOf(table, task, column) : versionsOf(table, task);
+}
+
+/** A deletion gives its row a later change ID, and no value: whether it came with the column is no longer told by it. */
+function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
+  const until = sql`${task.until}::bigint`;
+  const deletedSince = sql`t._deleted_at is not null and t.${sql.id(column.name)} is null`;
   return {
     table: named(table),
-    left: sql`t._change_id > ${task.done_through}::bigint and t._change_id <= ${task.until}::bigint`,
+    left: sql`t._change_id > ${task.done_through}::bigint and (t._change_id <= ${until} or ${deletedSince})`,
     moment: sql`null::text`,
     order: sql`t._change_id`,
     upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
+    isCounted: (id) => BigInt(id) > BigInt(task.until),
   };
 }
 
@@ -94,6 +104,7 @@ function versionsOf(table: Table, task: Task): Part {
     moment: sql`t._valid_to::text`,
     order: sql`t._valid_to, t._change_id`,
     upTo: ({ id, moment }) => sql`(t._valid_to, t._change_id) <= (${moment}::timestamptz, ${id}::bigint)`,
+    isCounted: () => false,
   };
 }
 
@@ -118,7 +129,7 @@ async function fillPart(
     const value = fields.get(column.field);
     if (value === undefined || value === 'null') return [];
     const { others, conflicts: unfit } = otherValues(fields, table.name, [column]);
-    conflicts += unfit.length;
+    if (!part.isCounted(id)) conflicts += unfit.length;
     const only = `{${JSON.stringify(column.field)}:${value}}`;
     return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
   });
