@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/database.ts';
+import { compareItems } from '../../src/mirror/compare-rows.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import { itemsOf, MirroredAccount } from '../support/mirrored-account.ts';
 
 let database: MigratedDatabase;
 
@@ -385,6 +386,37 @@ describe('MIRROR_SCHEMA_DRIFT', () => {
         { conflicts: '1' },
       ]);
       expect(await account.mirror.backfill(account.fence)).toBe(false);
+    });
+  });
+
+  it('raw or add: a number comes into its column by its value, however it is spelled', async () => {
+    await inOwnDatabase(async (own) => {
+      const items = (first: number): string =>
+        `[${['100', '1e2', '1.0', '10e-1', '-25E+1', '1.5e0', '1e30']
+          .map((value, index) => `{"job_id":${first + index},"part_id":${value}}`)
+          .join()}]`;
+      const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
+      await raw.page('research_jobs', `[{"job_id":1,"part_id":1}]`);
+      await raw.page('research_jobs', items(10));
+      const account = await MirroredAccount.make(own, '1');
+      await account.page('research_jobs', items(20));
+      while (await account.mirror.backfill(account.fence));
+      const parts = async (first: number) =>
+        (
+          await account.query<{ part_id: string | null }>(
+            `select part_id from other.research_jobs where job_id >= ${first} and job_id < ${first + 10} order by job_id`,
+          )
+        ).map((row) => row.part_id);
+      expect(await parts(20)).toEqual(['100', '100', '1', '1', '-250', null, null]);
+      expect(await parts(10)).toEqual(await parts(20));
+      for (const first of [10, 20]) {
+        const rules = { ignore: new Set<string>(), exclude: new Set<string>() };
+        const scope = account.scope('research_jobs');
+        expect(
+          (await compareItems(own.kysely, 'other', scope, itemsOf('research_jobs', items(first)), rules))
+            .unequal,
+        ).toEqual([]);
+      }
     });
   });
 });

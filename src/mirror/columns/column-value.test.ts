@@ -13,6 +13,8 @@ describe('columnValue', () => {
     ['bigint', '5.0', 'text'],
     ['bigint', '5.000000000000000000001', 'conflict'],
     ['bigint', '"5"', 'conflict'],
+    ['bigint', '1e2', 'text'],
+    ['bigint', '1.5e0', 'conflict'],
     ['boolean', 'true', 'stored'],
     ['boolean', '0', 'conflict'],
     ['jsonb', '"scalar"', 'stored'],
@@ -40,6 +42,36 @@ describe('integerText', () => {
         expect(integerText(`${integer}.5`)).toBeUndefined();
       }),
     );
+  });
+
+  it('judges by the value, however it is spelled', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+        fc.integer({ min: 0, max: 25 }),
+        fc.constantFrom('e', 'E'),
+        (integer, places, e) => {
+          const [sign, digits] = integer < 0n ? ['-', String(-integer)] : ['', String(integer)];
+          const padded = digits.padStart(places + 1, '0');
+          const point = padded.length - places;
+          const spelled = `${sign}${padded.slice(0, point)}${places === 0 ? '' : `.${padded.slice(point)}`}`;
+          expect(integerText(`${spelled}${e}+${places}`)).toBe(String(integer));
+          expect(integerText(`${integer}${'0'.repeat(places)}${e}-${places}`)).toBe(String(integer));
+          expect(integerText(`${integer}.${'0'.repeat(places + 1)}`)).toBe(String(integer));
+        },
+      ),
+    );
+  });
+
+  it.each(['1e-1', '15e-1', '0.1', '1e19', '1e999999999', `1e${'9'.repeat(400)}`, `1e-${'9'.repeat(400)}`])(
+    'takes %s for none',
+    (source) => {
+      expect(integerText(source)).toBeUndefined();
+    },
+  );
+
+  it.each(['0', '-0', '0.000', '0e99', `-0.0e-${'9'.repeat(400)}`])('takes %s for 0', (source) => {
+    expect(integerText(source)).toBe('0');
   });
 });
 

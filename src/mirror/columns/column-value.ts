@@ -60,14 +60,27 @@ export function columnValue(type: ColumnType, source: string): ColumnValue {
   return STORED;
 }
 
-const INTEGER = /^(-?\d{1,19})(?:\.0+)?$/;
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** Digits that a 64-bit integer has at most. */
+const INT8_DIGITS = 19;
 const INT8_MIN = -(2n ** 63n);
 const INT8_MAX = 2n ** 63n - 1n;
 
-/** The integer that a JSON number is, spelled `5` or `5.0`; undefined where it is none or needs over 64 bits. */
+/**
+ * The integer that a JSON number is, however it is spelled: `100`, `100.0`, `1e2`. By its value, since jsonb keeps no
+ * exponents: a column that is filled later, from `_raw`, is to hold the same.
+ * @returns undefined where it is none or needs over 64 bits
+ */
 export function integerText(source: string): string | undefined {
-  const digits = INTEGER.exec(source)?.[1];
-  if (digits === undefined) return undefined;
-  const integer = BigInt(digits);
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? [];
+  if (sign === undefined) return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return '0';
+  let end = digits.length;
+  while (digits.charAt(end - 1) === '0') end -= 1;
+  // Of the digits up to the last one that is not 0: how many zeros follow it before the decimal point.
+  const zeros = Number(exponent) - fraction.length + (digits.length - end);
+  if (zeros < 0 || end + zeros > INT8_DIGITS) return undefined;
+  const integer = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);
   return integer < INT8_MIN || integer > INT8_MAX ? undefined : integer.toString();
 }
