@@ -117,6 +117,7 @@ create function "{schema}"._as_of(name text, moment timestamptz) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   uncovered bigint;
+  unkept bigint;
   covered_from timestamptz;
   live text;
   archived text;
@@ -131,14 +132,17 @@ begin
   if uncovered is not null or not exists (
     select from "{schema}"._collections c where c.collection = name and moment >= coalesce(c.mirrored_from, '-infinity')
   ) then
-    select min(c.history_from) into covered_from from "{schema}"._collections c
-    where c.collection = name and not exists (
-      select from "{schema}"._collections other
-      where other.collection = name and c.history_from >= coalesce(other.mirrored_from, '-infinity')
-        and (other.history_from is null or c.history_from < other.history_from));
+    -- From the end of the last gap on: an account has one where it was mirrored before its history begins.
+    select min(c._user_id) filter (where c.history_from is null),
+      greatest(min(coalesce(c.mirrored_from, '-infinity')),
+        max(c.history_from) filter (where c.history_from > coalesce(c.mirrored_from, '-infinity')))
+    into unkept, covered_from
+    from "{schema}"._collections c where c.collection = name;
     raise exception using errcode = 'RM001',
-      message = format('{schema}.%s is not known as of %s: ', name, moment) || coalesce(
-        'history covers it from ' || covered_from || ' on', 'no moment is covered, since no history is kept'),
+      message = format('{schema}.%s is not known as of %s: %s', name, moment, case
+        when unkept is not null then format('no history of account %s is kept', unkept)
+        when covered_from is not null then format('history covers it from %s on', covered_from)
+        else 'nothing of it has been mirrored' end),
       detail = coalesce(
         'Account ' || uncovered || ' was mirrored then, but its superseded versions of that time are not kept.',
         'Nothing of it was mirrored then.'),

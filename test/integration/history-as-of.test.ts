@@ -87,9 +87,41 @@ describe('<table>_as_of', () => {
     );
     expect(await asOf('2026-03-01Z')).toBe(0);
     expect(await asOf('infinity')).toBe(0);
-    await expect(first.query('select * from mirror.watchlist_as_of(now())')).rejects.toThrow(
-      /no moment is covered, since no history is kept/,
-    );
+  });
+
+  it('says why, in each case', async () => {
+    const refusal = async (moment: string) => {
+      const error = await first.query(`select * from mirror.research_jobs_as_of('${moment}')`).then(
+        () => undefined,
+        (thrown: unknown) => thrown as Error & { readonly detail: string },
+      );
+      return error && [error.message.replace(/^mirror\.research_jobs is not known as of /, ''), error.detail];
+    };
+    const nothing = 'Nothing of it was mirrored then.';
+    const lost = 'Account 1 was mirrored then, but its superseded versions of that time are not kept.';
+    const february = '2026-02-01 00:00:00+00';
+    const may = '2026-05-01 00:00:00+00';
+    await first.query(`delete from mirror._collections where collection = 'research_jobs'`);
+    expect(await refusal(may)).toEqual([`${may}: nothing of it has been mirrored`, nothing]);
+    await open(first);
+    await cover(first, '2026-03-01Z', '2026-03-01Z');
+    const covered = 'history covers it from 2026-03-01 00:00:00+00 on';
+    expect(await refusal(february)).toEqual([`${february}: ${covered}`, nothing]);
+    expect(await refusal('-infinity')).toEqual([`-infinity: ${covered}`, nothing]);
+    expect(await refusal(may)).toBeUndefined();
+    // History was switched on later, or is kept for so long.
+    const later = 'history covers it from 2026-06-01 00:00:00+00 on';
+    for (const from of ['2026-03-01Z', '-infinity', null]) {
+      await cover(first, from, '2026-06-01Z');
+      expect(await refusal(may)).toEqual([`${may}: ${later}`, lost]);
+    }
+    // It is switched off.
+    for (const from of ['2026-03-01Z', '-infinity', null]) {
+      await cover(first, from, null);
+      expect(await refusal(may)).toEqual([`${may}: no history of account 1 is kept`, lost]);
+    }
+    await cover(first, '2026-03-01Z', null);
+    expect(await refusal(february)).toEqual([`${february}: no history of account 1 is kept`, nothing]);
   });
 
   it('raises for a moment whose versions are not all kept', async () => {
@@ -98,9 +130,6 @@ describe('<table>_as_of', () => {
     expect(await asOf('2026-04-01Z')).toBe(0);
     await cover(first, '-infinity', '2026-04-01Z');
     expect(await asOf('-infinity')).toMatch(/from 2026-04-01/);
-    await cover(first, '2026-03-01Z', null);
-    expect(await asOf('2026-03-01Z')).toMatch(/no moment is covered/);
-    expect(await asOf('2026-02-01Z')).toMatch(/no moment is covered/);
     await cover(first, null, '2026-04-01Z');
     expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
   });
@@ -110,8 +139,9 @@ describe('<table>_as_of', () => {
     await cover(first, '2026-03-01Z', '2026-03-01Z');
     await cover(second, '2026-05-01Z', '2026-06-01Z');
     expect(await asOf('2026-04-01Z')).toBe(0);
-    expect(await asOf('2026-05-01Z')).toMatch(/from 2026-03-01/);
+    expect(await asOf('2026-05-01Z')).toMatch(/from 2026-06-01/);
     expect(await asOf('2026-06-01Z')).toBe(0);
+    expect(await asOf('2026-02-01Z')).toMatch(/from 2026-06-01/);
     await cover(first, '2026-03-01Z', '2026-05-15Z');
     expect(await asOf('2026-03-15Z')).toMatch(/from 2026-06-01/);
     await expect(
@@ -120,7 +150,7 @@ describe('<table>_as_of', () => {
       detail: 'Account 2 was mirrored then, but its superseded versions of that time are not kept.',
     });
     await cover(second, '2026-05-01Z', null);
-    expect(await asOf('2026-07-01Z')).toMatch(/no moment is covered/);
+    expect(await asOf('2026-07-01Z')).toMatch(/no history of account 2 is kept/);
   });
 
   it('refuses a null moment instead of giving no rows', async () => {
