@@ -121,7 +121,7 @@ async function markRows(
   at: Date,
 ): Promise<number> {
   const type = table.key === undefined ? sql`text` : typeName(table.key);
-  // The database's clock may step back: a version ends no earlier than it began (history.ts).
+  // The database's clock may step back: a version ends no earlier than it began (archive.ts).
   const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
   const { numAffectedRows } = await sql`
     update ${named(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
