@@ -104,8 +104,9 @@ describe('readPage', () => {
       return [hasMore, nextCursor];
     };
     expect(meta('')).toEqual([undefined, undefined]);
-    expect(meta(',"has_more":null,"next_cursor":null')).toEqual([undefined, undefined]);
-    expect(meta(',"has_more":"true","next_cursor":""')).toEqual([undefined, undefined]);
+    expect(meta(',"has_more":null,"next_cursor":null')).toEqual([undefined, null]);
+    expect(meta(',"has_more":"true","next_cursor":""')).toEqual([undefined, null]);
+    expect(meta(',"next_cursor":{}')).toEqual([undefined, undefined]);
     expect(meta(',"has_more":false,"next_cursor":"abc="')).toEqual([false, 'abc=']);
     expect(meta(',"next_cursor":12')).toEqual([undefined, '12']);
     expect(meta(',"next_cursor":9007199254740993')).toEqual([undefined, '9007199254740993']);

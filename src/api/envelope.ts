@@ -122,9 +122,13 @@ function readItemKey(value: unknown, source: string, keyField: string, keyType: 
   return readKey(keyType, fieldSource(source, keyField));
 }
 
-/** A cursor that the server offers: a string, or a number of which no digit is lost. Null, '' and others: none. */
-function readCursor(text: string, path: readonly string[], value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
+/**
+ * A cursor that the server offers: a string, or a number of which no digit is lost. Null and '' say that there is none,
+ * anything else says nothing.
+ */
+function readCursor(text: string, path: readonly string[], value: unknown): string | null | undefined {
+  if (value === null || value === '') return null;
+  if (typeof value === 'string') return value;
   if (typeof value !== 'number') return undefined;
   if (Number.isSafeInteger(value)) return String(value);
   const envelope = path.slice(0, -1).reduce((source, field) => fieldSource(source, field) ?? '', text);

@@ -6,8 +6,11 @@ export interface Page {
   readonly items: readonly Item[];
   /** As answered; undefined where the envelope has no boolean `has_more`. */
   readonly hasMore: boolean | undefined;
-  /** A cursor that the server offers by itself (`next_cursor`), preferred to the last item's ID. */
-  readonly nextCursor: string | undefined;
+  /**
+   * A cursor that the server offers by itself (`next_cursor`), preferred to the last item's ID. Null: it says that there
+   * is none; undefined: it says nothing of cursors.
+   */
+  readonly nextCursor: string | null | undefined;
 }
 
 /** One item: its own source text, from which no digit or spelling is lost, and what JSON.parse makes of it. */

@@ -22,7 +22,18 @@ export interface Checkpoint {
 export function checkpoint(walk: FullWalk): Checkpoint {
   const { began, firstAt, first, recent, pages, items } = walk;
   const plain: FullWalk = { ...walk, ...onward(recent) };
-  const names = ['cursor', 'token', 'seek', 'rung', 'restarts', 'trying', 'empties', 'again'] as const;
+  const names = [
+    'cursor',
+    'token',
+    'back',
+    'maybeLast',
+    'seek',
+    'rung',
+    'restarts',
+    'trying',
+    'empties',
+    'again',
+  ] as const;
   const off = Object.fromEntries(
     names.filter((name) => walk[name] !== plain[name]).map((name) => [name, walk[name]]),
   );
@@ -57,10 +68,12 @@ function onward(recent: readonly string[]): Partial<FullWalk> & Pick<FullWalk, '
   return {
     cursor: recent.at(-1) ?? null,
     token: false,
+    back: undefined,
+    maybeLast: false,
     seek: 0,
     rung: 0,
     empties: 0,
-    again: false,
+    again: null,
     restarts: 0,
     trying: undefined,
   };

@@ -33,14 +33,24 @@ export function stepFull(asked: FullWalk, taken: Taken<FullWalk>, now: number): 
   }
   const direction = usableDirection(memory);
   if (verdict === 'stuck') {
-    const back = stepBack(asked, direction !== null);
-    return back === null ? fullFromTop(asked, memory, why) : on({ ...walk, ...position(back) }, memory);
+    const back = stepBack(asked, memory, taken.refused);
+    if (back !== null) return on({ ...walk, ...position(back) }, memory);
+    return taken.refused && asked.maybeLast ? lastAfterAll(walk, memory) : fullFromTop(asked, memory, why);
   }
   if (direction === null && repeatsItself(walk, memory)) {
     const ask = failed(asked, `and those before it brought ${walk.items} items, far more than there are`);
     return { walk, memory, ask };
   }
   return on(walk, direction === 'falling' ? withFrontier(walk, memory) : memory);
+}
+
+/**
+ * The last page said by a null `next_cursor` that it was the list's last, and no item's ID is taken as a cursor: so it
+ * was, and the service's own cursors are the only ones. (A service that takes IDs may send that null with every page.)
+ */
+function lastAfterAll(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
+  const known: ScopeMemory = { ...memory, open: null, cursors: 'offered-only' };
+  return { walk, memory: known, ask: { type: 'end', outcome: 'complete' } };
 }
 
 /** The ladder is used up: begins again from the top. */

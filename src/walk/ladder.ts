@@ -26,14 +26,20 @@ export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | n
 }
 
 /**
- * One step back on the cursor ladder: the previous five keys, then what came before them: the top, or a stored row.
- * Null when it is used up: the walk can only begin again.
- * @param ordered whether keys follow the list's order, so that stored rows have a place in it
+ * One step back on the cursor ladder: behind an offered cursor the one before it; then the previous five keys, unless the
+ * service refuses those; then what came before them: the top, or a stored row. Null when it is used up: the walk can only
+ * begin again.
+ * @param refused the service refused the cursor: one that it offered may have expired, and so may the one before
  */
-export function stepBack<R extends Reading>(asked: R, ordered: boolean): R | null {
-  const reading = { ...asked, again: false };
-  const { cursor, recent, token, first } = reading;
+export function stepBack<R extends Reading>(asked: R, memory: ScopeMemory, refused: boolean): R | null {
+  const reading = { ...asked, again: null };
+  const { cursor, recent, token, first, back } = reading;
   if (cursor === null) return null;
+  const noIds = memory.cursors === 'offered-only';
+  if (back !== undefined && reading.rung === 0 && (noIds || !refused)) {
+    return { ...reading, rung: 1, cursor: back, token: back !== null };
+  }
+  if (noIds) return null;
   const last = recent.at(-1);
   if (token && last !== undefined) return { ...reading, cursor: last, token: false };
   const rung = reading.rung + 1;
@@ -43,7 +49,7 @@ export function stepBack<R extends Reading>(asked: R, ordered: boolean): R | nul
   if (oldest !== undefined && oldest === first && rung === recent.length) {
     return { ...reading, rung, cursor: null, token: false };
   }
-  if (!ordered || token) return null;
+  if (usableDirection(memory) === null || token) return null;
   if (oldest !== undefined) {
     return rung === recent.length ? { ...reading, rung, cursor: oldest, seek: 1 } : null;
   }
@@ -58,11 +64,13 @@ export function fromTop<R extends Reading>(reading: R): R | null {
     ...reading,
     cursor: null,
     token: false,
+    back: undefined,
+    maybeLast: false,
     seek: 0,
     recent: [],
     rung: 0,
     empties: 0,
-    again: false,
+    again: null,
     run: 0,
     first: null,
     restarts: restarts + 1,

@@ -14,10 +14,19 @@ import type { WholeWalk } from './pair.ts';
 import type { Refreshed } from './warmth.ts';
 
 /**
+ * Cursors that the service takes:
+ * - `ids`: those of items, as specified; it offers none of its own
+ * - `offered`: it offers its own
+ * - `offered-only`: it does, and refused an item's ID
+ */
+export type Cursors = 'ids' | 'offered' | 'offered-only';
+
+/**
  * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It changes seldom, so that a page of
  * a full walk rewrites the walk's checkpoint only.
  */
 export interface ScopeMemory {
+  readonly cursors: Cursors;
   readonly keyType: KeyType;
   readonly evidence: OrderEvidence;
   /** What the evidence has to amount to: this program's rule, like `keyType`, whatever is stored. */
@@ -37,6 +46,7 @@ export interface ScopeMemory {
 export function newMemory(keyType: KeyType): ScopeMemory {
   return {
     keyType,
+    cursors: 'ids',
     evidence: NO_EVIDENCE,
     needed: EVIDENCE_NEEDED,
     frontier: null,

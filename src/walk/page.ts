@@ -5,7 +5,7 @@ import { afterPage, itemsOfFullPage } from './page-limit.ts';
 import { acceptedLimit, limitOf } from './ladder.ts';
 import { proofOf } from './proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
-import { judge } from './verdict.ts';
+import { judge, type PageFacts } from './verdict.ts';
 import type { Answer } from './walk.ts';
 
 export type PageAnswer = Extract<Answer, { type: 'page' }>;
@@ -21,6 +21,8 @@ export interface Taken<R extends Reading> {
    */
   readonly verdict: 'on' | 'end' | 'stuck';
   readonly why: string;
+  /** There is none: the service refused the request. */
+  readonly refused: boolean;
   /** It was asked from the top and holds everything: a snapshot of the whole scope (design 4, P0). */
   readonly snapshot: boolean;
   /** It contradicts the order. */
@@ -39,13 +41,14 @@ export function takePage<R extends Reading>(
   const items = answer.keys.length;
   const keys = distinctNeighbours(answer.keys);
   const observed = keys.length === 0 ? undefined : observePage(reading, memory, keys);
-  const known = learn(reading, memory, items, observed);
+  const known = learn(reading, memory, answer, observed);
   const direction = usableDirection(known);
   const fresh = freshKeys(reading, memory, direction, keys);
   const fromStart = observed?.fromStart === true;
   const judged = judge({
     asked: reading,
     hasMore: answer.hasMore,
+    offers: offersOf(reading, memory, answer),
     items,
     keys,
     fresh,
@@ -67,7 +70,7 @@ export function takePage<R extends Reading>(
     provenEnd: judged.provenEnd,
   });
   const contradiction = observed?.contradiction === true;
-  const outcome = { memory: known, verdict, why: judged.why, snapshot, contradiction, proof };
+  const outcome = { memory: known, verdict, why: judged.why, refused: false, snapshot, contradiction, proof };
   const read = { ...reading, ...counted(reading, keys, items, now) };
   if (verdict === 'stuck') {
     const empties = reading.empties + (items === 0 ? 1 : 0);
@@ -77,7 +80,8 @@ export function takePage<R extends Reading>(
   const last = keys.at(-1);
   if (judged.verdict === 'again' && last !== undefined) {
     const { rung } = reading;
-    return { ...outcome, reading: { ...read, run, cursor: last, token: false, seek: 0, rung, again: true } };
+    const next = onwardCursor(reading, answer, last);
+    return { ...outcome, reading: { ...read, run, ...next, seek: 0, rung, again: last } };
   }
   const recent = [...reading.recent, ...fresh].slice(-RECENT);
   const next = { ...goOn(reading, memory, answer, recent), empties: 0 };
@@ -114,7 +118,7 @@ function observePage(reading: Reading, memory: ScopeMemory, keys: readonly strin
     {
       keys,
       after: askedAfter(reading),
-      again: reading.again,
+      again: reading.again !== null,
       recent: reading.recent,
       first: reading.first,
       run: reading.run,
@@ -130,15 +134,29 @@ function observePage(reading: Reading, memory: ScopeMemory, keys: readonly strin
 function learn(
   reading: Reading,
   memory: ScopeMemory,
-  items: number,
+  { keys, nextCursor }: PageAnswer,
   observed: Observation | undefined,
 ): ScopeMemory {
   const accepted = acceptedLimit(reading, memory);
-  const limit = afterPage(memory.limit, { accepted, asked: limitOf(reading, memory), items });
+  const asked = limitOf(reading, memory);
+  const limit = afterPage(memory.limit, { accepted, asked, items: keys.length });
+  const cursors = typeof nextCursor === 'string' && memory.cursors === 'ids' ? 'offered' : memory.cursors;
   const evidence = observed?.evidence ?? memory.evidence;
-  if (observed?.contradiction === true) return { ...memory, limit, evidence, frontier: null, open: null };
-  if (limit === memory.limit && evidence === memory.evidence) return memory;
-  return { ...memory, limit, evidence };
+  if (observed?.contradiction === true) {
+    return { ...memory, limit, cursors, evidence, frontier: null, open: null };
+  }
+  if (limit === memory.limit && evidence === memory.evidence && cursors === memory.cursors) return memory;
+  return { ...memory, limit, cursors, evidence };
+}
+
+/**
+ * What a page says by the cursor that it offers. Null counts where the service is known to offer cursors (others may
+ * always send it); that the field is missing does only behind an offered cursor.
+ */
+function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAnswer): PageFacts['offers'] {
+  if (typeof nextCursor === 'string') return 'one';
+  if (nextCursor === null) return memory.cursors === 'ids' ? undefined : 'none';
+  return reading.token ? 'none' : undefined;
 }
 
 /** Keys that the walk has not read before, as far as it can tell: beyond the last one, or else not among the recent. */
@@ -157,19 +175,33 @@ function freshKeys(
   return keys.filter((key) => key !== reading.cursor && !reading.recent.includes(key));
 }
 
-/** Where an accepted page leads: the server's own cursor where it offers one, else the last item's key. */
+/** The cursor that leads on behind a page: the server's own where it offers one, else the key of the last item. */
+function onwardCursor(
+  reading: Reading,
+  { nextCursor }: PageAnswer,
+  last: string | null,
+): Pick<Reading, 'cursor' | 'token' | 'back'> {
+  if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === reading.cursor) {
+    return { cursor: last, token: false, back: undefined };
+  }
+  const back = reading.token || reading.cursor === null ? reading.cursor : undefined;
+  const token = nextCursor !== last;
+  return { cursor: nextCursor, token, back: token ? back : undefined };
+}
+
+/** Where an accepted page leads. */
 function goOn(
   reading: Reading,
   memory: ScopeMemory,
   answer: PageAnswer,
   recent: readonly string[],
-): Position {
-  const last = recent.at(-1) ?? reading.cursor;
-  const after = { cursor: last, token: false, seek: 0, rung: 0, again: false };
-  const offered = answer.nextCursor;
-  if (offered !== undefined && offered !== '' && offered !== reading.cursor) {
-    return { ...after, cursor: offered, token: offered !== last };
-  }
+): Position & Pick<Reading, 'maybeLast'> {
+  const { hasMore, nextCursor } = answer;
+  const next = onwardCursor(reading, answer, recent.at(-1) ?? reading.cursor);
+  const quiet = hasMore === undefined && typeof nextCursor !== 'string';
+  const maybeLast = quiet && (nextCursor === null || memory.cursors !== 'ids');
+  const after = { ...next, maybeLast, seek: 0, rung: 0, again: null };
+  if (next.token) return after;
   // A short page without `has_more` is probably the last one, unless those before it were no longer. The page after
   // its last item would be empty, which proves nothing: the page after the item before proves it by holding that
   // last item and nothing new.
@@ -177,8 +209,6 @@ function goOn(
   const items = answer.keys.length;
   const looksLast =
     items < itemsOfFullPage(limitOf(reading, memory)) && (reading.pages === 0 || items < memory.limit.widest);
-  if (answer.hasMore === undefined && before !== undefined && looksLast) {
-    return { ...after, cursor: before, rung: 1 };
-  }
+  if (quiet && before !== undefined && looksLast) return { ...after, cursor: before, rung: 1 };
   return after;
 }

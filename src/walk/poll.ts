@@ -19,7 +19,10 @@ export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): 
   const direction = usableDirection(memory);
   const { frontier, open } = memory;
   if (direction === null || frontier === null) return on({ ...walk, part: 'look' }, memory);
+  // Without a key to begin at, everything that is left is read from the top.
+  const top = memory.cursors === 'offered-only';
   if (direction === 'rising') {
+    if (top) return on({ ...walk, part: 'tail' }, memory);
     // Read on where the interrupted poll stopped; the overlap is read anew by the poll after it.
     if (open !== null) {
       return on({ ...walk, part: 'tail', cursor: open.after, began: open.asOf }, memory);
@@ -29,6 +32,10 @@ export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): 
   }
   if (open !== null && open.first !== null) {
     const { first, at, asOf, after, low } = open;
+    if (top) {
+      const overlap = overlapLow(memory.keyType, frontier, overlapKey);
+      return on({ ...walk, part: 'top', low: lower(memory, low, overlap) }, memory);
+    }
     return on({ ...walk, part: 'open', cursor: after, first, firstAt: at, began: asOf, low }, memory);
   }
   return on({ ...walk, part: 'top', low: overlapLow(memory.keyType, frontier, overlapKey) }, memory);
@@ -50,7 +57,7 @@ export function stepPoll(asked: PollWalk, taken: Taken<PollWalk>, now: number): 
     return { walk, memory, ask: { type: 'end', outcome: 'full-needed', reason } };
   }
   if (verdict === 'stuck') {
-    const back = stepBack(asked, direction !== null);
+    const back = stepBack(asked, memory, taken.refused);
     return back === null ? pollFromTop(asked, memory, taken.why) : on({ ...walk, ...position(back) }, memory);
   }
   return walk.part === 'tail' ? stepTail(walk, memory, verdict, now) : stepDown(walk, memory, verdict, now);
@@ -63,8 +70,7 @@ export function pollFromTop(asked: PollWalk, memory: ScopeMemory, why: string): 
   if (again.part === 'tail') return on({ ...again, low: null }, memory);
   if (again.part !== 'open') return on(again, memory);
   const low = memory.frontier === null ? null : overlapLow(memory.keyType, memory.frontier, again.overlapKey);
-  const least = low === null || again.low === null ? null : lesser(memory, low, again.low);
-  return on({ ...again, part: 'top', low: least }, memory);
+  return on({ ...again, part: 'top', low: lower(memory, low, again.low) }, memory);
 }
 
 /** Falling: down to `low`. */
@@ -103,7 +109,9 @@ function stepTail(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
   return { walk, memory: { ...memory, open: null, frontier }, ask: { type: 'end', outcome: 'reached' } };
 }
 
-function lesser(memory: ScopeMemory, a: string, b: string): string {
+/** The lesser of two keys at which a part may stop; null, the list's end, is the least. */
+function lower(memory: ScopeMemory, a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return null;
   return compareKeys(memory.keyType, a, b) < 0 ? a : b;
 }
 

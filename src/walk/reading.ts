@@ -4,6 +4,13 @@ export interface Reading {
   readonly cursor: string | null;
   /** `cursor` is one that the server offered (`next_cursor`), not an item's key: it can't be compared. */
   readonly token: boolean;
+  /**
+   * Behind an offered cursor: the one with which the page was asked that offered it, by which the ladder goes back (null:
+   * the top). Undefined: none is known.
+   */
+  readonly back: string | null | undefined;
+  /** The last page may be the list's last: it offered no cursor, and did not tell otherwise whether more follow. */
+  readonly maybeLast: boolean;
   /** n > 0: before the page, look up the nth stored live row before `cursor` and go on after that. */
   readonly seek: number;
   /** Keys read last, the newest last: the last and the five before it, by which the ladder goes back. */
@@ -12,8 +19,8 @@ export interface Reading {
   readonly rung: number;
   /** Pages since the last progress that were empty. */
   readonly empties: number;
-  /** The page asked for now follows an item that a step back has just shown to be there. */
-  readonly again: boolean;
+  /** Key of the item that the page asked for now follows, where a step back has just shown it to be there; else null. */
+  readonly again: string | null;
   /** Times that it began again from the top. */
   readonly restarts: number;
   /** First key of its first page; null before that, and for a walk that did not begin at the top. */
@@ -34,11 +41,13 @@ export function newReading(now: number): Reading {
   return {
     cursor: null,
     token: false,
+    back: undefined,
+    maybeLast: false,
     seek: 0,
     recent: [],
     rung: 0,
     empties: 0,
-    again: false,
+    again: null,
     restarts: 0,
     first: null,
     began: now,
@@ -53,13 +62,17 @@ export function newReading(now: number): Reading {
 /** Keys of `recent`: the last one, and the previous five (design 3, the ladder). */
 export const RECENT = 6;
 /** Where a reading stands. */
-export type Position = Pick<Reading, 'cursor' | 'token' | 'seek' | 'rung' | 'again'>;
+export type Position = Pick<Reading, 'cursor' | 'token' | 'back' | 'seek' | 'rung' | 'again'>;
 
-export function position({ cursor, token, seek, rung, again }: Reading): Position {
-  return { cursor, token, seek, rung, again };
+export function position({ cursor, token, back, seek, rung, again }: Reading): Position {
+  return { cursor, token, back, seek, rung, again };
 }
 
-/** The key that a page asked for now should lie beyond; null for the top, or behind a token without keys. */
-export function askedAfter(reading: Reading): string | null {
-  return reading.token ? (reading.recent.at(-1) ?? null) : reading.cursor;
+/**
+ * The key that a page asked for now should lie beyond; null for the top, and behind a token where that is not known: no
+ * key was read before, or the token is an earlier one.
+ */
+export function askedAfter({ token, recent, cursor, rung, again }: Reading): string | null {
+  if (!token) return cursor;
+  return again ?? (rung > 0 ? null : (recent.at(-1) ?? null));
 }

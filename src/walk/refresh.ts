@@ -1,7 +1,7 @@
 import { usableDirection, type ScopeMemory } from './memory.ts';
 import { compareInList, type Direction } from './order.ts';
 import type { Taken } from './page.ts';
-import { askFor, failed, stepBack } from './ladder.ts';
+import { askFor, failed, fromTop, stepBack } from './ladder.ts';
 import { newReading, position } from './reading.ts';
 import type { ConfirmWalk, RefreshWalk, Step } from './walk.ts';
 
@@ -33,9 +33,10 @@ export function stepRefresh<W extends Covering>(asked: W, taken: Taken<W>): Step
   const direction = usableDirection(memory);
   if (direction === null) return orderLost(walk, memory);
   if (verdict === 'stuck') {
-    const back = stepBack(asked, true);
-    if (back === null) return { walk: asked, memory, ask: failed(asked, why) };
-    const next = { ...walk, ...position(back) };
+    const back = stepBack(asked, memory, taken.refused);
+    const top = back === null && memory.cursors === 'offered-only' ? fromTop(asked) : null;
+    if (back === null && top === null) return { walk: asked, memory, ask: failed(asked, why) };
+    const next = back === null ? (top ?? asked) : { ...walk, ...position(back) };
     return { walk: next, memory, ask: askFor(next, memory) };
   }
   const todo = withoutCovered(walk, memory, direction);
@@ -58,11 +59,16 @@ export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, k
   return { walk: next, memory, ask: askFor(next, memory) };
 }
 
-/** To the first key that is not covered yet. */
+/**
+ * To the first key that is not covered yet; where the service takes its own cursors only, on from the top to the last of
+ * them.
+ */
 export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
   if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
-  const there = { ...walk, cursor: next, token: false, seek: 1, rung: 0, empties: 0, again: false };
+  if (memory.cursors === 'offered-only') return { walk, memory, ask: askFor(walk, memory) };
+  const back = undefined;
+  const there = { ...walk, cursor: next, token: false, back, seek: 1, rung: 0, empties: 0, again: null };
   return { walk: there, memory, ask: askFor(there, memory) };
 }
 

@@ -25,7 +25,7 @@ export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: numbe
   if (lower !== null) return { walk: lower, memory, ask: askFor(lower, memory) };
   const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();
   if (walk.cursor === null) return { walk, memory, ask: failed(walk, why, answer.status) };
-  return dispatch(walk, memory, why, now);
+  return dispatch(walk, afterRefusal(walk, memory), why, now);
 }
 
 /** To the walk's own rules, with what the page amounted to; `answer` is a page, or why there is none. */
@@ -52,7 +52,21 @@ function dispatch(
 
 function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, why: string): Taken<R> {
   const reading = { ...walk, trying: undefined };
-  return { reading, memory, verdict: 'stuck', why, snapshot: false, contradiction: false, proof: null };
+  return {
+    reading,
+    memory,
+    verdict: 'stuck',
+    why,
+    refused: true,
+    snapshot: false,
+    contradiction: false,
+    proof: null,
+  };
+}
+
+/** An item's ID was refused as a cursor: a service that offers its own may take no other. */
+function afterRefusal({ token }: Walk, memory: ScopeMemory): ScopeMemory {
+  return token || memory.cursors !== 'offered' ? memory : { ...memory, cursors: 'offered-only' };
 }
 
 /** A stored row was looked up, to begin after it or as a step back; without one only the top is left. */

@@ -18,6 +18,8 @@ export interface PageFacts {
   /** The walk as it was when it asked. */
   readonly asked: Reading;
   readonly hasMore: boolean | undefined;
+  /** It offers a cursor of the server's own, says that there is none, or says nothing that counts. */
+  readonly offers: 'one' | 'none' | undefined;
   /** Items of the page, those without a usable key included. */
   readonly items: number;
   /** Keys in the page's order, neighbours distinct. */
@@ -35,16 +37,19 @@ export interface PageFacts {
 }
 
 export function judge(facts: PageFacts): Verdict {
-  const { asked, hasMore, items, keys, fresh, ordered, fromStart } = facts;
+  const { asked, hasMore, offers, items, keys, fresh, ordered, fromStart } = facts;
   if (items === 0) return judgeEmpty(asked, hasMore);
-  if (isCursorAlone(facts) && !asked.again) return stuck('holds nothing but the row that it begins with');
+  if (isCursorAlone(facts) && asked.again === null)
+    return stuck('holds nothing but the row that it begins with');
   if (hasMore === false) return PROVEN_END;
+  // It does not claim to be complete, so that it proves nothing beyond its last item.
+  if (hasMore === undefined && offers === 'none' && !fromStart) return END;
   if (keys.length === 0) return stuck('has no item with a usable cursor ID, but says that more follow');
   // In an unknown order the walk goes on after the page's last item: that must not be one where it has been.
   const further = ordered ? fresh.length > 0 : fresh.at(-1) === keys.at(-1) && !fromStart;
   if (further) return ON;
   if (fromStart) return stuck('begins at the top of the list again');
-  if (hasMore === undefined && items < facts.widest) return PROVEN_END;
+  if (hasMore === undefined && offers !== 'one' && items < facts.widest) return PROVEN_END;
   if (hasMore === undefined && repeatsOnlyRow(facts)) return END;
   return leadsForward(asked, keys) ? AGAIN : stuck('has no new item, but does not say that none follows');
 }
@@ -56,7 +61,7 @@ export function judge(facts: PageFacts): Verdict {
  */
 function judgeEmpty(asked: Reading, hasMore: boolean | undefined): Verdict {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
-  return asked.again && asked.empties > 0 ? END : stuck('is empty, which proves no end');
+  return asked.again !== null && asked.empties > 0 ? END : stuck('is empty, which proves no end');
 }
 
 /**

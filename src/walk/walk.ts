@@ -99,7 +99,8 @@ export type Answer =
       readonly keys: readonly (string | undefined)[];
       /** As answered; undefined where missing. */
       readonly hasMore: boolean | undefined;
-      readonly nextCursor?: string | undefined;
+      /** The server's own cursor; null: it offers none; undefined: it says nothing of cursors. */
+      readonly nextCursor?: string | null | undefined;
     }
   /** A 4xx other than 401, 403, 408, 425 and 429: those and 5xx are the caller's to retry or to stop for. */
   | { readonly type: 'refused'; readonly status: number; readonly message: string }

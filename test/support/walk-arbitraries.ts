@@ -4,7 +4,16 @@ import type { SourceVariant, WalkSource } from './walk-source.ts';
 /** Requests after which a walk over a test's source must have ended. */
 export const ENOUGH = 2000;
 
-const CURSORS = ['keyset', 'inclusive', 'refused', 'empty', 'ignored', 'token'] as const;
+const CURSORS = [
+  'keyset',
+  'inclusive',
+  'refused',
+  'empty',
+  'ignored',
+  'token',
+  'token-only',
+  'token-or-none',
+] as const;
 
 /**
  * Every variant of a list whose order is `orders`, with small pages. (Pages of one item that begin with the cursor's

@@ -8,9 +8,18 @@ export interface SourceVariant {
   readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'shuffled';
   /**
    * `keyset`: any ID works. Else the cursor's row is looked up, and one that is gone is refused, answered with an
-   * empty page, or ignored. `inclusive`: the page begins with the cursor's row. `token`: the server offers cursors.
+   * empty page, or ignored. `inclusive`: the page begins with the cursor's row. `token`: the server offers cursors;
+   * `token-only`: it takes no others, and says with null that none follows; `token-or-none`: the same without the field.
    */
-  readonly cursor: 'keyset' | 'inclusive' | 'refused' | 'empty' | 'ignored' | 'token';
+  readonly cursor:
+    | 'keyset'
+    | 'inclusive'
+    | 'refused'
+    | 'empty'
+    | 'ignored'
+    | 'token'
+    | 'token-only'
+    | 'token-or-none';
   /** `full`: true when the page was full. */
   readonly hasMore: 'exact' | 'full' | 'missing';
   readonly pageSize: number;
@@ -86,13 +95,15 @@ export class WalkSource {
       hasMore: this.variant.hasMore === 'missing' ? undefined : more,
     };
     const last = keys.at(-1);
-    return this.variant.cursor === 'token' && more && last !== undefined
-      ? { ...page, nextCursor: `after:${last}` }
-      : page;
+    if (!this.variant.cursor.startsWith('token')) return page;
+    if (more && last !== undefined) return { ...page, nextCursor: `after:${last}` };
+    return this.variant.cursor === 'token-only' ? { ...page, nextCursor: null } : page;
   }
 
   #begin(all: readonly number[], cursor: string | null): number | 'refused' | 'empty' {
     if (cursor === null) return 0;
+    const ids = !this.variant.cursor.startsWith('token-');
+    if (!ids && !cursor.startsWith('after:')) return 'refused';
     const id = Number(cursor.replace('after:', ''));
     const at = all.indexOf(id);
     const row = this.rows.get(id);
