@@ -1,7 +1,7 @@
 import { type Found, explore, type Start } from './explore.ts';
 
 const ORDERS = ['falling', 'rising', 'updated', 'score', 'rank', 'shuffled'] as const;
-const CURSORS = ['keyset', 'inclusive', 'refused', 'empty', 'ignored', 'token'] as const;
+const CURSORS = ['keyset', 'inclusive', 'refused', 'empty', 'ignored', 'token', 'token-only'] as const;
 const HAS_MORE = ['exact', 'full', 'missing'] as const;
 
 /**

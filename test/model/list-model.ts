@@ -7,8 +7,11 @@ export interface ListVariant {
    * does not. `shuffled`: no order, but fixed places.
    */
   readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'rank' | 'shuffled';
-  /** What a cursor means; `refused`, `empty` and `ignored` are what happens to one whose row is gone. */
-  readonly cursor: 'keyset' | 'inclusive' | 'refused' | 'empty' | 'ignored' | 'token';
+  /**
+   * What a cursor means; `refused`, `empty` and `ignored` are what happens to one whose row is gone. `token`: the server
+   * offers its own; `token-only`: it takes no others.
+   */
+  readonly cursor: 'keyset' | 'inclusive' | 'refused' | 'empty' | 'ignored' | 'token' | 'token-only';
   readonly hasMore: 'exact' | 'full' | 'missing';
   readonly pageSize: number;
 }
@@ -105,9 +108,10 @@ export function readPage(
   const more = variant.hasMore === 'exact' ? rest.length > size : keys.length === size;
   const hasMore = variant.hasMore === 'missing' ? undefined : more;
   const last = keys.at(-1);
-  return variant.cursor === 'token' && more && last !== undefined
-    ? { type: 'page', keys, hasMore, nextCursor: `after:${last}` }
-    : { type: 'page', keys, hasMore };
+  const page = { type: 'page' as const, keys, hasMore };
+  if (variant.cursor !== 'token' && variant.cursor !== 'token-only') return page;
+  if (more && last !== undefined) return { ...page, nextCursor: `after:${last}` };
+  return variant.cursor === 'token-only' ? { ...page, nextCursor: null } : page;
 }
 
 /** Index in `places` at which a page begins; undefined where the cursor is refused. */
@@ -117,11 +121,13 @@ function beginOf(
   cursor: string | null,
 ): number | undefined {
   if (cursor === null) return 0;
+  if (variant.cursor === 'token-only' && !cursor.startsWith('after:')) return undefined;
   const id = Number(cursor.replace('after:', ''));
   const place = places.indexOf(id);
   const kind = variant.cursor;
   if (place < 0) return undefined;
-  if (live.has(id) || kind === 'keyset' || kind === 'token') return kind === 'inclusive' ? place : place + 1;
+  if (live.has(id) || kind === 'keyset' || kind.startsWith('token'))
+    return kind === 'inclusive' ? place : place + 1;
   if (kind === 'refused') return undefined;
   if (kind === 'empty') return places.length;
   return kind === 'ignored' ? 0 : place;
