@@ -1,6 +1,7 @@
 import type { Attack } from './support/attack.ts';
 import { killsAttack } from './kills/attack.ts';
 import { matrixAttack } from './matrix/attack.ts';
+import { modelAttack } from './model/attack.ts';
 import { networkAttack } from './network/attack.ts';
 import { ownersAttack } from './owners/attack.ts';
 import { postgresAttack } from './postgres/attack.ts';
@@ -8,6 +9,7 @@ import { walksAttack } from './walks/attack.ts';
 
 /** All attacks, in the order in which they are played. */
 export const ATTACKS: readonly Attack[] = [
+  modelAttack,
   walksAttack,
   matrixAttack,
   killsAttack,

@@ -1,133 +1,114 @@
 /**
  * The attack suite: everything that may happen to a mirror, drawn from seeds. README.md tells what each attack does.
  *
- *     npm run attack -- [--seed N] [--only walks,kills,…] [--walks 10000] [--kills 1000] [--minutes 3]
- *                       [--games N] [--parallel N] [--trace]
+ *     npm run attack -- [--seed N] [--only model,walks,…] [--walks 10000] [--kills 1000] [--minutes N]
+ *                       [--games N] [--parallel N] [--json FILE] [--trace]
  *
- * Ends with 0 when nothing was lost, false, twice or otherwise broken; 1 else; 2 for flags that it does not know.
+ * Ends with 0 when nothing was lost, false, twice or otherwise broken; 1 else; 2 for flags that it does not know; 130
+ * when it was interrupted (Ctrl-C once: games under way come to their end, and the table follows; twice: at once).
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { formatTable } from '../../src/cli/table.ts';
-import { printMachine } from '../../bench/support/report.ts';
+import { messageOf } from '../../src/runtime/message.ts';
+import { print, printMachine } from '../../bench/support/report.ts';
 import { ATTACKS } from './attacks.ts';
-import { type AttackReport, describeFindings } from './support/attack.ts';
-import { FINDING_KINDS, type GameResult } from './support/findings.ts';
-
-interface Flags {
-  readonly seed: number;
-  readonly only: readonly string[];
-  readonly walks: number;
-  readonly kills: number;
-  readonly minutes: number;
-  readonly games: number;
-  readonly parallel: number;
-  readonly trace: boolean;
-}
+import { type Attack, type AttackReport, describeFindings, noFindings } from './support/attack.ts';
+import type { GameResult } from './support/findings.ts';
+import { type Flags, readFlags } from './support/flags.ts';
+import { brokenIn, formatOtherCounts, formatSummary, type Played } from './support/summary.ts';
 
 /** Where the traces of games with findings go. */
 const TRACES = join(tmpdir(), 'research-mirror-attack-traces');
+/** Signs of life, for whoever waits. */
+const TELL_EACH = 50;
 
-const print = (line: string): void => {
-  process.stdout.write(`${line}\n`);
-};
+const flags = flagsOrEnd();
+const interrupted = new AbortController();
+process.on('SIGINT', () => {
+  if (interrupted.signal.aborted) process.exit(130);
+  process.stderr.write('interrupted: games under way come to their end; once more to end at once\n');
+  interrupted.abort();
+});
 
-const flags = readFlags();
 printMachine();
 print(`seed ${flags.seed}: npm run attack -- --seed ${flags.seed} draws the same games again`);
-const rows: string[][] = [];
-let broken = 0;
+const played: Played[] = [];
 for (const attack of ATTACKS.filter(({ name }) => flags.only.includes(name))) {
+  if (interrupted.signal.aborted) break;
   print(`\n${attack.name}: ${attack.what}`);
   const begin = performance.now();
-  let games = 0;
-  const report = await attack.run({
-    seed: flags.seed,
-    size: flags,
-    parallel: flags.parallel,
-    onGame(result) {
-      games += 1;
-      if (games % 50 === 0) process.stderr.write(`${attack.name}: ${games} games\n`);
-      if (flags.trace) print(result.trace.join('\n'));
-      if (result.findings.length > 0) tell(attack.name, result);
-    },
-  });
+  const report = await run(attack);
   const seconds = (performance.now() - begin) / 1000;
   for (const note of report.notes) print(`  ${note}`);
   for (const part of report.notPlayed) print(`  NOT PLAYED HERE: ${part}`);
-  rows.push(rowOf(attack.name, report, seconds));
-  broken += FINDING_KINDS.reduce((sum, kind) => sum + report.findings[kind], 0);
+  played.push({ name: attack.name, seconds, load: loadavg()[0] ?? 0, ...report });
+  // After each attack: what was played is not lost with the rest.
+  writeFigures();
 }
-const titles = [
-  'attack',
-  ...FINDING_KINDS.map((kind) => (kind === 'claim' ? 'other claims' : kind)),
-  'took',
-  'played',
-];
-print('');
-print(
-  formatTable(
-    titles.map((title) => ({ title, align: title === 'attack' || title === 'played' ? 'left' : 'right' })),
-    rows,
-  ),
-);
+
+print(`\n${formatSummary(played)}`);
+for (const line of formatOtherCounts(played)) print(line);
+const notPlayed = played.filter((each) => each.notPlayed.length > 0).map(({ name }) => name);
+if (notPlayed.length > 0) print(`NOT PLAYED to the full: ${notPlayed.join(', ')}, see above`);
+const broken = brokenIn(played);
 print(broken === 0 ? 'nothing lost, nothing false, nothing twice' : `BROKEN: ${broken} findings, see above`);
-process.exitCode = broken === 0 ? 0 : 1;
+if (interrupted.signal.aborted) print('interrupted: the rest was not played');
+process.exitCode = broken > 0 ? 1 : interrupted.signal.aborted ? 130 : 0;
+
+async function run(attack: Attack): Promise<AttackReport> {
+  let games = 0;
+  try {
+    return await attack.run({
+      seed: flags.seed,
+      size: flags,
+      parallel: flags.parallel,
+      signal: interrupted.signal,
+      onGame(result) {
+        games += 1;
+        if (games % TELL_EACH === 0) process.stderr.write(`${attack.name}: ${games} games\n`);
+        if (flags.trace) print(result.trace.join('\n'));
+        if (result.findings.length > 0) tell(attack.name, result);
+      },
+    });
+  } catch (error) {
+    // The others are worth playing nevertheless.
+    print(`  the attack broke off: ${(error as Error).stack ?? messageOf(error)}`);
+    return { counts: { games }, findings: { ...noFindings(), claim: 1 }, notes: [], notPlayed: [] };
+  }
+}
 
 function tell(name: string, result: GameResult): void {
   print(describeFindings(name, result));
   const file = join(TRACES, `${name}-${result.seed}.log`);
   print(`  trace: ${file}`);
   const text = [result.what, ...result.findings.map(({ kind, text }) => `${kind}: ${text}`), ...result.trace];
-  void mkdir(TRACES, { recursive: true }).then(() => writeFile(file, `${text.join('\n')}\n`));
+  mkdirSync(TRACES, { recursive: true });
+  writeFileSync(file, `${text.join('\n')}\n`);
 }
 
-function rowOf(name: string, { counts, findings, notPlayed }: AttackReport, seconds: number): string[] {
-  const played = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
-  const not = notPlayed.length === 0 ? [] : [`${notPlayed.length} parts NOT PLAYED`];
-  const found = FINDING_KINDS.map((kind) => String(findings[kind]));
-  return [name, ...found, `${seconds.toFixed(0)} s`, [...played, ...not].join(', ')];
-}
-
-function readFlags(): Flags {
-  const names = ATTACKS.map(({ name }) => name);
-  const usage = (problem: string): never => {
-    process.stderr.write(`${problem}\nattacks: ${names.join(', ')}\n`);
-    process.exit(2);
+function writeFigures(): void {
+  if (flags.json === undefined) return;
+  const figures = {
+    at: new Date().toISOString(),
+    node: process.version,
+    cores: availableParallelism(),
+    seed: flags.seed,
+    interrupted: interrupted.signal.aborted,
+    broken: brokenIn(played),
+    attacks: played,
   };
+  writeFileSync(flags.json, `${JSON.stringify(figures, null, 2)}\n`);
+}
+
+function flagsOrEnd(): Flags {
   try {
-    const { values } = parseArgs({
-      options: {
-        seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-        only: { type: 'string', default: names.join(',') },
-        walks: { type: 'string', default: '10000' },
-        kills: { type: 'string', default: '1000' },
-        minutes: { type: 'string', default: '3' },
-        games: { type: 'string', default: '0' },
-        parallel: { type: 'string', default: '12' },
-        trace: { type: 'boolean', default: false },
-      },
-    });
-    const number = (name: 'seed' | 'walks' | 'kills' | 'minutes' | 'games' | 'parallel'): number => {
-      const value = Number(values[name]);
-      return Number.isFinite(value) && value >= 0 ? value : usage(`--${name} must be a number from 0 up`);
-    };
-    const only = values.only.split(',');
-    const unknown = only.filter((name) => !names.includes(name));
-    if (unknown.length > 0) usage(`--only: there is no attack ${unknown.join(', ')}`);
-    return {
-      seed: number('seed'),
-      only,
-      walks: number('walks'),
-      kills: number('kills'),
-      minutes: number('minutes'),
-      games: number('games'),
-      parallel: Math.max(1, number('parallel')),
-      trace: values.trace,
-    };
+    return readFlags(
+      ATTACKS.map(({ name }) => name),
+      process.argv.slice(2),
+    );
   } catch (error) {
-    return usage((error as Error).message);
+    process.stderr.write(`${messageOf(error)}\n`);
+    process.exit(2);
   }
 }

@@ -17,7 +17,7 @@ export const killsAttack: Attack = {
       let begun = 0;
       const { games } = options.size;
       const all = games > 0 ? games * KILLS_A_LANE : options.size.kills;
-      const wanted = (): boolean => begun < all;
+      const wanted = (): boolean => begun < all && !options.signal.aborted;
       await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
         const kills = Math.min(KILLS_A_LANE, all - begun);
         begun += kills;

@@ -71,27 +71,28 @@ export interface Braking {
 export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braking | undefined> {
   const client = await db.connect();
   // The server may be taken away under it.
-  client.on('error', () => {});
+  const ignore = (): void => {};
+  client.on('error', ignore);
+  const giveBack = async (): Promise<void> => {
+    await client.query('rollback').catch(() => {});
+    client.off('error', ignore);
+    client.release();
+  };
   try {
     await client.query(
       `begin; set local lock_timeout = 1000; set local idle_in_transaction_session_timeout = 20000`,
     );
     await client.query(lock);
   } catch {
-    await client.query('rollback').catch(() => {});
-    client.release();
+    await giveBack();
     return undefined;
   }
   let released: Promise<void> | undefined;
-  const release = async (): Promise<void> => {
-    await client.query('rollback').catch(() => {});
-    client.release();
-  };
   return {
     async holds() {
       const { rows } = await db.query(`select 1 from pg_locks where not granted and ${waiter} limit 1`);
       return rows.length > 0;
     },
-    release: () => (released ??= release()),
+    release: () => (released ??= giveBack()),
   };
 }

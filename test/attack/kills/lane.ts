@@ -14,6 +14,8 @@ const LATEST_MS = 3_000;
 /** Some are let live longer, so that second proofs come. */
 const LONG_LIFE = 0.12;
 const LONG_LIFE_MS = 8_000;
+/** Part of the other kills whose moment is counted from the first request on. */
+const READING = 0.5;
 /** Part of the kills that wait for a statement that a brake holds. */
 const BRAKED = 0.5;
 /** How the program is run in a life: the daemon, or a pass of its own. */
@@ -42,7 +44,7 @@ export async function playLane(seed: number, kills: number, url: string): Promis
 async function live(account: RealAccount, db: pg.Pool, url: string): Promise<void> {
   const { draw } = account;
   const way = draw.weighted(WAYS);
-  if (draw.chance(0.7)) await account.promiseFullWalks(db);
+  if (draw.chance(0.9)) await account.promiseFullWalks(db);
   const before = account.requests();
   account.act(true);
   const program = account.begin(way === 'daemon' ? ['start'] : ['sync', '--full'], url);
@@ -51,7 +53,11 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   const wait = EARLIEST_MS + draw.random() * (most - EARLIEST_MS);
   const over = new AbortController();
   void program.ended.finally(() => over.abort());
-  if (!braked) await systemClock.sleep(wait, over.signal).catch(() => {});
+  if (!braked) {
+    // A start takes most of that time: part of the lives are as long as that from their first request on.
+    if (draw.chance(READING)) await firstRequest(account, program);
+    await systemClock.sleep(wait, over.signal).catch(() => {});
+  }
   const moment = braked ? await killInCommit(account, db, program) : 'at a moment';
   program.child.kill('SIGKILL');
   const { signal } = await program.ended;
@@ -70,12 +76,17 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
 const EACH_PAGE = BRAKES.slice(0, 3);
 const FIRST_REQUEST_MS = 6_000;
 
+/** Until the program reads; if it does not: for a while. */
+async function firstRequest(account: RealAccount, { child }: Running): Promise<void> {
+  const before = account.requests();
+  const reads = (): boolean => account.requests() > before || child.exitCode !== null;
+  await eventually('its first request', reads, FIRST_REQUEST_MS).catch(() => {});
+}
+
 /** Lets a statement of a commit wait, and kills the program while it does. @returns where */
 async function killInCommit(account: RealAccount, db: pg.Pool, program: Running): Promise<string> {
   const { draw } = account;
-  const before = account.requests();
-  const reads = (): boolean => account.requests() > before || program.child.exitCode !== null;
-  await eventually('its first request', reads, FIRST_REQUEST_MS).catch(() => {});
+  await firstRequest(account, program);
   await systemClock.sleep(draw.random() * 600);
   const chosen = draw.one(draw.chance(0.4) ? EACH_PAGE : BRAKES) ?? BRAKES[0];
   const braking = await brake(db, chosen);

@@ -19,7 +19,8 @@ export const matrixAttack: Attack = {
       try {
         const of = options.size.games > 0 ? options.size.games : FAULTS.length * MANY;
         const first = options.size.games > 0 ? options.seed % 1_000_000 : 0;
-        await playMatrix(tables, tally, { first, count: of, parallel: options.parallel });
+        const { parallel, signal } = options;
+        await playMatrix(tables, tally, { first, count: of, parallel, signal });
       } finally {
         await tables.close();
       }
@@ -39,18 +40,20 @@ export async function playMatrix(
     count,
     parallel,
     perFault = MANY,
+    signal,
   }: {
     readonly first: number;
     readonly count: number;
     readonly parallel: number;
     readonly perFault?: number;
+    readonly signal?: AbortSignal;
   },
 ): Promise<void> {
   const covered = new Set<string>();
   let next = first;
   await playInLanes(
     parallel,
-    () => next < first + count,
+    () => next < first + count && signal?.aborted !== true,
     async () => {
       const index = next;
       next += 1;
@@ -68,5 +71,6 @@ export async function playMatrix(
     },
   );
   tally.counts['pairs'] = covered.size;
+  tally.counts['pairs possible'] = ALL_PAIRS;
   tally.notes.push(`${covered.size} of ${ALL_PAIRS} pairs of a fault and a variant's value were met`);
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { RealAccount } from '../real/real-account.ts';
-import { type Attack, playInLanes, Tally } from '../support/attack.ts';
+import { type Attack, endOfRounds, playInLanes, Tally } from '../support/attack.ts';
 import type { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { openTable, startServer } from '../support/server.ts';
@@ -16,11 +16,12 @@ export const networkAttack: Attack = {
   async run(options) {
     const tally = new Tally(options);
     const server = await startServer();
-    const until = performance.now() + options.size.minutes * 60_000;
+    const until = endOfRounds(options.size);
     try {
       let begun = 0;
       const { games } = options.size;
-      const wanted = (): boolean => (games > 0 ? begun < games : begun < 1 || performance.now() < until);
+      const wanted = (): boolean =>
+        !options.signal.aborted && (games > 0 ? begun < games : begun < 1 || performance.now() < until);
       await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
         begun += 1;
         const seed = options.seed + index;
@@ -68,6 +69,7 @@ export async function playNetwork(seed: number, url: string): Promise<GameResult
       account.claim(legal, `ended with ${code ?? signal} in bad weather: ${stderr.slice(-300)}`);
       account.claim(took < 15_000, `took ${Math.round(took / 1000)} s to stop in bad weather`);
       account.count('readings in bad weather');
+      account.count(`ended with ${code ?? signal}`);
       account.act(false);
     }
     await account.endWell(table.db, url);

@@ -1,4 +1,4 @@
-import { type Attack, playInLanes, Tally } from '../support/attack.ts';
+import { type Attack, endOfRounds, playInLanes, Tally } from '../support/attack.ts';
 import { startServer } from '../support/server.ts';
 import { playOwners } from './play-owners.ts';
 
@@ -11,11 +11,12 @@ export const ownersAttack: Attack = {
   async run(options) {
     const tally = new Tally(options);
     const server = await startServer();
-    const until = performance.now() + options.size.minutes * 60_000;
+    const until = endOfRounds(options.size);
     try {
       let begun = 0;
       const { games } = options.size;
-      const wanted = (): boolean => (games > 0 ? begun < games : begun < 1 || performance.now() < until);
+      const wanted = (): boolean =>
+        !options.signal.aborted && (games > 0 ? begun < games : begun < 1 || performance.now() < until);
       await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
         begun += 1;
         const seed = options.seed + index;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { eventually } from '../../support/eventually.ts';
-import { brake, BRAKES } from '../kills/brakes.ts';
+import { brake, BRAKES, type Braking, prepareCommitBrake } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';
 import { openTable } from '../support/server.ts';
@@ -10,6 +10,9 @@ import { openTable } from '../support/server.ts';
 const TAKEOVER_MS = 40_000;
 /** How long the old owner gets to do what it must not; less than what it waits before it asks for the account again. */
 const TEMPTED_MS = 2_500;
+
+/** Small pages: the first reading has to go on until the second daemon is there. */
+const PAGE = 3;
 
 /** Every table that has rows of an account, digested. */
 const DIGEST = `
@@ -27,7 +30,7 @@ const DIGEST = `
  */
 export async function playOwners(seed: number, url: string): Promise<GameResult> {
   const table = await openTable(url);
-  const account = await RealAccount.open(seed, { latencyMin: 10, latencyMax: 60, maxLimit: 10 });
+  const account = await RealAccount.open(seed, { latencyMin: 10, latencyMax: 60, maxLimit: PAGE });
   const { db } = table;
   const { draw } = account;
   const pidOfOwner = async (): Promise<number | undefined> => {
@@ -37,6 +40,7 @@ export async function playOwners(seed: number, url: string): Promise<GameResult>
     return rows[0]?.pid;
   };
   try {
+    await prepareCommitBrake(db);
     const first = account.begin(['start'], url);
     await eventually('the first owner', async () => (await pidOfOwner()) === first.child.pid);
     const second = account.begin(['start'], url, { LOG_LEVEL: 'info' });
@@ -73,29 +77,52 @@ export async function playOwners(seed: number, url: string): Promise<GameResult>
   }
 }
 
-/** Stops the owner while a request is under way, or while Postgres holds one of its statements. @returns where */
+/** Part of the stops for which Postgres holds a statement of a page; the others come at any moment. */
+const IN_COMMIT = 0.75;
+/** Tables that a page of a first reading writes, and COMMIT itself. The other daemon writes none of them. */
+const OF_PAGES = BRAKES.filter(({ name }) =>
+  ['COMMIT', 'mirror_sync.scope', 'mirror.research_jobs', 'mirror.list_items', 'mirror.watchlist'].includes(
+    name,
+  ),
+);
+/** A table that no page is about to write is given up for another one. */
+const TRIES = 6;
+const LOOKS = 25;
+/** How long a statement may still be held after its client was stopped, in half of the cases. */
+const HELD_ON_MS = 8_000;
+
+/** Stops the owner while Postgres holds a statement of its page, or while anything else is under way. @returns where */
 async function stopInMidPage(
   db: pg.Pool,
   { draw, requests }: { readonly draw: RealAccount['draw']; readonly requests: () => number },
   owner: { kill(signal: NodeJS.Signals): boolean },
 ): Promise<string> {
-  const tables = BRAKES.filter(({ name }) => name.startsWith('mirror'));
-  const chosen = draw.chance(0.6) ? draw.one(tables) : undefined;
   const begun = requests();
-  await eventually('some pages', () => requests() > begun + draw.integer(0, 6), 10_000).catch(() => {});
-  const braking = chosen === undefined ? undefined : await brake(db, chosen);
-  if (chosen === undefined || braking === undefined) {
-    owner.kill('SIGSTOP');
-    return 'stopped at a moment';
-  }
-  let held = false;
-  for (let looks = 0; looks < 40 && !held; looks += 1) {
-    held = await braking.holds();
-    if (!held) await systemClock.sleep(20);
+  const pages = draw.integer(0, 6);
+  await eventually('some pages', () => requests() > begun + pages, 10_000).catch(() => {});
+  for (let tries = draw.chance(IN_COMMIT) ? TRIES : 0; tries > 0; tries -= 1) {
+    const chosen = draw.one(OF_PAGES);
+    const braking = chosen === undefined ? undefined : await brake(db, chosen);
+    if (chosen === undefined || braking === undefined) continue;
+    try {
+      if (!(await holdsSoon(braking))) continue;
+      owner.kill('SIGSTOP');
+      if (draw.chance(0.5)) await systemClock.sleep(draw.random() * HELD_ON_MS);
+      return chosen.name === 'COMMIT' ? 'stopped in COMMIT' : 'stopped in a statement of a page';
+    } finally {
+      await braking.release();
+    }
   }
   owner.kill('SIGSTOP');
-  await braking.release();
-  return held ? 'stopped in a commit' : 'stopped at a moment';
+  return 'stopped at a moment';
+}
+
+async function holdsSoon(braking: Braking): Promise<boolean> {
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    if (await braking.holds()) return true;
+    await systemClock.sleep(20);
+  }
+  return false;
 }
 
 async function digest(db: pg.Pool): Promise<string> {

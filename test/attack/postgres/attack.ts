@@ -1,5 +1,5 @@
 import { messageOf } from '../../../src/runtime/message.ts';
-import { type Attack, playInLanes, Tally } from '../support/attack.ts';
+import { type Attack, endOfRounds, playInLanes, Tally } from '../support/attack.ts';
 import { playPostgres } from './play-postgres.ts';
 
 const LANES = 2;
@@ -11,12 +11,13 @@ export const postgresAttack: Attack = {
   what: 'Postgres killed and started again, its connections ended, its statements slow and stuck, its disk full',
   async run(options) {
     const tally = new Tally(options);
-    const until = performance.now() + options.size.minutes * 60_000;
+    const until = endOfRounds(options.size);
     let begun = 0;
     let noDisk: string | undefined;
     const { games } = options.size;
     const wanted = (): boolean =>
-      games > 0 ? begun < games : begun < DISK_EVERY || performance.now() < until;
+      !options.signal.aborted &&
+      (games > 0 ? begun < games : begun < DISK_EVERY || performance.now() < until);
     await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
       begun += 1;
       const seed = options.seed + index;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
 import { differences } from '../../support/mirror-truth.ts';
-import { makeFolder, type Running, startProgram } from '../../support/program.ts';
+import { makeFolder, type Outcome, type Running, startProgram } from '../../support/program.ts';
 import { STILL } from '../../support/sandbox.ts';
 import { Draw } from '../support/draw.ts';
 import { addCounts, type Finding, type GameResult } from '../support/findings.ts';
@@ -122,8 +122,10 @@ export class RealAccount {
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
       let outcome = await this.begin(['sync', '--full'], url).ended;
+      if (outcome.code === 1) this.count('full readings that the brake held');
       if (outcome.code === 1) outcome = await this.begin(['sync', '--full', '--accept-deletions'], url).ended;
       const { code, stdout, stderr } = outcome;
+      this.count(`full readings that ended ${endOf(outcome)}`);
       found = await differences(this.#truth(db));
       this.tell(`reading ${reading} ended with ${code}: ${stdout}${stderr}`);
       // 3: it says itself that rows wait for a second proof.
@@ -195,6 +197,12 @@ export class RealAccount {
     const stop = (): Promise<void> => Promise.resolve();
     return { sandbox: { url, key: '', userId: 1001, controlUrl: '', control, stop }, db };
   }
+}
+
+/** How a `sync --full` ended, for the summary: 3 has several reasons, of which one is no failure. */
+function endOf({ code, signal, stderr }: Outcome): string {
+  const waits = code === 3 && stderr.includes(' wait for a second proof');
+  return waits ? 'with 3: rows wait for a second proof' : `with ${code ?? signal}`;
 }
 
 /** From a request's arrival to its answer's last byte, at most: latency and one slow machine. */

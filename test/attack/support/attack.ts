@@ -7,8 +7,8 @@ export interface AttackSize {
   readonly games: number;
   readonly walks: number;
   readonly kills: number;
-  /** Attacks that repeat rounds until time is up. */
-  readonly minutes: number;
+  /** Attacks that repeat rounds, and the model: until this is over. Left out: as long as each sees fit. */
+  readonly minutes?: number | undefined;
 }
 
 export interface AttackOptions {
@@ -17,6 +17,8 @@ export interface AttackOptions {
   readonly size: AttackSize;
   /** Games played side by side at most. */
   readonly parallel: number;
+  /** Interrupts: no game begins any more, and what those under way come to does not count. */
+  readonly signal: AbortSignal;
   /** Told of each game as it ends. */
   readonly onGame: (result: GameResult) => void;
 }
@@ -37,6 +39,16 @@ export interface AttackReport {
   readonly notes: readonly string[];
   /** Parts that could not be played here: they count neither as passed nor as failed. */
   readonly notPlayed: readonly string[];
+  /** More than a table can hold, for `--json`. */
+  readonly details?: unknown;
+}
+
+/** How long attacks that repeat rounds do so. */
+const ROUNDS_MINUTES = 3;
+
+/** When rounds are over, on the clock of `performance.now()`. */
+export function endOfRounds({ minutes = ROUNDS_MINUTES }: AttackSize): number {
+  return performance.now() + minutes * 60_000;
 }
 
 /** Sums games up, and passes each on. */
@@ -46,21 +58,29 @@ export class Tally {
   readonly notes: string[] = [];
   readonly notPlayed: string[] = [];
   readonly #onGame: (result: GameResult) => void;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor({ onGame }: Pick<AttackOptions, 'onGame'>) {
+  constructor({ onGame, signal }: Pick<AttackOptions, 'onGame'> & { readonly signal?: AbortSignal }) {
     this.#onGame = onGame;
+    this.#signal = signal;
   }
 
   add(result: GameResult): void {
+    // Whoever interrupts from a terminal interrupts the programs that games run, too: what they then do is no finding.
+    if (this.#signal?.aborted === true) {
+      addCounts(this.counts, { 'games interrupted': 1 });
+      return;
+    }
     addCounts(this.counts, result.counts);
     for (const { kind } of result.findings) this.findings[kind] += 1;
     this.#onGame(result);
   }
 
-  /** Plays a game; one that breaks off is a finding, and the others go on. */
-  async play(seed: number, game: () => Promise<GameResult>): Promise<void> {
+  /** Plays a game; one that breaks off is a finding, and the others go on. One that has no result was given up. */
+  async play(seed: number, game: () => Promise<GameResult | undefined>): Promise<void> {
     try {
-      this.add(await game());
+      const result = await game();
+      if (result !== undefined) this.add(result);
     } catch (error) {
       const text = `the game broke off: ${(error as Error).stack ?? messageOf(error)}`;
       this.add({ seed, what: '', findings: [{ kind: 'claim', text }], counts: {}, trace: [] });

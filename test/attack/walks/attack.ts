@@ -18,11 +18,12 @@ export const walksAttack: Attack = {
       try {
         const { games, walks } = options.size;
         let begun = 0;
-        const wanted = (): boolean => (games > 0 ? begun < games : tally.count('walks') < walks);
+        const wanted = (): boolean =>
+          !options.signal.aborted && (games > 0 ? begun < games : tally.count('walks') < walks);
         await playInLanes(options.parallel, wanted, async (index) => {
           begun += 1;
           const game = drawGame(options.seed + index);
-          tally.add(await play(tables.of(game), game, FIRST_USER + index));
+          await tally.play(game.seed, () => play(tables.of(game), game, FIRST_USER + index));
         });
       } finally {
         await tables.close();

@@ -59,13 +59,17 @@ export async function checkFreshness(
   return problems.slice(0, 5).map((text) => ({ kind: 'claim', text: `freshness: ${text}` }));
 }
 
-/** Deletions that the brake holds in the account. */
-export async function heldDeletions(db: pg.Pool, user: string): Promise<number> {
-  const { rows } = await db.query<{ held: string }>(
-    'select coalesce(sum(held_deletions), 0) as held from mirror._collections where _user_id = $1',
+/** Deletions of the account that the brake holds, and those that wait for a second proof. */
+export async function openDeletions(
+  db: pg.Pool,
+  user: string,
+): Promise<{ readonly held: number; readonly waiting: number }> {
+  const { rows } = await db.query<{ held: string; waiting: string }>(
+    `select coalesce(sum(held_deletions), 0) as held, coalesce(sum(waiting_deletions), 0) as waiting
+     from mirror._collections where _user_id = $1`,
     [user],
   );
-  return Number(rows[0]?.held);
+  return { held: Number(rows[0]?.held), waiting: Number(rows[0]?.waiting) };
 }
 
 async function toldOf(db: pg.Pool, name: ListName, user: string): Promise<Told | undefined> {

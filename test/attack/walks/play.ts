@@ -9,7 +9,7 @@ import type { Finding, GameResult } from '../support/findings.ts';
 import { removeAccount } from './cleaning.ts';
 import { checkDeletions } from './deletions.ts';
 import { describeGame, type Game } from './game.ts';
-import { checkFreshness, heldDeletions } from './freshness.ts';
+import { checkFreshness, openDeletions } from './freshness.ts';
 import { checkReplay, checkVersions, type Snapshot, takeSnapshot } from './history.ts';
 import { type MirrorAccount, openMirrorAccount } from './mirror-account.ts';
 import { type ListName, listNames } from './mirrored.ts';
@@ -217,10 +217,13 @@ class Run {
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
       let errors = await this.#pass(account, 'full');
-      if ((await heldDeletions(this.#table.db, this.#user)) > 0) {
+      if ((await openDeletions(this.#table.db, this.#user)).held > 0) {
         this.#count('brake held');
         errors = await this.#pass(account, 'full', { accept: true });
       }
+      const { waiting } = await openDeletions(this.#table.db, this.#user);
+      if (waiting > 0) this.#count('full readings after which rows wait for a second proof');
+      if (errors.length > 0) this.#count('full readings in quiet that ended with an error');
       found = await differences(this.#truth(), Number(this.#user));
       this.#tell(`reading ${reading}: ${errors.join('; ')} ${found.slice(0, 3).join('; ')}`);
       if (found.length === 0) {
