@@ -1,8 +1,9 @@
 import { collection, COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
+import type { RowsByCollection } from '../mirror/mirror.ts';
 import type { WalkTotals } from '../mirror/walk-end.ts';
-import { NO_TOTALS } from '../sync/walk-totals.ts';
+import { addTotals, NO_TOTALS } from '../sync/walk-totals.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
 
 export interface PassOptions {
@@ -31,6 +32,12 @@ export interface CollectionPass extends WalkTotals {
 
 type ReadPass = Omit<CollectionPass, 'liveRows' | 'held'>;
 
+/** A collection's part of the pass, and what went with the rows that were deleted in it. */
+interface Read {
+  readonly pass: ReadPass;
+  readonly along: RowsByCollection;
+}
+
 /**
  * Reads the collections of one account once, side by side; collections that hang on others come after those, which
  * are read too: lists that nobody knows have no items.
@@ -45,19 +52,16 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
     const found = collection(name);
     return found.kind === 'list' && found.parent !== undefined;
   };
-  const read = async (name: CollectionName): Promise<ReadPass> => {
+  const read = async (name: CollectionName): Promise<Read> => {
     const begin = clock.monotonic();
     const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
-    return {
-      userId: reader.userId,
-      collection: name,
-      ...totals,
-      milliseconds: Math.round(clock.monotonic() - begin),
-      error: error === undefined ? null : messageOf(error),
-      unproven,
-    };
+    const { along, ...sums } = totals;
+    const milliseconds = Math.round(clock.monotonic() - begin);
+    const message = error === undefined ? null : messageOf(error);
+    const pass = { userId: reader.userId, collection: name, ...sums, milliseconds, error: message, unproven };
+    return { pass, along };
   };
-  const readAll = async (names: readonly CollectionName[]): Promise<ReadPass[]> => {
+  const readAll = async (names: readonly CollectionName[]): Promise<Read[]> => {
     const ended = await Promise.allSettled(names.map(read));
     const rejected = ended.find((each) => each.status === 'rejected');
     if (rejected !== undefined) throw rejected.reason;
@@ -65,10 +69,10 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
   };
   const parents = await readAll(collections.filter((name) => !isChild(name)));
   signal.throwIfAborted();
-  const passes = [...parents, ...(await readAll(collections.filter(isChild)))];
+  const reads = [...parents, ...(await readAll(collections.filter(isChild)))];
   // Asked when all are read: a list's deletion takes its items along.
   return Promise.all(
-    passes.map(async (pass) => {
+    withAlong(reader.userId, reads).map(async (pass) => {
       const { liveRows, held } = await reader.deletionsOf(pass.collection);
       return { ...pass, liveRows, held };
     }),
@@ -84,7 +88,16 @@ function withParents(names: readonly CollectionName[]): readonly CollectionName[
   return COLLECTION_NAMES.filter((name) => wanted.has(name));
 }
 
-/** A pass that did not take place. */
-export function noPass(userId: string, collection: CollectionName, error: string): CollectionPass {
-  return { userId, collection, ...NO_TOTALS, milliseconds: 0, error, liveRows: 0, held: 0, unproven: 0 };
+/** Counts rows that went with those of another collection as their own collection's, whether that was read or not. */
+function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
+  const { along } = reads.reduce((sum, read) => addTotals(sum, { along: read.along }), NO_TOTALS);
+  const unread = [...along.keys()].filter((name) => reads.every(({ pass }) => pass.collection !== name));
+  const passes = [...reads.map(({ pass }) => pass), ...unread.map((name) => noPass(userId, name, null))];
+  return passes.map((pass) => ({ ...pass, deleted: pass.deleted + (along.get(pass.collection) ?? 0) }));
+}
+
+/** A pass that did not take place: why, or null where nobody asked for it. */
+export function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
+  const { along: _, ...sums } = NO_TOTALS;
+  return { userId, collection, ...sums, milliseconds: 0, error, liveRows: 0, held: 0, unproven: 0 };
 }

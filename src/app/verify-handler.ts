@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { CommandHandler } from '../commands/command-service.ts';
 import type { Config } from '../config/config.ts';
-import type { CollectionName } from '../model/collections.ts';
+import { collection, type CollectionName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
@@ -39,7 +39,14 @@ export function verifyHandler(
         collections.map((name) => notVerified(userId, name, why));
       if (current === undefined) return none('the daemon does not hold the account at the moment');
       try {
-        const pass = { config, db, clock: systemClock, collections, signal, onProgress };
+        const { reader } = current.account;
+        const catchUp = async (name: CollectionName): Promise<void> => {
+          const found = collection(name);
+          // What fails here fails in the daemon's own polls, which tell it.
+          if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, signal);
+          else await reader.read(name, { what: 'poll', signal });
+        };
+        const pass = { config, db, clock: systemClock, collections, signal, onProgress, catchUp };
         return await verifyPass(current.account, pass);
       } catch (error) {
         if (!(error instanceof KeyRefused)) throw error;

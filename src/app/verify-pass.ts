@@ -13,12 +13,13 @@ export interface VerifyPass {
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
   readonly onProgress: (progress: VerifyProgress) => void;
+  readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
 /** Verifies an account that this process holds. @throws as `verifyAccount` */
 export function verifyPass(
   { fence, source, store }: OpenAccount,
-  { config, db, clock, collections, signal, onProgress }: VerifyPass,
+  { config, db, clock, ...options }: VerifyPass,
 ): Promise<VerifiedCollection[]> {
   const { schema, ignoreFields, excludeFields } = config;
   return verifyAccount({
@@ -26,8 +27,6 @@ export function verifyPass(
     db,
     schema,
     rules: (name) => ({ ignore: new Set(ignoreFields[name]), exclude: new Set(excludeFields[name]) }),
-    collections,
-    signal,
-    onProgress,
+    ...options,
   });
 }

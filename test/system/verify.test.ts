@@ -161,6 +161,21 @@ describe('verify while things change', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
+  it('lets the daemon poll what is new before it judges', async () => {
+    await mirrored();
+    const daemon = await system.daemon({ MIRROR_POLL_CRON: '0 0 1 1 *' });
+    await system.sync();
+    const [list] = await system.sandbox.control.truth({ collection: 'lists' });
+    await system.sandbox.control.mutate(
+      { op: 'insert', collection: 'research_jobs' },
+      { op: 'insert', collection: 'list_items', list: /"list_id":(\d+)/.exec(list ?? '')?.[1] ?? '' },
+    );
+    const report = await verify([], 0);
+    expect(of(report, 'research_jobs')).toMatchObject({ missing: 0, changed: 1 });
+    expect(of(report, 'list_items')).toMatchObject({ missing: 0, changed: 1 });
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+
   it('does not judge a row that the mirror has in doubt, but one whose deletion is held back', async () => {
     await mirrored({ jobs: 60 });
     const { rows } = await system.db.query<{ job_id: string }>(

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rmdir } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Unusable } from '../../model/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -147,7 +147,8 @@ async function usableFolder(given: string): Promise<string> {
   try {
     await mkdir(given, { recursive: true });
     const folder = await realpath(given);
-    await rmdir(await mkdtemp(join(folder, UNFINISHED)));
+    // Another program that begins at the same time may clear it away as a killed one's.
+    await rm(await mkdtemp(join(folder, UNFINISHED)), { recursive: true, force: true });
     return folder;
   } catch (error) {
     throw new Unusable(

@@ -30,6 +30,11 @@ export interface AccountVerification {
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
   readonly onProgress: (progress: VerifyProgress) => void;
+  /**
+   * Polls the collection, before what differs is read again: what is new since the last poll is no difference. Given
+   * where a daemon polls anyway; else nothing of the mirror is written.
+   */
+  readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
 /** A collection that stands by itself: its verification, and the keys that the service has, where lists hang on them. */
@@ -147,7 +152,7 @@ function verifyOne(
   { findings, onPage, onExchange }: Tally,
   onKey?: (key: string) => void,
 ): Promise<number> {
-  const { reader, db, schema, signal } = of;
+  const { reader, db, schema, signal, catchUp } = of;
   const scope = { userId: reader.fence.userId, collection: list.name, parent };
   return verifyScope({
     reading: { reader, scope, collection: list, signal, onExchange },
@@ -156,6 +161,7 @@ function verifyOne(
     rules: of.rules(list.name),
     findings,
     onPage,
+    ...(catchUp === undefined ? {} : { catchUp: () => catchUp(list.name) }),
     ...(onKey === undefined ? {} : { onKey }),
   });
 }

@@ -27,6 +27,8 @@ export interface ScopeVerification {
   readonly findings: Findings;
   /** Told of each page of the first reading. */
   readonly onPage: (page: { readonly items: number; readonly unequal: number }) => void;
+  /** Lets the mirror catch up with the service, before what differs is read again; left out: it stays as it is. */
+  readonly catchUp?: () => Promise<void>;
   /** Told of each key that the service has. */
   readonly onKey?: (key: string) => void;
 }
@@ -72,6 +74,7 @@ class ScopeReadings {
     const memory = await this.#readFirst();
     const rows = await this.#readRows();
     if (this.#doubts.size > 0) {
+      await this.#verification.catchUp?.();
       await this.#readAgain(memory);
       await this.#judge();
     }
