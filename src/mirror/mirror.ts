@@ -44,6 +44,8 @@ export interface Mirror {
 export interface DeletionResult {
   /** Rows of the scope's own collection that were deleted. */
   readonly deleted: number;
+  /** Rows of other collections that hung on these, and went with them. */
+  readonly along: RowsByCollection;
   /** Proven deletions of the scope that the brake holds. */
   readonly held: number;
   /** Rows of the scope that are still in doubt. */
@@ -51,6 +53,9 @@ export interface DeletionResult {
   /** For NOTIFY after the commits. */
   readonly changed: readonly ChangedTable[];
 }
+
+/** Numbers of rows; collections that have none are left out. */
+export type RowsByCollection = ReadonlyMap<CollectionName, number>;
 
 export interface SingleWrite {
   readonly collection: CollectionName;

@@ -14,5 +14,8 @@ export async function applyDeletions(
   const result = await mirror.applyDeletions(fence, scope, { accept });
   for (const table of result.changed) onChanged(table);
   observer.deletionsJudged({ scope, deleted: result.deleted, held: result.held });
+  for (const [collection, deleted] of result.along) {
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted, held: 0 });
+  }
   return result;
 }

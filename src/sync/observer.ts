@@ -51,6 +51,7 @@ export interface DoubtsWait {
 }
 
 export interface DeletionsJudged {
+  /** Of what went with the rows of another collection (items with their lists): all of the collection, without a parent. */
   readonly scope: Scope;
   /** Rows of the scope's own collection. */
   readonly deleted: number;

@@ -1,6 +1,6 @@
 import { type DoubtChange, NO_DOUBTS } from '../model/absence.ts';
 import type { Decision, ObservedPage } from '../mirror/page-write.ts';
-import type { CollectionChange, WalkEnd, WalkTotals } from '../mirror/walk-end.ts';
+import type { CollectionChange, WalkEnd } from '../mirror/walk-end.ts';
 import { type Scope, scopeName } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
@@ -10,7 +10,7 @@ import { noteWritten } from '../walk/note-written.ts';
 import type { WrittenRow } from '../walk/order.ts';
 import type { WholeWalk } from '../walk/pair.ts';
 import type { End, TakenPage, Walk } from '../walk/walk.ts';
-import { addTotals, totalsOf } from './walk-totals.ts';
+import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
 export interface PageStep {
@@ -18,7 +18,7 @@ export interface PageStep {
   /** When this run of the walk began. */
   readonly startedAt: Date;
   /** Of this run of the walk, without what the page will have changed. */
-  readonly totals: WalkTotals;
+  readonly totals: ReadTotals;
   /** The scope's memory as stored. */
   readonly before: ScopeMemory;
   readonly walk: Walk;

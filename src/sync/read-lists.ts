@@ -1,5 +1,4 @@
 import { PRIORITY } from '../budget/priorities.ts';
-import type { WalkTotals } from '../mirror/walk-end.ts';
 import { collection, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { passOverScopes } from './list-pass.ts';
@@ -9,7 +8,7 @@ import type { ScopeSession } from './scope-session.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { DoubtSettler } from './settle-doubts.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
-import { addTotals, NO_TOTALS } from './walk-totals.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 export interface ListsRequest {
   readonly what: 'poll' | 'full';
@@ -23,7 +22,7 @@ export interface ListsRequest {
 export interface ListsRead {
   /** When it began. */
   readonly since: Date;
-  readonly totals: WalkTotals;
+  readonly totals: ReadTotals;
   /** The first failure, and how many lists failed. */
   readonly error: Error | undefined;
   readonly failed: number;

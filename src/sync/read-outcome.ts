@@ -1,13 +1,12 @@
-import type { WalkTotals } from '../mirror/walk-end.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import type { WalkResult } from './walk-result.ts';
-import { NO_TOTALS } from './walk-totals.ts';
+import { NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 /** How a collection was read. `error` is given when the mirror does not hold all that it should afterwards. */
 export interface ReadOutcome {
   readonly error: Error | undefined;
-  readonly totals: WalkTotals;
+  readonly totals: ReadTotals;
   /** A poll could not do the work: nothing but a full walk can (the first one, or for want of an order). */
   readonly fullNeeded: boolean;
   /** Other collections of which only a full walk can tell what this one found amiss. */

@@ -1,6 +1,5 @@
 import { PRIORITY } from '../budget/priorities.ts';
 import type { ScopeInDoubt } from '../mirror/deletion/candidates.ts';
-import type { WalkTotals } from '../mirror/walk-end.ts';
 import type { DoubtKind } from '../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
@@ -11,7 +10,7 @@ import type { ScopeSession } from './scope-session.ts';
 import type { SessionPool } from './session-pool.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
-import { addTotals, NO_TOTALS } from './walk-totals.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 export interface SettleOptions {
   readonly signal: AbortSignal;
@@ -28,7 +27,7 @@ export interface FinishOptions extends SettleOptions {
 
 /** What became of the doubts of a collection. */
 export interface Settled {
-  readonly totals: WalkTotals;
+  readonly totals: ReadTotals;
   /** The first failure; other scopes were settled all the same. */
   readonly error: Error | undefined;
   /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
@@ -184,8 +183,10 @@ export class DoubtSettler {
     }
     // What a stop left, and what the brake held: it may let them go now.
     if ((await store.candidatesOf(scope)).some(({ proven }) => proven)) {
-      const { deleted } = await session.write(() => applyDeletions(this.#reader, scope, options.accept));
-      totals = addTotals(totals, { deleted });
+      const { deleted, along } = await session.write(() =>
+        applyDeletions(this.#reader, scope, options.accept),
+      );
+      totals = addTotals(totals, { deleted, along });
     }
     return { totals, error: undefined, unproven: 0 };
   }

@@ -1,8 +1,9 @@
 import type { Priority } from '../budget/priorities.ts';
-import type { CollectionChange, WalkTotals } from '../mirror/walk-end.ts';
+import type { CollectionChange } from '../mirror/walk-end.ts';
 import type { ListCollection } from '../model/collections.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
 import type { End, Walk } from '../walk/walk.ts';
+import type { ReadTotals } from './walk-totals.ts';
 
 export interface WalkOptions {
   readonly collection: ListCollection;
@@ -41,7 +42,7 @@ export interface WalkResult {
   readonly status: number | undefined;
   /** Keys that the walk read; not kept for a full walk. */
   readonly seen: ReadonlySet<string>;
-  readonly totals: WalkTotals;
+  readonly totals: ReadTotals;
   /** It put rows in doubt: a second observation has to come. */
   readonly doubts: boolean;
   /** Given where it read every item of the scope. */

@@ -3,7 +3,6 @@ import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { step } from '../walk/step.ts';
 import type { End, Step, Walk } from '../walk/walk.ts';
-import type { WalkTotals } from '../mirror/walk-end.ts';
 import { type Asked, askPage, type PageAsk } from './ask-page.ts';
 import { applyDeletions } from './apply-deletions.ts';
 import type { Reader } from './reader.ts';
@@ -11,7 +10,7 @@ import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WalkOptions, WalkResult } from './walk-result.ts';
-import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
+import { addTotals, NO_TOTALS, totalsOf, type ReadTotals } from './walk-totals.ts';
 import { writeStep } from './write-step.ts';
 
 /** One page's turn: what the walk asks next; its request is under way already when the page is written. */
@@ -47,7 +46,7 @@ class WalkRun {
   readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
   readonly #broken = new AbortController();
-  #totals: WalkTotals = NO_TOTALS;
+  #totals: ReadTotals = NO_TOTALS;
   #walk: Walk;
   #status: number | undefined;
   #parentDeleted = false;
@@ -244,7 +243,7 @@ class WalkRun {
   /** Still in the write lane: no page comes between proof and deletion. */
   async #delete(): Promise<void> {
     const accept = this.#options.accept ?? false;
-    const { deleted } = await applyDeletions(this.#reader, this.#session.scope, accept);
-    this.#totals = addTotals(this.#totals, { deleted });
+    const { deleted, along } = await applyDeletions(this.#reader, this.#session.scope, accept);
+    this.#totals = addTotals(this.#totals, { deleted, along });
   }
 }

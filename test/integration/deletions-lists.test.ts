@@ -50,6 +50,7 @@ describe('a list that is deleted', () => {
     const account = await twoLists();
     expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({
       deleted: 1,
+      along: new Map([['list_items', 2]]),
       changed: [
         { table: 'list_items', changeId: '8' },
         { table: 'lists', changeId: '9' },

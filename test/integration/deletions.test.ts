@@ -44,13 +44,14 @@ describe('a row that the source has no more', () => {
     expect(await account.candidates('research_jobs')).toMatchObject([
       { key: '2', kind: 'snapshot', proven: false },
     ]);
-    const nothing = { deleted: 0, held: 0, waiting: 1, changed: [] };
+    const nothing = { deleted: 0, along: new Map(), held: 0, waiting: 1, changed: [] };
     expect(await account.applyDeletions('research_jobs')).toEqual(nothing);
     await account.age(SETTLE);
     await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
     expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
     expect(await account.applyDeletions('research_jobs')).toEqual({
       deleted: 1,
+      along: new Map(),
       held: 0,
       waiting: 0,
       changed: [{ table: 'research_jobs', userId: account.fence.userId, changeId: '4' }],

@@ -13,7 +13,7 @@ import { createLogger } from '../../src/runtime/logger.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { ReadRequest } from '../../src/sync/account-reader.ts';
 import type { ReadOutcome } from '../../src/sync/read-outcome.ts';
-import type { DoubtsWait, WalkEnded } from '../../src/sync/observer.ts';
+import type { DoubtsWait, SyncObserver, WalkEnded } from '../../src/sync/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from './migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 
@@ -31,6 +31,8 @@ export interface TestAccount {
   readonly walks: WalkEnded[];
   /** Waits for the settle time. */
   readonly waits: DoubtsWait[];
+  /** Whoever is added hears of all that follows. */
+  readonly observers: SyncObserver[];
   /** The most requests that were under way at once. */
   mostAtOnce: number;
   /** Called before each request goes out. */
@@ -77,6 +79,9 @@ export async function createTestAccount(
   const asked: string[] = [];
   const walks: WalkEnded[] = [];
   const waits: DoubtsWait[] = [];
+  const observers: SyncObserver[] = [
+    { walkEnded: (walk) => walks.push(walk), doubtsWait: (wait) => waits.push(wait) },
+  ];
   let underWay = 0;
   const parts: RunnerParts = {
     config,
@@ -84,7 +89,7 @@ export async function createTestAccount(
     processId: 'tests',
     identity: await ownIdentity(),
     log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
-    observers: [{ walkEnded: (walk) => walks.push(walk), doubtsWait: (wait) => waits.push(wait) }],
+    observers,
     onChanged: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
     link: {
@@ -123,6 +128,7 @@ export async function createTestAccount(
     asked,
     walks,
     waits,
+    observers,
     mostAtOnce: 0,
     onRequest: () => {},
     current: await open(),

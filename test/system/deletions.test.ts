@@ -66,7 +66,7 @@ describe('sync --full', () => {
     const report = await system.sync(['--full'], { env: SETTLE });
     expect(await differences(system)).toEqual([]);
     const deleted = Object.fromEntries(report.collections.map((each) => [each.collection, each.deleted]));
-    expect(deleted).toMatchObject({ research_jobs: 1, lists: 1, list_items: 1, watchlist: 0 });
+    expect(deleted).toMatchObject({ research_jobs: 1, lists: 1, list_items: 21, watchlist: 0 });
     expect(await deletedRows('list_items')).toBe(21);
     expect(
       await one(`select count(*)::int as value from mirror.list_items_history where _op = 'delete'`),

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { fenced } from '../../db/fenced.ts';
-import { childrenOf, type Scope } from '../../model/collections.ts';
+import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { ofScope } from './candidates.ts';
 import { deleteChildren, type GoneScope } from './delete-list.ts';
@@ -8,7 +8,7 @@ import { type Deletion, deleteRows, fitting, goingRows, MAX_ROWS } from './delet
 import { clearDeletions, isHeld } from './toll.ts';
 import type { Executor } from '../executor.ts';
 import { logWalk } from '../log-walk.ts';
-import type { DeletionResult, MirrorOptions } from '../mirror.ts';
+import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { countDoubts, forgetCandidates } from './save-doubts.ts';
 import { beside, own, tableOf } from '../table.ts';
@@ -34,6 +34,8 @@ interface InDoubt {
 interface Part {
   /** Rows of the scope's own collection. */
   readonly deleted: number;
+  /** Rows that hung on these. */
+  readonly along: RowsByCollection;
   readonly changed: readonly ChangedTable[];
   readonly left: InDoubt;
   readonly held: boolean;
@@ -52,6 +54,7 @@ export async function applyDeletions(
   accept: boolean,
 ): Promise<DeletionResult> {
   const changed = new Map<string, ChangedTable>();
+  const along = new Map<CollectionName, number>();
   let deleted = 0;
   for (;;) {
     const part = await fenced(db, options.schema, fence, async (trx, at) => {
@@ -65,15 +68,18 @@ export async function applyDeletions(
       return deletePart(trx, options.schema, scope, deletion);
     });
     deleted += part.deleted;
+    for (const [name, rows] of part.along) along.set(name, (along.get(name) ?? 0) + rows);
     for (const each of part.changed) changed.set(each.table, each);
     const { proven, waiting } = part.left;
-    if (part.held || proven === 0) return { deleted, held: proven, waiting, changed: [...changed.values()] };
+    if (part.held || proven === 0) {
+      return { deleted, along, held: proven, waiting, changed: [...changed.values()] };
+    }
   }
 }
 
 async function deletePart(trx: Executor, schema: string, scope: Scope, deletion: Deletion): Promise<Part> {
   const before = await inDoubt(trx, schema, scope);
-  const nothing = { deleted: 0, changed: [], left: before };
+  const nothing = { deleted: 0, along: new Map(), changed: [], left: before };
   if (before.proven === 0) return { ...nothing, held: false };
   const { userId, collection } = scope;
   if (!deletion.accepted) {
@@ -108,10 +114,19 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
   }
   return {
     deleted: going.length,
+    along: countByCollection(gone),
     changed: parts.flatMap((each) => each.changed ?? []),
     left: { waiting: before.waiting, proven: before.proven - done.proven },
     held: false,
   };
+}
+
+function countByCollection(gone: readonly GoneScope[]): RowsByCollection {
+  const counts = new Map<CollectionName, number>();
+  for (const { scope, deleted } of gone) {
+    if (deleted > 0) counts.set(scope.collection, (counts.get(scope.collection) ?? 0) + deleted);
+  }
+  return counts;
 }
 
 async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InDoubt> {
