@@ -16,5 +16,5 @@ describe('SIGKILL at random moments, also while Postgres holds a statement of a 
     const result = await playLane(SEED, KILLS, database.url);
     expect(result.findings.length === 0 ? '' : describeFindings('kills', result)).toBe('');
     expect(result.counts['kills']).toBeGreaterThan(KILLS / 2);
-  }, 150_000);
+  }, 300_000);
 });
