@@ -12,8 +12,15 @@ function walked(answers: readonly Answer[]): Step<FullWalk> {
   return answers.reduce((at, answer, i) => step(at.walk, at.memory, answer, NOW + i), begun);
 }
 
-function page(top: number, rows = 500): Answer {
+function page(top: number, rows = 500): Extract<Answer, { type: 'page' }> {
   return { type: 'page', keys: Array.from({ length: rows }, (_, i) => String(top - i)), hasMore: true };
+}
+
+/** Where the service offers cursors: at one, and at the one before it. */
+function behindTokens(): Answer[][] {
+  const offers = (top: number, nextCursor: string): Answer => ({ ...page(top), nextCursor });
+  const walked = [offers(9000, 'x'), offers(8500, 'y')];
+  return [walked, [...walked, { type: 'page', keys: [], hasMore: false, nextCursor: null }]];
 }
 
 describe('a checkpoint', () => {
@@ -25,7 +32,14 @@ describe('a checkpoint', () => {
   it('continues the walk where it stood, marked as resumed', () => {
     const empty: Answer = { type: 'page', keys: [], hasMore: true };
     const refused: Answer = { type: 'refused', status: 400, message: 'limit' };
-    for (const answers of [[], [page(900)], [page(900), empty], [refused], [refused, refused, page(900)]]) {
+    for (const answers of [
+      [],
+      [page(900)],
+      [page(900), empty],
+      [refused],
+      [refused, refused, page(900)],
+      ...behindTokens(),
+    ]) {
       const { walk, memory, ask } = walked(answers);
       const resumed = resumeFull(memory, JSON.parse(JSON.stringify(checkpoint(walk))));
       expect(resumed.ask).toEqual(ask);

@@ -33,6 +33,7 @@ export function checkpoint(walk: FullWalk): Checkpoint {
     'trying',
     'empties',
     'again',
+    'keyless',
   ] as const;
   const off = Object.fromEntries(
     names.filter((name) => walk[name] !== plain[name]).map((name) => [name, walk[name]]),
@@ -74,6 +75,7 @@ function onward(recent: readonly string[]): Partial<FullWalk> & Pick<FullWalk, '
     rung: 0,
     empties: 0,
     again: null,
+    keyless: null,
     restarts: 0,
     trying: undefined,
   };

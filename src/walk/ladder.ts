@@ -1,6 +1,6 @@
 import { usableDirection, type ScopeMemory } from './memory.ts';
-import { afterTooLarge, limitToAsk, lowerLimit } from './page-limit.ts';
-import type { Reading } from './reading.ts';
+import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './page-limit.ts';
+import type { Keyless, Reading } from './reading.ts';
 import type { Ask, End } from './walk.ts';
 
 /** Stored rows to go back when the row before the cursor is no good either: more than a deletion takes at once. */
@@ -17,7 +17,8 @@ export function askFor(reading: Reading, memory: ScopeMemory): Ask {
 }
 
 export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
-  return limitToAsk(memory.limit, acceptedLimit(reading, memory));
+  const accepted = acceptedLimit(reading, memory);
+  return limitToAsk(memory.limit, accepted, reading.keyless?.ask);
 }
 
 /** The greatest limit that the service accepts, as far as is known; null: the parameter is left out. */
@@ -32,7 +33,7 @@ export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | n
  * @param refused the service refused the cursor: one that it offered may have expired, and so may the one before
  */
 export function stepBack<R extends Reading>(asked: R, memory: ScopeMemory, refused: boolean): R | null {
-  const reading = { ...asked, again: null };
+  const reading = { ...asked, again: null, keyless: null };
   const { cursor, recent, token, first, back } = reading;
   if (cursor === null) return null;
   const noIds = memory.cursors === 'offered-only';
@@ -71,6 +72,7 @@ export function fromTop<R extends Reading>(reading: R): R | null {
     rung: 0,
     empties: 0,
     again: null,
+    keyless: null,
     run: 0,
     first: null,
     restarts: restarts + 1,
@@ -85,6 +87,23 @@ export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemor
   if (limitOf(reading, memory) !== accepted) return null;
   const lower = lowerLimit(accepted);
   return lower === undefined ? null : { ...reading, trying: lower };
+}
+
+/**
+ * A small page has no item with a usable key, and more follow: twice as many items are asked for at once. Null where
+ * that was no small page.
+ */
+export function withMoreItems(reading: Reading, memory: ScopeMemory, items: number): Keyless | null {
+  const asked = limitOf(reading, memory);
+  const full = itemsOfFullPage(acceptedLimit(reading, memory));
+  if (
+    memory.limit.fits === null ||
+    itemsOfFullPage(asked) >= full ||
+    items <= (reading.keyless?.items ?? 0)
+  ) {
+    return null;
+  }
+  return { items, ask: Math.min(2 * items, full) };
 }
 
 /** A page was too large to be held: the memory with which fewer items are asked for; null when there was one only. */

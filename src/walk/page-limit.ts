@@ -31,8 +31,17 @@ export function itemsOfFullPage(limit: number | null): number {
   return limit ?? 100;
 }
 
-/** The limit to ask with. @param accepted the limit that the service accepts, or may */
-export function limitToAsk({ fits, well }: PageLimit, accepted: number | null): number | null {
+/**
+ * The limit to ask with.
+ * @param accepted the limit that the service accepts, or may
+ * @param wanted items that are needed whatever fits
+ */
+export function limitToAsk(
+  { fits, well }: PageLimit,
+  accepted: number | null,
+  wanted?: number,
+): number | null {
+  if (wanted !== undefined) return wanted < itemsOfFullPage(accepted) ? wanted : accepted;
   if (fits === null) return accepted;
   const greater = SIZES.findLast((size) => size > fits) ?? fits;
   const size = well < WELL_BEFORE_GREATER ? fits : greater;

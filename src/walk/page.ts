@@ -2,7 +2,7 @@ import type { Proof } from '../model/absence.ts';
 import { compareInList, observeOrder, type Direction, type Observation } from './order.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
 import { afterPage, itemsOfFullPage } from './page-limit.ts';
-import { acceptedLimit, limitOf } from './ladder.ts';
+import { acceptedLimit, limitOf, withMoreItems } from './ladder.ts';
 import { proofOf } from './proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
 import { judge, type PageFacts } from './verdict.ts';
@@ -71,7 +71,9 @@ export function takePage<R extends Reading>(
   });
   const contradiction = observed?.contradiction === true;
   const outcome = { memory: known, verdict, why: judged.why, refused: false, snapshot, contradiction, proof };
-  const read = { ...reading, ...counted(reading, keys, items, now) };
+  const read = { ...reading, ...counted(reading, keys, items, now), keyless: null };
+  const keyless = verdict === 'stuck' && keys.length === 0 ? withMoreItems(reading, memory, items) : null;
+  if (keyless !== null) return { ...outcome, verdict: 'on', reading: { ...read, keyless } };
   if (verdict === 'stuck') {
     const empties = reading.empties + (items === 0 ? 1 : 0);
     return { ...outcome, reading: { ...read, run: 0, empties } };
@@ -200,7 +202,7 @@ function goOn(
   const next = onwardCursor(reading, answer, recent.at(-1) ?? reading.cursor);
   const quiet = hasMore === undefined && typeof nextCursor !== 'string';
   const maybeLast = quiet && (nextCursor === null || memory.cursors !== 'ids');
-  const after = { ...next, maybeLast, seek: 0, rung: 0, again: null };
+  const after = { ...next, maybeLast, seek: 0, rung: 0, again: null, keyless: null };
   if (next.token) return after;
   // A short page without `has_more` is probably the last one, unless those before it were no longer. The page after
   // its last item would be empty, which proves nothing: the page after the item before proves it by holding that

@@ -31,10 +31,20 @@ export interface Reading {
   readonly firstAt: number;
   /** Distinct rows seen in key order without a break, as far as they are counted. */
   readonly run: number;
+  /** The page asked for now is asked for again, with more items: so far none of them has a usable key. */
+  readonly keyless: Keyless | null;
   /** `limit` being tried in place of the remembered one; undefined: none. */
   readonly trying: number | null | undefined;
   readonly pages: number;
   readonly items: number;
+}
+
+/** A small page, asked for because greater ones are too large to be held, without an item to go on after. */
+export interface Keyless {
+  /** Items that it had. */
+  readonly items: number;
+  /** Items that are asked for now. */
+  readonly ask: number;
 }
 
 export function newReading(now: number): Reading {
@@ -53,6 +63,7 @@ export function newReading(now: number): Reading {
     began: now,
     firstAt: now,
     run: 0,
+    keyless: null,
     trying: undefined,
     pages: 0,
     items: 0,
@@ -62,10 +73,10 @@ export function newReading(now: number): Reading {
 /** Keys of `recent`: the last one, and the previous five (design 3, the ladder). */
 export const RECENT = 6;
 /** Where a reading stands. */
-export type Position = Pick<Reading, 'cursor' | 'token' | 'back' | 'seek' | 'rung' | 'again'>;
+export type Position = Pick<Reading, 'cursor' | 'token' | 'back' | 'seek' | 'rung' | 'again' | 'keyless'>;
 
-export function position({ cursor, token, back, seek, rung, again }: Reading): Position {
-  return { cursor, token, back, seek, rung, again };
+export function position({ cursor, token, back, seek, rung, again, keyless }: Reading): Position {
+  return { cursor, token, back, seek, rung, again, keyless };
 }
 
 /**

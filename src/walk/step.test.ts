@@ -20,7 +20,13 @@ function usableMemory(): ScopeMemory {
   return client.memory;
 }
 
-function page(keys: readonly (string | undefined)[], hasMore?: boolean, nextCursor?: string): Answer {
+/** The same, trusted. */
+function trustedMemory(): ScopeMemory {
+  const memory = usableMemory();
+  return { ...memory, evidence: { ...memory.evidence, inPlace: 3 } };
+}
+
+function page(keys: readonly (string | undefined)[], hasMore?: boolean, nextCursor?: string | null): Answer {
   return { type: 'page', keys, hasMore, nextCursor };
 }
 
@@ -63,7 +69,7 @@ describe('step', () => {
             fc.integer({ min: 1, max: 60 }).map((top) => range(top, Math.max(1, top - 9))),
           ),
           hasMore: fc.constantFrom(true, true, true, false, undefined),
-          nextCursor: fc.constantFrom(undefined, undefined, 'a', 'b', '7', ''),
+          nextCursor: fc.constantFrom(undefined, undefined, null, 'a', 'b', '7', ''),
         }),
       },
       { weight: 1, arbitrary: fc.constantFrom(400, 404, 422).map(refused) },
@@ -184,6 +190,109 @@ describe('step', () => {
     expect(asks(begun, answers)).toEqual(['top/500', 'x=/500', '76/500', '60/500']);
   });
 
+  it('takes a null next_cursor for the end where the service offers cursors, and a missing one behind a cursor', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    const first = page(range(100, 76), undefined, 'x');
+    for (const last of [null, undefined]) {
+      expect(asks(begun, [first, page(range(75, 60), undefined, last)])).toEqual([
+        'top/500',
+        'x/500',
+        'complete',
+      ]);
+    }
+    expect(asks(begun, [first, page(range(75, 60), true, null)])).toEqual(['top/500', 'x/500', '60/500']);
+    // Others may send it with every page.
+    const plain = asks(begun, [
+      page(range(100, 76), undefined, null),
+      page(['76', ...range(75, 60)], undefined, null),
+    ]);
+    expect(plain).toEqual(['top/500', '77/500', '61/500']);
+  });
+
+  it('proves nothing behind the last item by a null next_cursor alone', () => {
+    const begun = beginFull(trustedMemory(), { liveRows: 100, now: 0 });
+    const first = step(begun.walk, begun.memory, page(range(100, 76), undefined, 'x'), 0);
+    const interval = { kind: 'interval', direction: 'falling', after: '76' };
+    for (const [hasMore, through] of [
+      [undefined, '60'],
+      [false, null],
+    ] as const) {
+      const last = step(first.walk, first.memory, page(range(75, 60), hasMore, null), 0);
+      expect(last.ask).toMatchObject({ outcome: 'complete' });
+      expect(last.page?.proof).toEqual({ ...interval, through });
+    }
+  });
+
+  it('goes back by the cursor that the service offered before, and ends when nothing comes behind it twice', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    const pages = [page(range(100, 76), true, 'x'), page(range(75, 51), true, 'y'), page([], false, null)];
+    const back = page(range(75, 51), true, 'y');
+    expect(asks(begun, [...pages, back, page(range(50, 40), false, null)])).toEqual([
+      'top/500',
+      'x/500',
+      'y/500',
+      'x/500',
+      'y/500',
+      'complete',
+    ]);
+    expect(asks(begun, [...pages, back, page([], false, null)]).at(-1)).toBe('complete');
+    expect(asks(begun, [...pages, page(range(75, 52), false, null)]).at(-1)).toBe('complete');
+    expect(asks(begun, [...pages.slice(0, 1), page([], true), page(range(100, 76), true, 'x')])).toEqual([
+      'top/500',
+      'x/500',
+      'top/500',
+      'x/500',
+    ]);
+  });
+
+  it('remembers that a service refuses IDs: it goes by offered cursors alone, from the top if need be', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    const lost = [
+      page(range(100, 76), true, 'x'),
+      page(range(75, 51), true, 'y'),
+      refused(400),
+      refused(400),
+    ];
+    expect(asks(begun, lost)).toEqual(['top/500', 'x/500', 'y/500', '51/500', 'x/500']);
+    let stepped: Step = begun;
+    for (const answer of lost) stepped = step(stepped.walk, stepped.memory, answer, 0);
+    const memory: ScopeMemory = { ...usableMemory(), cursors: stepped.memory.cursors };
+    expect(memory.cursors).toBe('offered-only');
+    const pages = [
+      page(range(100, 76), true, 'x'),
+      page(range(75, 51), true, 'y'),
+      page(range(50, 26), true, 'z'),
+    ];
+    for (const covering of [
+      beginRefresh(memory, { unsettled: ['60', '30'], now: 0 }),
+      beginConfirm(memory, { keys: ['30', '60'], now: 0 }),
+    ]) {
+      expect(asks(covering, pages)).toEqual(['top/500', 'x/500', 'y/500', 'reached']);
+    }
+    const open = { first: '100', at: 0, asOf: 0, after: '60', low: '40' };
+    const poll = beginPoll({ ...memory, open }, { overlapKey: '50', now: 0 });
+    expect(asks(poll, pages)).toEqual(['top/500', 'x/500', 'y/500', 'reached']);
+  });
+
+  it('begins a refresh again at the top where it finds out that a service refuses IDs', () => {
+    const memory: ScopeMemory = { ...usableMemory(), cursors: 'offered' };
+    const begun = beginRefresh(memory, { unsettled: ['90'], now: 0 });
+    const found: Answer = { type: 'predecessor', key: '91' };
+    expect(asks(begun, [found, refused(400), page(range(100, 76), true, 'x')])).toEqual([
+      '<90#1',
+      '91/500',
+      'top/500',
+      'reached',
+    ]);
+  });
+
+  it('believes a null next_cursor without has_more where no ID is taken either', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    const only = page(['9', '7', '8'], undefined, null);
+    const first = asks(begun, [only, refused(400), refused(400), only, refused(400)]);
+    expect(first).toEqual(['top/500', '7/500', '9/500', 'top/500', '8/500', 'complete']);
+  });
+
   it('lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
     const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
     const answers = [refused(422), refused(400), page(range(50, 40), true)];
@@ -218,6 +327,32 @@ describe('step', () => {
     expect(stepped.ask).toMatchObject({
       outcome: 'failed',
       reason: 'page 3 (after "56") is too large to be held, with a single item',
+    });
+  });
+
+  it('asks for more at once where a small page has no item to go on after, then for the least that is needed', () => {
+    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
+    const large: Answer = { type: 'too-large' };
+    const down = [page(range(100, 76), true), large, large, large, large];
+    const small = ['top/500', '76/500', '76/100', '76/20', '76/5', '76/1'];
+    const none = page([undefined], true);
+    const two = page([undefined, undefined], true);
+    expect(asks(begun, [...down, none, page([undefined, '75'], true)])).toEqual([...small, '76/2', '75/2']);
+    expect(asks(begun, [...down, none, two, large, page([undefined, undefined, '75'], true)])).toEqual([
+      ...small,
+      '76/2',
+      '76/4',
+      '76/3',
+      '75/3',
+    ]);
+    let stepped: Step = begun;
+    for (const answer of [...down, none, two, large, large]) {
+      stepped = step(stepped.walk, stepped.memory, answer, 0);
+    }
+    expect(stepped.ask).toMatchObject({
+      outcome: 'failed',
+      reason:
+        'page 4 (after "76") is too large to be held: its first 2 items have no usable cursor ID, and the one behind is needed',
     });
   });
 

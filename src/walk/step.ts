@@ -5,6 +5,7 @@ import { takePage, type Taken } from './page.ts';
 import { pollFromTop, stepPoll } from './poll.ts';
 import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './proof.ts';
+import type { Keyless } from './reading.ts';
 import { refreshAfter, stepRefresh } from './refresh.ts';
 import type { Answer, Step, Walk } from './walk.ts';
 
@@ -17,6 +18,7 @@ export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: numbe
   if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
   if (answer.type === 'page') return dispatch(walk, memory, answer, now);
   if (answer.type === 'too-large') {
+    if (walk.keyless !== null) return withFewerBehind(walk, memory, walk.keyless);
     const fewer = withFewerItems(walk, memory);
     if (fewer !== null) return { walk, memory: fewer, ask: askFor(walk, fewer) };
     return { walk, memory, ask: failed(walk, 'is too large to be held, with a single item') };
@@ -51,7 +53,7 @@ function dispatch(
 }
 
 function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, why: string): Taken<R> {
-  const reading = { ...walk, trying: undefined };
+  const reading = { ...walk, trying: undefined, keyless: null };
   return {
     reading,
     memory,
@@ -61,6 +63,20 @@ function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, why: str
     snapshot: false,
     contradiction: false,
     proof: null,
+  };
+}
+
+/** Too large with the items before which there is none to go on after: at least one more of them is needed. */
+function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyless): Step {
+  if (ask > items + 1) {
+    const next = { ...walk, keyless: { items, ask: items + 1 } };
+    return { walk: next, memory, ask: askFor(next, memory) };
+  }
+  const first = items === 1 ? 'its first item has' : `its first ${items} items have`;
+  return {
+    walk,
+    memory,
+    ask: failed(walk, `is too large to be held: ${first} no usable cursor ID, and the one behind is needed`),
   };
 }
 
