@@ -22,7 +22,7 @@ export const killsAttack: Attack = {
         const kills = Math.min(KILLS_A_LANE, all - begun);
         begun += kills;
         const seed = options.seed + index;
-        await tally.play(seed, async () => playLane(seed, kills, await server.database()));
+        await tally.play(seed, async () => playLane(seed, kills, await server.database(), options.signal));
       });
     } finally {
       await server.stop();

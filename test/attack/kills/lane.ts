@@ -25,13 +25,22 @@ const WAYS = { daemon: 3, 'sync --full': 1 };
  * One account whose program is killed again and again, with the source changing meanwhile; then quiet, and everything
  * compared.
  * @param url of an empty database
+ * @param signal gives the rest of it up: nothing is compared then
  */
-export async function playLane(seed: number, kills: number, url: string): Promise<GameResult> {
+export async function playLane(
+  seed: number,
+  kills: number,
+  url: string,
+  signal?: AbortSignal,
+): Promise<GameResult> {
   const table = await openTable(url);
   const account = await RealAccount.open(seed);
   try {
     await prepareCommitBrake(table.db);
-    for (let life = 0; life < kills; life += 1) await live(account, table.db, url);
+    for (let life = 0; life < kills; life += 1) {
+      if (signal?.aborted === true) return account.outcome();
+      await live(account, table.db, url);
+    }
     await account.endWell(table.db, url);
     return account.outcome();
   } finally {
