@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { Answer, FullWalk, Step } from '../walk/walk.ts';
+import { beginFull } from '../walk/full.ts';
+import { step } from '../walk/step.ts';
+import { ScopeSession } from './scope-session.ts';
+import { WalkProofs } from './walk-proofs.ts';
+import type { WrittenStep } from './write-step.ts';
+
+const scope = { userId: '7', collection: 'research_jobs', parent: '' } as const;
+const stored = { scope, memory: {}, fullWalk: undefined, fullAt: new Date(0), lastObs: 0 };
+const written = {
+  state: 'applied',
+  obs: 9,
+  sentAt: new Date(1000),
+  judged: true,
+  raised: false,
+  proven: false,
+  complete: false,
+} as unknown as Extract<WrittenStep, { state: 'applied' }>;
+
+function page(keys: readonly string[], hasMore: boolean): Answer {
+  return { type: 'page', keys, hasMore };
+}
+
+/** Plays answers to a full walk of a scope that was read before. */
+function played(answers: readonly Answer[]): { proofs: WalkProofs; session: ScopeSession; walk: FullWalk } {
+  const session = new ScopeSession(stored as never, 'bigint');
+  let at: Step<FullWalk> = beginFull(session.memory, { liveRows: 5, now: 0 });
+  const proofs = new WalkProofs(session, at.walk);
+  for (const answer of answers) {
+    at = step(at.walk, at.memory, answer, 0);
+    session.memory = at.memory;
+    const keys = answer.type === 'page' ? answer.keys.filter((key) => key !== undefined) : [];
+    const items = keys.map((key) => ({ source: '{}', fields: {}, key, problem: undefined }));
+    const came =
+      answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
+    proofs.pageCame(at.walk, { page: came, told: answer, sentAfter: 0 }, keys);
+    proofs.pageWritten(at.walk, at.ask.type === 'end' ? at.ask : undefined, written);
+  }
+  expect(at.ask).toMatchObject({ type: 'end', outcome: 'complete' });
+  return { proofs, session, walk: at.walk };
+}
+
+describe('what a full walk proves', () => {
+  const pages = [page(['9', '4'], true), page(['8', '2'], false)];
+
+  it('is that all is read as of its first request, where it was read in one go', () => {
+    const { proofs, session } = played(pages);
+    expect(proofs.whole).toMatchObject({ began: new Date(1000), clean: true });
+    expect(session.whole).toBeDefined();
+    expect(proofs.reading).toBeDefined();
+  });
+
+  it('is nothing where it was refused and began again at the top: neither as of when, nor half of a pair', () => {
+    const refused: Answer = { type: 'refused', status: 404, message: 'unknown cursor' };
+    const { proofs, session, walk } = played([
+      page(['9', '4', '7', '3', '6', '5', '1', '2'], true),
+      ...Array.from({ length: 6 }, () => refused),
+      ...pages,
+    ]);
+    expect(walk.restarts).toBe(1);
+    expect(proofs.whole?.clean).toBe(false);
+    expect([session.whole, proofs.reading]).toEqual([undefined, undefined]);
+  });
+});
