@@ -9,7 +9,7 @@ const GROUPS = {
   pageSize: 'page size',
 } as const satisfies { readonly [Part in keyof Start]?: string };
 
-const TITLES = ['variants', 'states', 'quiet ends', 'deletions', 'beyond P2', 'violations', 'CPU s'];
+const TITLES = ['variants', 'states', 'quiet ends', 'deletions', 'beyond P2', 'violations', 'seconds'];
 
 /** What was searched, once by each part of a variant: `order falling`, `cursor token` … */
 export function formatGroups(searched: readonly Searched[]): string {
