@@ -24,6 +24,7 @@ const taken: PageStep = {
   items,
   end: undefined,
   polledAt: undefined,
+  unbelieved: [],
   collection: undefined,
   page: { proof: null, contradiction: false },
   settleMs: 60_000,
@@ -93,6 +94,32 @@ describe('what is stored with a page', () => {
       polledAt,
       fullAt: at,
     });
+  });
+
+  it('moves nothing that polls answer for while a row is seen and not believed', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const polledAt = new Date(began + 1);
+    const collection = { polledAt, state: 'current', failure: null } as const;
+    const moved = (unbelieved: readonly string[], view: ObservedPage): readonly boolean[] => {
+      const { decision } = decide({ ...taken, end, polledAt, collection, unbelieved }, view, null);
+      expect(decision.walkEnd?.collection).toMatchObject({ state: 'current', failure: null });
+      expect(decision.scope.lastReadAt).toBeDefined();
+      return ['polledAt' in decision.scope, 'polledAt' in (decision.walkEnd?.collection ?? {})];
+    };
+    const seen = observed('unchanged', 'undeleted', 'unchanged');
+    const returned = { kind: 'returned', obs: 1, at: began - 60_000, proven: false } as const;
+    const candidates = [{ ...returned, key: '2' }];
+    expect(moved([], seen)).toEqual([true, true]);
+    // It was seen on an earlier page, or by an earlier walk; or on this one.
+    expect(moved(['7'], seen)).toEqual([false, false]);
+    expect(moved(['2'], { ...observed('unchanged', 'deferred', 'unchanged'), candidates })).toEqual([
+      false,
+      false,
+    ]);
+    expect(moved([], observed('unchanged', 'deferred', 'unchanged'))).toEqual([false, false]);
+    // This page is the second sighting.
+    expect(moved(['2'], { ...seen, candidates })).toEqual([true, true]);
+    expect(moved(['2', '7'], { ...seen, candidates })).toEqual([false, false]);
   });
 
   describe('and what it says of absence', () => {

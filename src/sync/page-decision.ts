@@ -10,6 +10,7 @@ import { noteWritten } from '../walk/note-written.ts';
 import type { WrittenRow } from '../walk/order.ts';
 import type { WholeWalk } from '../walk/pair.ts';
 import type { End, TakenPage, Walk } from '../walk/walk.ts';
+import { withoutPolledAt } from './unbelieved.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
@@ -31,6 +32,8 @@ export interface PageStep {
   readonly end: End | undefined;
   /** As of when the scope's new and unsettled rows are mirrored then, where the walk's end makes that true. */
   readonly polledAt: Date | undefined;
+  /** Rows that were seen before and not believed, when the page came. */
+  readonly unbelieved: readonly string[];
   /** Freshness to store at the end of a walk that ended well. */
   readonly collection: CollectionChange | undefined;
   /** Least time between two proofs, milliseconds. */
@@ -50,12 +53,13 @@ export interface Decided {
  * Tells it from what the page was to the mirror.
  * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
  */
-export function decide(taken: PageStep, observed: ObservedPage, whole: WholeWalk | null): Decided {
+export function decide(step: PageStep, observed: ObservedPage, whole: WholeWalk | null): Decided {
+  const doubts = doubtsOf(step, observed);
+  const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);
   const { end, walk } = taken;
   const noted = noteWritten(taken.memory, writtenRows(taken.items, observed));
   const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
   const memory = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
-  const doubts = doubtsOf(taken, observed);
   const completeAsOf = completeFrom(taken, observed, doubts);
   const scope: Decision['scope'] = {
     ...(memory === taken.before ? {} : { memory }),
@@ -87,6 +91,21 @@ function doubtsOf({ page, items, settleMs }: PageStep, observed: ObservedPage): 
     candidates: observed.candidates,
     settleMs,
   });
+}
+
+/** Whether the mirror has every row as the walk saw it: a row that waits for a second sighting is new, and not here. */
+function isBelieved(
+  { unbelieved }: PageStep,
+  { outcomes }: ObservedPage,
+  { withdraw }: DoubtChange,
+): boolean {
+  return !outcomes.includes('deferred') && unbelieved.every((key) => withdraw.includes(key));
+}
+
+/** The page as of no moment: the next poll after the doubt is settled moves it. */
+function withoutPoll(step: PageStep): PageStep {
+  const { collection } = step;
+  return { ...step, polledAt: undefined, collection: collection && withoutPolledAt(collection) };
 }
 
 function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): boolean {

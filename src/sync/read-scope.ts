@@ -11,6 +11,7 @@ import { afterRefresh, dueForRefresh, refreshHorizon } from '../walk/warmth.ts';
 import type { Step } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
+import { unbelievedRows } from './unbelieved.ts';
 import type { AtEnd, WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
@@ -64,15 +65,13 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     beginRefresh(session.memory, { unsettled, now: reader.clock.now() }),
     {
       ...reading,
-      onEnd: (end, { memory }) =>
-        Promise.resolve(
-          end.outcome !== 'reached'
-            ? {}
-            : {
-                memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
-                ...mirroredAsOf(reading, asOf, false),
-              },
-        ),
+      onEnd: async (end, { memory }) =>
+        end.outcome !== 'reached'
+          ? {}
+          : {
+              memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
+              ...(await mirroredAsOf(reading, asOf, false)),
+            },
     },
   );
   return both(poll, refresh);
@@ -88,7 +87,7 @@ export async function readAll(reading: ScopeReading): Promise<WalkResult> {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
       // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
       const polled = memory.evidence.contradicted ? undefined : session.polledAt;
-      return Promise.resolve(mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), true));
+      return mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), true);
     },
   });
 }
@@ -114,10 +113,15 @@ export function both(first: WalkResult, then: WalkResult): WalkResult {
  * What to store when the scope's new and unsettled rows are mirrored as of then. A poll during the first load says
  * nothing of that: it reads what is new, and all else is still to come.
  */
-function mirroredAsOf({ onRead, session }: ScopeReading, asOf: number, whole: boolean): AtEnd {
+async function mirroredAsOf(
+  { reader, onRead, session }: ScopeReading,
+  asOf: number,
+  whole: boolean,
+): Promise<AtEnd> {
   if (!whole && !session.everComplete) return {};
   const polledAt = new Date(asOf);
-  return { polledAt, ...(onRead === undefined ? {} : { collection: onRead(polledAt) }) };
+  const unbelieved = await unbelievedRows(reader, session.scope);
+  return { polledAt, unbelieved, ...(onRead === undefined ? {} : { collection: onRead(polledAt) }) };
 }
 
 async function beginOrResume(reader: Reader, session: ScopeSession): Promise<Step> {

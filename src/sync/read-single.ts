@@ -5,6 +5,7 @@ import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { carryingFreed, type Reader } from './reader.ts';
+import { withoutPolledAt } from './unbelieved.ts';
 import type { WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
 
@@ -55,13 +56,15 @@ export async function readSingle(
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
           const completeAsOf = new Date(sentAt.getTime() - reader.settleMs);
+          const read = onRead(startedAt);
+          // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
+          const believed = counts.deferred === 0;
           return {
             scope: {
               lastReadAt: startedAt,
-              polledAt: startedAt,
               fullAt: startedAt,
-              completeAsOf,
               failure: null,
+              ...(believed ? { polledAt: startedAt, completeAsOf } : {}),
             },
             walkEnd: {
               scope,
@@ -69,7 +72,7 @@ export async function readSingle(
               startedAt,
               outcome: 'completed',
               totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
-              collection: { ...onRead(startedAt), completeAsOf },
+              collection: believed ? { ...read, completeAsOf } : withoutPolledAt(read),
             },
           };
         },

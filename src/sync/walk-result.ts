@@ -28,6 +28,8 @@ export interface Ended {
 export interface AtEnd {
   /** As of when the scope's new and unsettled rows are mirrored, where the walk's end makes that true. */
   readonly polledAt?: Date;
+  /** Rows that earlier pages showed and that are not believed yet: until they are, `polledAt` stays as it was. */
+  readonly unbelieved?: readonly string[];
   /** Freshness of the collection. */
   readonly collection?: CollectionChange;
   /** Memory in place of the one that the step left. */

@@ -212,6 +212,7 @@ class WalkRun {
         page,
         end,
         polledAt: atEnd.polledAt,
+        unbelieved: atEnd.unbelieved ?? [],
         collection: atEnd.collection,
         settleMs: this.#reader.settleMs,
       },

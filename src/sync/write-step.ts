@@ -77,7 +77,8 @@ export async function writeStep(
   const previous = session.memory.whole;
   session.memory = decided.memory;
   if (end?.outcome === 'complete') session.everComplete = true;
-  if (taken.polledAt !== undefined) session.polledAt = taken.polledAt;
+  const { polledAt } = result.decision.scope;
+  if (polledAt !== undefined) session.polledAt = polledAt;
   if (result.changed !== undefined) reader.onChanged(result.changed);
   const { doubts } = result.decision;
   const absences =

@@ -23,7 +23,7 @@ const LIST_COST = 50;
  * Rows that were seen too soon after their deletion, and not again in so many settle times, are not back: a page was
  * stale. Sooner than that somebody reads them again (pages that prove them absent need no time).
  */
-const BELIEVED_WITHIN = 10;
+export const BELIEVED_WITHIN = 10;
 
 /** A scope's rows in doubt. */
 interface InDoubt {

@@ -43,6 +43,9 @@ const interrupted = async (name: CollectionName, what: 'full' | 'poll', requests
   account.onRequest = () => {};
 };
 
+/** So that a poll has no refresh behind it: a full walk that begins before it is sure to end after it. */
+const settleAll = (): Promise<unknown> => account.query('delete from mirror_sync.unsettled');
+
 const jobsOf = (path: string): boolean => path.startsWith('/v1/research?');
 
 describe('polled_at of a collection', () => {
@@ -117,6 +120,7 @@ describe('polled_at of a collection', () => {
   it('does not go back when a full walk ends that began before the last poll', async () => {
     await create({ jobs: 2_400 });
     await account.read('research_jobs', 'full');
+    await settleAll();
     let poll: Promise<unknown> | undefined;
     let begun = 0;
     account.onRequest = () => {
@@ -127,13 +131,15 @@ describe('polled_at of a collection', () => {
     const walks = account.walks.length;
     await account.read('research_jobs', 'full');
     await poll;
-    expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'refresh', 'full']);
+    expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
     expect(await polledAt('research_jobs')).toBeGreaterThanOrEqual(begun);
   });
 
   it('goes back to a full walk’s beginning when that walk finds the order broken, on which polls relied', async () => {
-    await create({ jobs: 3_000 });
+    // Its last page holds other items, too.
+    await create({ jobs: 2_990 });
     await account.read('research_jobs', 'full');
+    await settleAll();
     const truth = await account.sandbox.control.truth({ collection: 'research_jobs' });
     const [top, last] = [truth[0], truth.at(-1)].map(
       (text) => (JSON.parse(text ?? '') as { job_id: number }).job_id,
@@ -156,12 +162,101 @@ describe('polled_at of a collection', () => {
     });
     await account.read('research_jobs', 'full');
     await poll;
-    expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'refresh', 'full']);
+    expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
     expect(await polledAt('research_jobs')).toBeLessThan(begun);
     const [scope] = await account.query<{ doubt: boolean }>(
       `select (memory->'evidence'->>'contradicted')::boolean as doubt from mirror_sync.scope where collection = 'research_jobs'`,
     );
     expect(scope).toEqual({ doubt: true });
+  });
+});
+
+describe('polled_at while a row is seen that is not believed yet', () => {
+  /** As a deletion leaves the row; `ago` as SQL has it. */
+  const deletedSince = (table: string, row: string, ago: string): Promise<unknown> =>
+    account.query(`update mirror.${table} set _deleted_at = now() - interval '${ago}' where ${row}`);
+  const states = (table: string): Promise<unknown> =>
+    account.query(`
+      select f.state, f.last_error, count(t._deleted_at)::int as deleted from mirror.freshness f, mirror.${table} t
+      where f.collection = '${table}' group by 1, 2`);
+
+  // Of many pages the first one shows it; of one page that is the last, too.
+  it.each([
+    ['research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)'],
+    ['watchlist', 'id = (select max(id) from mirror.watchlist)'],
+    ['list_items', '(list_id, id) = (select list_id, id from mirror.list_items order by 1, 2 limit 1)'],
+  ] as const)('stays, and moves with the next poll after it is: %s', async (name, row) => {
+    await create();
+    await account.read('lists', 'full');
+    await account.read(name, 'full');
+    await account.read('lists', 'poll');
+    await account.read(name, 'poll');
+    const before = Date.now();
+    await deletedSince(name, row, '0');
+    await account.read('lists', 'poll');
+    const { error } = await account.read(name, 'poll');
+    expect(error).toBeUndefined();
+    expect(await states(name)).toEqual([{ state: 'current', last_error: null, deleted: 1 }]);
+    expect(await polledAt(name)).toBeLessThan(before);
+    await account.reopen();
+    await account.read(name, 'poll');
+    expect(await polledAt(name)).toBeLessThan(before);
+    // The settle time passes.
+    await deletedSince(name, row, '1 hour');
+    const begun = Date.now();
+    await account.read('lists', 'poll');
+    await account.read(name, 'poll');
+    expect(await states(name)).toEqual([{ state: 'current', last_error: null, deleted: 0 }]);
+    expect(await polledAt(name)).toBeGreaterThanOrEqual(begun);
+  });
+
+  it('stays after a full walk, too', async () => {
+    await create();
+    await account.read('research_jobs', 'full');
+    const before = await polledAt('research_jobs');
+    await deletedSince('research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)', '0');
+    // Left in doubt: the settle time is not waited for.
+    await account.current.reader.read('research_jobs', {
+      what: 'rows',
+      signal: new AbortController().signal,
+    });
+    expect(account.walks.at(-1)).toMatchObject({ kind: 'full', outcome: 'complete' });
+    expect(await polledAt('research_jobs')).toBe(before);
+  });
+
+  it('moves where no page showed it again in ten settle times: the one that did was stale', async () => {
+    await create();
+    await account.read('research_jobs', 'full');
+    const before = await polledAt('research_jobs');
+    // A row that the service does not have: no page proves it absent, since none begins before it.
+    await account.query(`
+      insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at)
+      values (${account.current.reader.userId}, 'research_jobs', '1', 'returned', 1, now())`);
+    await account.read('research_jobs', 'poll');
+    expect(await polledAt('research_jobs')).toBe(before);
+    await account.query(`update mirror_sync.candidate set at = at - interval '1 hour'`);
+    const begun = Date.now();
+    await account.read('research_jobs', 'poll');
+    expect(await polledAt('research_jobs')).toBeGreaterThanOrEqual(begun);
+  });
+
+  it('stays for the account, whose one row may be stale', async () => {
+    await create();
+    await account.read('account', 'full');
+    const before = await polledAt('account');
+    // What the service says now was superseded a moment ago, as far as the mirror knows.
+    await account.query(`
+      insert into mirror.account_history
+        (_user_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
+      select _user_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _changed_at, now(), 'update'
+      from mirror.account`);
+    await account.query(`update mirror.account set _hash = '\\x00', _change_id = _change_id + 1000`);
+    await account.read('account', 'full');
+    expect(await polledAt('account')).toBe(before);
+    await account.query(`update mirror.account_history set _valid_to = now() - interval '1 hour'`);
+    const begun = Date.now();
+    await account.read('account', 'full');
+    expect(await polledAt('account')).toBeGreaterThanOrEqual(begun);
   });
 });
 
