@@ -83,8 +83,9 @@ export class ListsReader {
         return false;
       },
     );
-    const suspected = suspects.length === 0 ? 'none' : await this.#suspect(lists, suspects, signal);
-    return { since, totals, error, failed, whole, doubts, suspected };
+    if (suspects.length === 0) return { since, totals, error, failed, whole, doubts, suspected: 'none' };
+    const { suspected, more } = await this.#suspect(lists, suspects, signal);
+    return { since, totals: addTotals(totals, more), error, failed, whole, doubts, suspected };
   }
 
   #readList(
@@ -119,20 +120,26 @@ export class ListsReader {
     return isNew;
   }
 
-  /** Where the lists do not come in one answer, only a full walk may put their rows in doubt. */
+  /**
+   * Where the lists do not come in one answer, only a full walk may put their rows in doubt.
+   * @returns `more`: what it cost, and what it deleted
+   */
   async #suspect(
     lists: ListCollection,
     keys: readonly string[],
     signal: AbortSignal,
-  ): Promise<ListsRead['suspected']> {
+  ): Promise<Pick<ListsRead, 'suspected'> & { readonly more: Partial<ReadTotals> }> {
     const parents = collection(parentsOf(lists).table);
-    if (parents.kind !== 'list') return 'none';
+    if (parents.kind !== 'list') return { suspected: 'none', more: {} };
     const result = await this.#settler.suspect(parents, keys, signal);
     if (result.error instanceof KeyRefused) throw result.error;
     // What failed is looked at again with the next 404.
     if (result.error !== undefined) for (const key of keys) this.#unknown.delete(key);
-    if (result.doubts) return 'in-doubt';
-    return result.outcome === 'complete' || result.error !== undefined ? 'none' : 'full-needed';
+    const { requests, rateLimited, deleted, along } = result.totals;
+    const more = { requests, rateLimited, along: new Map([...along, [parents.name, deleted]]) };
+    if (result.doubts) return { suspected: 'in-doubt', more };
+    const told = result.outcome === 'complete' || result.error !== undefined;
+    return { suspected: told ? 'none' : 'full-needed', more };
   }
 }
 

@@ -40,7 +40,7 @@ export function addTotals(a: ReadTotals, b: Partial<ReadTotals>): ReadTotals {
 
 function addRows(a: RowsByCollection, b: RowsByCollection = new Map()): RowsByCollection {
   const sums = new Map<CollectionName, number>(a);
-  for (const [name, rows] of b) sums.set(name, (sums.get(name) ?? 0) + rows);
+  for (const [name, rows] of b) if (rows > 0) sums.set(name, (sums.get(name) ?? 0) + rows);
   return sums;
 }
 

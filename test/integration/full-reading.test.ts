@@ -155,6 +155,24 @@ describe('a list that the service does not know any more', () => {
     expect(await deleted('lists', 'list_id')).toEqual([gone]);
     expect(await deleted('list_items', 'id')).toHaveLength(10);
   });
+
+  it('goes at once where its row was in doubt already, and is counted where it was found out', async () => {
+    await mirrored({ lists: 5 });
+    const [gone = ''] = await ids('lists');
+    await test.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: gone });
+    expect((await test.read('lists', 'poll')).totals.deleted).toBe(0);
+    await systemClock.sleep(SETTLE_MS + 100);
+    test.asked.length = 0;
+    const { totals } = await test.read('list_items', 'poll');
+    expect(await deleted('lists', 'list_id')).toEqual([gone]);
+    expect(totals.along).toEqual(
+      new Map([
+        ['list_items', 10],
+        ['lists', 1],
+      ]),
+    );
+    expect(totals).toMatchObject({ deleted: 0, requests: test.asked.length });
+  });
 });
 
 describe('doubts', () => {
