@@ -21,7 +21,7 @@ export interface Taken<R extends Reading> {
    */
   readonly verdict: 'on' | 'end' | 'stuck';
   readonly why: string;
-  /** There is none: the service refused the request. */
+  /** There is none: the service refused the cursor. */
   readonly refused: boolean;
   /** It was asked from the top and holds everything: a snapshot of the whole scope (design 4, P0). */
   readonly snapshot: boolean;

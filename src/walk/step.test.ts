@@ -274,6 +274,15 @@ describe('step', () => {
     expect(asks(poll, pages)).toEqual(['top/500', 'x/500', 'y/500', 'reached']);
   });
 
+  it('learns nothing of cursors where the key is refused', () => {
+    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+    const { walk, memory } = step(begun.walk, begun.memory, page(range(100, 76), true, 'x'), 0);
+    const back = step(walk, memory, refused(401), 0);
+    expect(shown(back)).toBe('top/500');
+    const idAsked = step({ ...walk, cursor: '76', token: false }, memory, refused(401), 0);
+    expect(idAsked.memory.cursors).toBe('offered');
+  });
+
   it('begins a refresh again at the top where it finds out that a service refuses IDs', () => {
     const memory: ScopeMemory = { ...usableMemory(), cursors: 'offered' };
     const begun = beginRefresh(memory, { unsettled: ['90'], now: 0 });

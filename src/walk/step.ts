@@ -27,18 +27,26 @@ export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: numbe
   if (lower !== null) return { walk: lower, memory, ask: askFor(lower, memory) };
   const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();
   if (walk.cursor === null) return { walk, memory, ask: failed(walk, why, answer.status) };
-  return dispatch(walk, afterRefusal(walk, memory), why, now);
+  const ofCursor = REFUSES_CURSOR.has(answer.status);
+  const known = ofCursor ? afterRefusal(walk, memory) : memory;
+  return dispatch(walk, known, { why, refused: ofCursor }, now);
 }
+
+/** Statuses that may mean the cursor; others, like 401, say nothing of it. */
+const REFUSES_CURSOR: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+
+/** Why there is no page, and whether the cursor was refused. */
+type NoPage = Pick<Taken<Walk>, 'why' | 'refused'>;
 
 /** To the walk's own rules, with what the page amounted to; `answer` is a page, or why there is none. */
 function dispatch(
   walk: Walk,
   memory: ScopeMemory,
-  answer: string | Extract<Answer, { type: 'page' }>,
+  answer: NoPage | Extract<Answer, { type: 'page' }>,
   now: number,
 ): Step {
   const go = <R extends Walk>(reading: R, goOn: (taken: Taken<R>) => Step): Step => {
-    if (typeof answer === 'string') return goOn(stuckWithoutPage(reading, memory, answer));
+    if ('why' in answer) return goOn(stuckWithoutPage(reading, memory, answer));
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
     return {
@@ -52,14 +60,13 @@ function dispatch(
   return go(walk, (taken) => stepFull(walk, taken, now));
 }
 
-function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, why: string): Taken<R> {
+function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: NoPage): Taken<R> {
   const reading = { ...walk, trying: undefined, keyless: null };
   return {
     reading,
     memory,
     verdict: 'stuck',
-    why,
-    refused: true,
+    ...noPage,
     snapshot: false,
     contradiction: false,
     proof: null,
