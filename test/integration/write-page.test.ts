@@ -26,18 +26,6 @@ const newAccount = (options: Parameters<typeof MirroredAccount.make>[2] = {}): P
   return MirroredAccount.make(database, String(nextUser), options);
 };
 
-const NO_TOTALS = {
-  pages: 0,
-  items: 0,
-  inserted: 0,
-  updated: 0,
-  deleted: 0,
-  unchanged: 0,
-  quarantined: 0,
-  requests: 0,
-  rateLimited: 0,
-};
-
 /** Counts the statements that go through Kysely. */
 class StatementCounter implements KyselyPlugin {
   statements = 0;
@@ -246,82 +234,6 @@ describe('a page', () => {
   });
 });
 
-describe('rows that may still change', () => {
-  it('are kept apart while their state says so', async () => {
-    const account = await newAccount();
-    const unsettled = () =>
-      account.query(
-        `select key, finished from mirror_sync.unsettled where _user_id = ${account.fence.userId} order by key`,
-      );
-    await account.page(
-      'research_jobs',
-      '[{"job_id":1,"status":"open"},{"job_id":2,"status":"failed"},{"job_id":3,"status":"done"}]',
-    );
-    expect(await unsettled()).toEqual([
-      { key: '1', finished: false },
-      { key: '2', finished: true },
-    ]);
-    await account.page('research_jobs', '[{"job_id":1,"status":"done"},{"job_id":2,"status":"open"}]');
-    expect(await unsettled()).toEqual([{ key: '2', finished: false }]);
-  });
-});
-
-describe('lists and their items', () => {
-  it('a new or changed list makes its items due in the same transaction', async () => {
-    const account = await newAccount();
-    await account.page('lists', '[{"list_id":1,"name":"a"},{"list_id":2,"name":"b"}]');
-    const due = () =>
-      account.query<{ parent: string }>(
-        `select parent from mirror_sync.scope where _user_id = ${account.fence.userId}
-         and collection = 'list_items' and due_at is not null order by parent`,
-      );
-    expect(await due()).toEqual([{ parent: '1' }, { parent: '2' }]);
-    await account.query(
-      `update mirror_sync.scope set due_at = null where _user_id = ${account.fence.userId}`,
-    );
-    await account.page('lists', '[{"list_id":1,"name":"a"},{"list_id":2,"name":"c"}]');
-    expect(await due()).toEqual([{ parent: '2' }]);
-  });
-
-  it('items of one list are not those of another', async () => {
-    const account = await newAccount();
-    await account.page('lists', '[{"list_id":1},{"list_id":2}]');
-    await account.page('list_items', '[{"id":"x","n":1}]', { parent: '1' });
-    const other = await account.page('list_items', '[{"id":"x","n":2},{"id":7,"list_id":"odd"}]', {
-      parent: '2',
-    });
-    expect(other).toMatchObject({ outcomes: ['inserted', 'inserted'] });
-    expect(
-      await account.query(
-        `select list_id, id, n from mirror.list_items where _user_id = ${account.fence.userId} order by 1, 2`,
-      ),
-    ).toEqual([
-      { list_id: '1', id: 'x', n: '1' },
-      { list_id: '2', id: '7', n: null },
-      { list_id: '2', id: 'x', n: '2' },
-    ]);
-  });
-
-  it('nothing is written of a list that is deleted', async () => {
-    const account = await newAccount();
-    await account.page('lists', '[{"list_id":1}]');
-    await account.query(
-      `update mirror_sync.scope set gone_at = now() where _user_id = ${account.fence.userId} and parent = '1'`,
-    );
-    const result = await account.page('list_items', '[{"id":"x"}]', {
-      parent: '1',
-      decide: () => {
-        throw new Error('there is nothing to decide');
-      },
-    });
-    expect(result).toEqual({ state: 'parent_deleted' });
-    expect(
-      await account.query(`select 1 from mirror.list_items where _user_id = ${account.fence.userId}`),
-    ).toEqual([]);
-    expect(await account.storedScope('list_items', '1')).toMatchObject({ lastObs: 0 });
-  });
-});
-
 describe('fields that the operator names', () => {
   it('make no change when they are ignored, and are stored nowhere when they are excluded', async () => {
     const account = await newAccount({
@@ -337,63 +249,6 @@ describe('fields that the operator names', () => {
     );
     expect(row).toEqual({ views: '3', _raw: { job_id: 1, status: 'b', views: 3 } });
     expect(await account.query(`select 1 from mirror.columns where field = 'secret'`)).toEqual([]);
-  });
-});
-
-describe('the end of a walk', () => {
-  it('is a row of sync_log and moves the collection’s freshness with the page', async () => {
-    const account = await newAccount();
-    const at = new Date('2026-03-01T00:00:00Z');
-    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]', {
-      decide: ({ counts }) => ({
-        scope: { polledAt: at, lastReadAt: at, fullWalk: null },
-        walkEnd: {
-          scope: account.scope('research_jobs'),
-          kind: 'full',
-          startedAt: at,
-          outcome: 'completed',
-          totals: { ...NO_TOTALS, pages: 1, items: 2, inserted: counts.inserted, requests: 1 },
-          collection: { polledAt: at, state: 'current', failure: null },
-        },
-      }),
-    });
-    const where = `where _user_id = ${account.fence.userId}`;
-    expect(
-      await account.query(`select walk_id, kind, inserted, outcome, list_id from mirror.sync_log ${where}`),
-    ).toEqual([{ walk_id: '1', kind: 'full', inserted: '2', outcome: 'completed', list_id: null }]);
-    expect(
-      await account.query(
-        `select collection, live_rows, deleted_rows, polled_at, state from mirror.freshness ${where}`,
-      ),
-    ).toEqual([
-      { collection: 'research_jobs', live_rows: '2', deleted_rows: '0', polled_at: at, state: 'current' },
-    ]);
-  });
-
-  it('can come without a page: a failure is counted, and the log says why', async () => {
-    const account = await newAccount();
-    await account.page('research_jobs', '[]');
-    const at = new Date('2026-03-01T00:00:00Z');
-    const failure = { message: 'the service answered 503', at };
-    await account.mirror.endWalk(account.fence, account.scope('research_jobs'), {
-      scope: { failure },
-      walkEnd: {
-        scope: account.scope('research_jobs'),
-        kind: 'poll',
-        startedAt: at,
-        outcome: 'failed',
-        error: failure.message,
-        totals: { ...NO_TOTALS, requests: 3 },
-        collection: { state: 'failing', failure },
-      },
-    });
-    expect(await account.storedScope('research_jobs')).toMatchObject({ failures: 1, lastErrorAt: at });
-    expect(
-      await account.query(
-        `select f.state, f.last_error, l.error, l.requests from mirror.freshness f
-         join mirror.sync_log l using (_user_id) where _user_id = ${account.fence.userId}`,
-      ),
-    ).toEqual([{ state: 'failing', last_error: failure.message, error: failure.message, requests: '3' }]);
   });
 });
 
