@@ -153,7 +153,9 @@ describe('a mirror of the first version', () => {
     expect(await run('select list_id, name, mine, _is_current, _valid_to from elder.lists_versions')).toEqual(
       [{ list_id: '4', name: 'a', mine: 7, _is_current: true, _valid_to: null }],
     );
-    await expect(run('select * from elder.lists_as_of(now())')).rejects.toThrow(/no moment is covered/);
+    await expect(run('select * from elder.lists_as_of(now())')).rejects.toThrow(
+      /no history of account 1 is kept/,
+    );
     await run(`
       update elder._collections set history_from = '-infinity';
       insert into elder.lists_history (_user_id, list_id, name, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
