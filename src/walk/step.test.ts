@@ -1,60 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WalkClient } from '../../test/support/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walk-source.ts';
+import { usableMemory, page, refused, asks, range } from '../../test/support/walk-steps.ts';
 import { beginConfirm } from './confirm.ts';
 import { beginFull } from './full.ts';
-import { newMemory, type ScopeMemory } from './memory.ts';
+import { newMemory } from './memory.ts';
 import { noteWritten } from './note-written.ts';
 import { beginPoll } from './poll.ts';
 import { beginRefresh } from './refresh.ts';
 import { step } from './step.ts';
 import type { Answer, Step } from './walk.ts';
-
-const PAGED: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 25 };
-
-/** Memory of a scope of 100 rows in falling order. */
-function usableMemory(): ScopeMemory {
-  const client = new WalkClient(new WalkSource(PAGED, 100));
-  client.run(client.beginFull(), 10);
-  return client.memory;
-}
-
-/** The same, trusted. */
-function trustedMemory(): ScopeMemory {
-  const memory = usableMemory();
-  return { ...memory, evidence: { ...memory.evidence, inPlace: 3 } };
-}
-
-function page(keys: readonly (string | undefined)[], hasMore?: boolean, nextCursor?: string | null): Answer {
-  return { type: 'page', keys, hasMore, nextCursor };
-}
-
-function refused(status: number): Answer {
-  return { type: 'refused', status, message: 'no' };
-}
-
-/** Plays answers to a walk: what it asked, each as `cursor/limit`, `<of#nth` for a lookup, or the outcome. */
-function asks(begun: Step, answers: readonly Answer[]): string[] {
-  let stepped = begun;
-  return [
-    shown(stepped),
-    ...answers.map((answer) => {
-      stepped = step(stepped.walk, stepped.memory, answer, 0);
-      return shown(stepped);
-    }),
-  ];
-}
-
-function shown({ ask }: Step): string {
-  if (ask.type === 'page') return `${ask.cursor ?? 'top'}/${ask.limit ?? 'none'}`;
-  return ask.type === 'predecessor' ? `<${ask.of}#${ask.nth}` : ask.outcome;
-}
-
-function range(from: number, to: number): string[] {
-  const length = Math.abs(to - from) + 1;
-  return Array.from({ length }, (_, i) => String(from < to ? from + i : from - i));
-}
 
 describe('step', () => {
   it('ends every walk, whatever the service answers', () => {
@@ -182,124 +136,6 @@ describe('step', () => {
     const last = page(['60'], false);
     const answers = [page(range(76, 60), true), last, page(['61', '60'], true), last];
     expect(asks(begun, answers)).toEqual(['top/500', '60/500', '61/500', '60/500', 'complete']);
-  });
-
-  it('prefers a cursor that the server offers, and falls back on keys where that is refused', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const answers = [page(range(100, 76), true, 'x='), refused(400), page(range(75, 60), true)];
-    expect(asks(begun, answers)).toEqual(['top/500', 'x=/500', '76/500', '60/500']);
-  });
-
-  it('takes a null next_cursor for the end where the service offers cursors, and a missing one behind a cursor', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    const first = page(range(100, 76), undefined, 'x');
-    for (const last of [null, undefined]) {
-      expect(asks(begun, [first, page(range(75, 60), undefined, last)])).toEqual([
-        'top/500',
-        'x/500',
-        'complete',
-      ]);
-    }
-    expect(asks(begun, [first, page(range(75, 60), true, null)])).toEqual(['top/500', 'x/500', '60/500']);
-    // Others may send it with every page.
-    const plain = asks(begun, [
-      page(range(100, 76), undefined, null),
-      page(['76', ...range(75, 60)], undefined, null),
-    ]);
-    expect(plain).toEqual(['top/500', '77/500', '61/500']);
-  });
-
-  it('proves nothing behind the last item by a null next_cursor alone', () => {
-    const begun = beginFull(trustedMemory(), { liveRows: 100, now: 0 });
-    const first = step(begun.walk, begun.memory, page(range(100, 76), undefined, 'x'), 0);
-    const interval = { kind: 'interval', direction: 'falling', after: '76' };
-    for (const [hasMore, through] of [
-      [undefined, '60'],
-      [false, null],
-    ] as const) {
-      const last = step(first.walk, first.memory, page(range(75, 60), hasMore, null), 0);
-      expect(last.ask).toMatchObject({ outcome: 'complete' });
-      expect(last.page?.proof).toEqual({ ...interval, through });
-    }
-  });
-
-  it('goes back by the cursor that the service offered before, and ends when nothing comes behind it twice', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    const pages = [page(range(100, 76), true, 'x'), page(range(75, 51), true, 'y'), page([], false, null)];
-    const back = page(range(75, 51), true, 'y');
-    expect(asks(begun, [...pages, back, page(range(50, 40), false, null)])).toEqual([
-      'top/500',
-      'x/500',
-      'y/500',
-      'x/500',
-      'y/500',
-      'complete',
-    ]);
-    expect(asks(begun, [...pages, back, page([], false, null)]).at(-1)).toBe('complete');
-    expect(asks(begun, [...pages, page(range(75, 52), false, null)]).at(-1)).toBe('complete');
-    expect(asks(begun, [...pages.slice(0, 1), page([], true), page(range(100, 76), true, 'x')])).toEqual([
-      'top/500',
-      'x/500',
-      'top/500',
-      'x/500',
-    ]);
-  });
-
-  it('remembers that a service refuses IDs: it goes by offered cursors alone, from the top if need be', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    const lost = [
-      page(range(100, 76), true, 'x'),
-      page(range(75, 51), true, 'y'),
-      refused(400),
-      refused(400),
-    ];
-    expect(asks(begun, lost)).toEqual(['top/500', 'x/500', 'y/500', '51/500', 'x/500']);
-    let stepped: Step = begun;
-    for (const answer of lost) stepped = step(stepped.walk, stepped.memory, answer, 0);
-    const memory: ScopeMemory = { ...usableMemory(), cursors: stepped.memory.cursors };
-    expect(memory.cursors).toBe('offered-only');
-    const pages = [
-      page(range(100, 76), true, 'x'),
-      page(range(75, 51), true, 'y'),
-      page(range(50, 26), true, 'z'),
-    ];
-    for (const covering of [
-      beginRefresh(memory, { unsettled: ['60', '30'], now: 0 }),
-      beginConfirm(memory, { keys: ['30', '60'], now: 0 }),
-    ]) {
-      expect(asks(covering, pages)).toEqual(['top/500', 'x/500', 'y/500', 'reached']);
-    }
-    const open = { first: '100', at: 0, asOf: 0, after: '60', low: '40' };
-    const poll = beginPoll({ ...memory, open }, { overlapKey: '50', now: 0 });
-    expect(asks(poll, pages)).toEqual(['top/500', 'x/500', 'y/500', 'reached']);
-  });
-
-  it('learns nothing of cursors where the key is refused', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    const { walk, memory } = step(begun.walk, begun.memory, page(range(100, 76), true, 'x'), 0);
-    const back = step(walk, memory, refused(401), 0);
-    expect(shown(back)).toBe('top/500');
-    const idAsked = step({ ...walk, cursor: '76', token: false }, memory, refused(401), 0);
-    expect(idAsked.memory.cursors).toBe('offered');
-  });
-
-  it('begins a refresh again at the top where it finds out that a service refuses IDs', () => {
-    const memory: ScopeMemory = { ...usableMemory(), cursors: 'offered' };
-    const begun = beginRefresh(memory, { unsettled: ['90'], now: 0 });
-    const found: Answer = { type: 'predecessor', key: '91' };
-    expect(asks(begun, [found, refused(400), page(range(100, 76), true, 'x')])).toEqual([
-      '<90#1',
-      '91/500',
-      'top/500',
-      'reached',
-    ]);
-  });
-
-  it('believes a null next_cursor without has_more where no ID is taken either', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    const only = page(['9', '7', '8'], undefined, null);
-    const first = asks(begun, [only, refused(400), refused(400), only, refused(400)]);
-    expect(first).toEqual(['top/500', '7/500', '9/500', 'top/500', '8/500', 'complete']);
   });
 
   it('lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
