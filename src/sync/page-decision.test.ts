@@ -137,6 +137,12 @@ describe('what is stored with a page', () => {
       expect(decision.doubts).toMatchObject({ add: [{ key: '7', kind: 'snapshot' }], prove: [] });
     });
 
+    it('overlooks what it lacks and what came too lately to be doubted', () => {
+      const overlooks = (changedAt: number): boolean =>
+        decide({ ...taken, page: snapshot }, { ...seen, missing: [{ key: '8', changedAt }] }, null).overlooks;
+      expect([overlooks(began - 59_999), overlooks(began - 60_000)]).toEqual([true, false]);
+    });
+
     it('is a second proof when its request was sent the settle time after the first one', () => {
       const missing = [{ key: '7', changedAt: long }];
       const prove = (ago: number): readonly string[] | undefined => {
@@ -160,6 +166,8 @@ describe('what is stored with a page', () => {
         decide({ ...taken, page: snapshot, end }, view, null).decision.scope.completeAsOf;
       expect(asOf(seen)).toEqual(new Date(began - 60_000));
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
+      // It may have gone right after it came: as of the settle time ago the mirror would have a row too many.
+      expect(asOf({ ...seen, missing: [{ key: '7', changedAt: began - 1 }] })).toBeUndefined();
       const candidate = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
       expect(asOf({ ...seen, candidates: [{ ...candidate, key: '7' }] })).toBeUndefined();
       expect(asOf({ ...seen, candidates: [{ ...candidate, key: '3' }] })).toEqual(new Date(began - 60_000));

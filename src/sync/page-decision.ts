@@ -47,6 +47,8 @@ export interface Decided {
   readonly memory: ScopeMemory;
   /** Everything is mirrored as of the page's request, less the settle time, and that is stored. */
   readonly complete: boolean;
+  /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
+  readonly overlooks: boolean;
 }
 
 /**
@@ -73,7 +75,9 @@ export function decide(step: PageStep, observed: ObservedPage, whole: WholeWalk 
     ...(isNothing(doubts) ? {} : { doubts }),
     ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed, completeAsOf) }),
   };
-  return { decision, memory, complete: completeAsOf !== undefined };
+  const known = new Set([...observed.candidates, ...doubts.add].map(({ key }) => key));
+  const overlooks = observed.missing.some(({ key }) => !known.has(key));
+  return { decision, memory, complete: completeAsOf !== undefined, overlooks };
 }
 
 function doubtsOf({ page, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
@@ -113,16 +117,16 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): bool
 }
 
 /**
- * One answer that is the whole scope, and leaves nothing in doubt, says that everything is mirrored as of then: a
+ * One answer that is the whole scope, and lacks no row, says that everything is mirrored as of then: a
  * replica may lag by the settle time. Other walks know it only when their doubts are settled.
  */
 function completeFrom(
   { page, end, settleMs }: PageStep,
-  { candidates, sentAt }: ObservedPage,
+  { candidates, missing, sentAt }: ObservedPage,
   { add, withdraw }: DoubtChange,
 ): Date | undefined {
   const whole = page?.proof?.kind === 'snapshot' && end?.outcome === 'complete';
-  if (!whole || add.length > 0) return undefined;
+  if (!whole || add.length > 0 || missing.length > 0) return undefined;
   const withdrawn = new Set(withdraw);
   if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
   return new Date(sentAt.getTime() - settleMs);

@@ -15,6 +15,7 @@ const written = {
   judged: true,
   raised: false,
   proven: false,
+  overlooks: false,
   complete: false,
 } as unknown as Extract<WrittenStep, { state: 'applied' }>;
 
@@ -23,7 +24,10 @@ function page(keys: readonly string[], hasMore: boolean): Answer {
 }
 
 /** Plays answers to a full walk of a scope that was read before. */
-function played(answers: readonly Answer[]): { proofs: WalkProofs; session: ScopeSession; walk: FullWalk } {
+function played(
+  answers: readonly Answer[],
+  wrote: Partial<typeof written> = {},
+): { proofs: WalkProofs; session: ScopeSession; walk: FullWalk } {
   const session = new ScopeSession(stored as never, 'bigint');
   let at: Step<FullWalk> = beginFull(session.memory, { liveRows: 5, now: 0 });
   const proofs = new WalkProofs(session, at.walk);
@@ -35,7 +39,7 @@ function played(answers: readonly Answer[]): { proofs: WalkProofs; session: Scop
     const came =
       answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
     proofs.pageCame(at.walk, { page: came, told: answer, sentAfter: 0 }, keys);
-    proofs.pageWritten(at.walk, at.ask.type === 'end' ? at.ask : undefined, written);
+    proofs.pageWritten(at.walk, at.ask.type === 'end' ? at.ask : undefined, { ...written, ...wrote });
   }
   expect(at.ask).toMatchObject({ type: 'end', outcome: 'complete' });
   return { proofs, session, walk: at.walk };
@@ -49,6 +53,10 @@ describe('what a full walk proves', () => {
     expect(proofs.whole).toMatchObject({ began: new Date(1000), clean: true });
     expect(session.whole).toBeDefined();
     expect(proofs.reading).toBeDefined();
+  });
+
+  it('is not all where rows are missing that came too lately to be doubted', () => {
+    expect(played(pages, { overlooks: true }).proofs.whole?.clean).toBe(false);
   });
 
   it('is nothing where it was refused and began again at the top: neither as of when, nor half of a pair', () => {

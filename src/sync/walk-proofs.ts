@@ -20,6 +20,7 @@ export class WalkProofs {
   readonly #firstLoad: boolean;
   /** Every page so far was read in trusted order: each told what it lacks. */
   #trusted = true;
+  #overlooks = false;
   #raised = false;
   #proven = false;
   #whole: ReadWhole | undefined;
@@ -73,6 +74,7 @@ export class WalkProofs {
   pageWritten(walk: Walk, end: End | undefined, step: Extract<WrittenStep, { state: 'applied' }>): void {
     this.#raised ||= step.raised;
     this.#proven ||= step.proven;
+    this.#overlooks ||= step.overlooks;
     this.#began ??= step.sentAt;
     this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
     // An end with a status is one that no page brought.
@@ -82,7 +84,7 @@ export class WalkProofs {
     this.#whole = {
       began: resumed ? new Date(walk.began) : this.#began,
       lastObs: step.obs,
-      clean: walk.restarts === 0 && (this.#trusted || sawAll),
+      clean: walk.restarts === 0 && !this.#overlooks && (this.#trusted || sawAll),
       complete: step.complete,
     };
   }

@@ -51,12 +51,23 @@ export class WholeReading {
   }
 }
 
+/** What a whole walk says of the rows that it did not see. */
+export interface Absences {
+  /** Some came into doubt. */
+  readonly raised: boolean;
+  /** Some are proven gone now. */
+  readonly proven: boolean;
+  /** Some came or changed too lately to be doubted. */
+  readonly overlooks: boolean;
+}
+
+export const NO_ABSENCES: Absences = { raised: false, proven: false, overlooks: false };
+
 /**
  * Records what a whole walk says of live rows that it did not see. To be called in the write lane right after its last
  * page, so that no other page comes between.
  * @param previous the whole walk before it, as far as one is remembered
  * @param obs observation number of its last page
- * @returns whether rows came into doubt, and whether absences are proven now
  */
 export async function recordAbsences(
   { fence, mirror, store, settleMs }: Reader,
@@ -65,15 +76,18 @@ export async function recordAbsences(
   present: WholeWalk,
   previous: WholeWalk | null,
   obs: number,
-): Promise<{ readonly raised: boolean; readonly proven: boolean }> {
-  if ((await store.liveRows(scope)) <= reading.held) return { raised: false, proven: false };
-  const changedBefore = new Date(present.began - settleMs);
-  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), changedBefore);
-  if (missing.length === 0) return { raised: false, proven: false };
+): Promise<Absences> {
+  if ((await store.liveRows(scope)) <= reading.held) return NO_ABSENCES;
+  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), new Date(present.ended));
+  if (missing.length === 0) return NO_ABSENCES;
   const keys = new Set(missing.map(({ key }) => key));
   const candidates = (await store.candidatesOf(scope)).filter(({ key }) => keys.has(key));
   const change = judgePair(previous, present, { missing, candidates, settleMs });
   const [raised, proven] = [change.add.length > 0, change.prove.length > 0];
   if (raised || proven) await mirror.recordDoubts(fence, scope, change, obs);
-  return { raised, proven };
+  const inDoubt = new Set(candidates.map(({ key }) => key));
+  const overlooks = missing.some(
+    ({ key, changedAt }) => changedAt > present.began - settleMs && !inDoubt.has(key),
+  );
+  return { raised, proven, overlooks };
 }

@@ -4,7 +4,7 @@ import type { WholeWalk } from '../walk/pair.ts';
 import { decide, type Decided, type PageStep } from './page-decision.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { recordAbsences, type WholeReading } from './whole-reading.ts';
+import { NO_ABSENCES, recordAbsences, type WholeReading } from './whole-reading.ts';
 
 /** A page in the write lane. */
 export interface StepWrite {
@@ -32,6 +32,8 @@ export type WrittenStep =
       readonly raised: boolean;
       /** It proved rows gone. */
       readonly proven: boolean;
+      /** Rows are missing that came or changed too lately to be doubted. */
+      readonly overlooks: boolean;
       /** That everything is mirrored as of its request is stored. */
       readonly complete: boolean;
     }
@@ -83,7 +85,7 @@ export async function writeStep(
   const { doubts } = result.decision;
   const absences =
     whole === undefined || present === null
-      ? { raised: false, proven: false }
+      ? NO_ABSENCES
       : await recordAbsences(reader, scope, whole, present, previous, obs);
   return {
     state: 'applied',
@@ -93,6 +95,7 @@ export async function writeStep(
     judged: snapshot || present !== null,
     raised: absences.raised || (doubts?.add.length ?? 0) > 0,
     proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
+    overlooks: absences.overlooks || decided.overlooks,
     complete: decided.complete,
   };
 }

@@ -74,7 +74,8 @@ describe('beside a running daemon', () => {
     });
     const { stdout, stderr, code } = await system.run(['sync', '--full']);
     expect({ code }).toEqual({ code: 0 });
-    expect(stdout).toMatch(/1001 +research_jobs +301 +0 +1 +0 +300/);
+    // Unless the minute's poll, whose one page is the whole list here, was faster.
+    expect(stdout).toMatch(/1001 +research_jobs +301 +0 +(1 +0 +300|0 +0 +301)/);
     expect(stderr).toContain('reading: ');
     await eventually('equality', async () => (await differences(system)).length === 0);
   });
