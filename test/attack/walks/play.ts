@@ -27,7 +27,7 @@ export interface Table {
 /** Full readings after the quiet: design 4 promises one, and a second where only P2 can prove. */
 const READINGS = 2;
 /** What a request has to wait for in one reading, at most, ms: then the game is broken off. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 
 /**
  * Plays one game: walks and polls of a small account while things happen in the source between and during their
