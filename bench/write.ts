@@ -5,16 +5,11 @@
  *
  *     node bench/write.ts [rows] [postgres URL]
  *
+ * While it runs, autovacuum is off on the whole server (superuser): WAL is counted there.
  * Without a URL an embedded server is started in a temporary folder, with durable settings. The naive ways write a
  * tenth of the rows. WAL of the reload includes the full-page images that follow the checkpoint before it, some 16 KB.
  *
- * Two shared cores, PostgreSQL 18.4 embedded (data checksums), Node 26, 50,000 rows:
- *
- *     way                                         first load rows/s  WAL/page   reload rows/s  WAL/page  dead tuples
- *     row at a time                                            3388    859689            3826   1644145         5000
- *     500 rows, on conflict do update                         12647    859687           12795   1644145         5000
- *     the same, where the hash differs                        16159    859689           20127    766997            0
- *     read the (key, hash), write what differs                17252    871620           55625       327            0
+ * Figures: bench/README.md.
  *
  * Of an unchanged page's WAL, 54 bytes are the fence's lock, 34 the commit, some 157 the scope's row with a checkpoint
  * of 130 bytes, and 5 its pruning (pg_walinspect).
@@ -265,6 +260,9 @@ async function run(url: string, rows: number): Promise<void> {
     await ours(db, '1', pages, false),
     await ours(db, '2', pages, true),
   ];
+  // WAL is counted for the whole server: nobody else may write any.
+  await sql`alter system set autovacuum = off`.execute(db);
+  await sql`select pg_reload_conf()`.execute(db);
   for (const way of ways) {
     let line = way.name.padEnd(50);
     for (const round of [0, 0, 1]) {
@@ -275,6 +273,8 @@ async function run(url: string, rows: number): Promise<void> {
     }
     print(line);
   }
+  await sql`alter system reset autovacuum`.execute(db);
+  await sql`select pg_reload_conf()`.execute(db);
   await sql`drop schema ${sql.id(SCHEMA)} cascade`.execute(db);
   await sql`drop schema ${sql.id(`${SCHEMA}_sync`)} cascade`.execute(db);
   await database.close();
