@@ -151,13 +151,11 @@ export class DoubtSettler {
       left = await store.candidatesOf(scope);
     }
     if (read === undefined) return { totals, error: undefined, unproven: 0 };
-    const { lastObs } = read;
-    // What came into doubt after the walk is the next one's.
-    const open = left.filter(({ obs }) => obs <= lastObs);
-    if (read.clean && !read.complete && open.length === 0) {
+    // A doubt that is younger than the walk counts too: another reading may have raised anew what this one missed.
+    if (read.clean && !read.complete && left.length === 0) {
       await this.#saveComplete(scope, new Date(read.began.getTime() - this.#reader.settleMs));
     }
-    return { totals, error: undefined, unproven: open.filter(({ proven }) => !proven).length };
+    return { totals, error: undefined, unproven: left.filter(({ proven }) => !proven).length };
   }
 
   /** Reads the scope's rows in doubt again, and deletes what is proven. */

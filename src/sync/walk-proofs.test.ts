@@ -10,7 +10,6 @@ const scope = { userId: '7', collection: 'research_jobs', parent: '' } as const;
 const stored = { scope, memory: {}, fullWalk: undefined, fullAt: new Date(0), lastObs: 0 };
 const written = {
   state: 'applied',
-  obs: 9,
   sentAt: new Date(1000),
   judged: true,
   raised: false,

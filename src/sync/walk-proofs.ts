@@ -83,7 +83,6 @@ export class WalkProofs {
     const sawAll = !resumed && (step.judged || this.#firstLoad);
     this.#whole = {
       began: resumed ? new Date(walk.began) : this.#began,
-      lastObs: step.obs,
       clean: walk.restarts === 0 && !this.#overlooks && (this.#trusted || sawAll),
       complete: step.complete,
     };

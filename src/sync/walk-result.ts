@@ -55,8 +55,6 @@ export interface WalkResult {
 export interface ReadWhole {
   /** When its first request was sent, by the database's clock. */
   readonly began: Date;
-  /** Observation number of its last page: what came into doubt later is none of its business. */
-  readonly lastObs: number;
   /** What it did not see is known: proven absent, in doubt, or not in the mirror either. */
   readonly clean: boolean;
   /** Nothing is in doubt: that everything is mirrored as of its beginning is stored already. */

@@ -23,7 +23,6 @@ export type WrittenStep =
   | {
       readonly state: 'applied';
       readonly result: Extract<PageResult, { readonly state: 'applied' }>;
-      readonly obs: number;
       /** When its request was sent, by the database's clock. */
       readonly sentAt: Date;
       /** It ends a whole walk, and the rows that this did not see are in doubt or proven gone. */
@@ -90,7 +89,6 @@ export async function writeStep(
   return {
     state: 'applied',
     result,
-    obs,
     sentAt,
     judged: snapshot || present !== null,
     raised: absences.raised || (doubts?.add.length ?? 0) > 0,
