@@ -110,6 +110,22 @@ create table mirror.bulk_research_jobs_history (
 CREATE INDEX bulk_research_jobs_history_age ON mirror.bulk_research_jobs_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX bulk_research_jobs_history_deletes ON mirror.bulk_research_jobs_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
+create table mirror.events (
+  _user_id bigint not null,
+  id text collate "C" not null,
+  type text,
+  created_at timestamp with time zone,
+  data jsonb,
+  received_at timestamp with time zone not null,
+  _raw jsonb not null,
+  _verbatim text,
+  _collection text,
+  _key text collate "C",
+  constraint events_pkey PRIMARY KEY (_user_id, id)
+);
+CREATE INDEX events_received ON mirror.events USING btree (_user_id, received_at);
+CREATE INDEX events_row ON mirror.events USING btree (_user_id, _collection, _key, received_at);
+
 create table mirror.list_items (
   _user_id bigint not null,
   list_id bigint not null,
@@ -224,6 +240,35 @@ create table mirror.research_jobs_history (
 CREATE INDEX research_jobs_history_age ON mirror.research_jobs_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX research_jobs_history_deletes ON mirror.research_jobs_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
+create table mirror.submissions (
+  _user_id bigint not null,
+  submission_id bigint not null,
+  operation text not null,
+  target_id text,
+  payload jsonb not null,
+  idempotency_key text,
+  state text default 'queued'::text not null,
+  response_status integer,
+  response jsonb,
+  error text,
+  created_at timestamp with time zone not null,
+  sent_at timestamp with time zone,
+  done_at timestamp with time zone,
+  _request_id uuid default gen_random_uuid() not null,
+  _send_before timestamp with time zone,
+  _not_before timestamp with time zone,
+  _conclusive_at timestamp with time zone,
+  _verbatim text,
+  constraint submissions_pkey PRIMARY KEY (_user_id, submission_id),
+  constraint submissions_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'sending'::text, 'accepted'::text, 'rejected'::text, 'unknown'::text, 'cancelled'::text, 'held'::text])))
+);
+CREATE INDEX submissions_done ON mirror.submissions USING btree (_user_id, done_at);
+CREATE INDEX submissions_done_keyless ON mirror.submissions USING btree (_user_id, done_at) WHERE (idempotency_key IS NULL);
+CREATE INDEX submissions_id ON mirror.submissions USING btree (submission_id);
+CREATE UNIQUE INDEX submissions_key ON mirror.submissions USING btree (_user_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX submissions_open ON mirror.submissions USING btree (_user_id, submission_id) WHERE (state = ANY (ARRAY['queued'::text, 'sending'::text, 'held'::text]));
+CREATE INDEX submissions_queued ON mirror.submissions USING btree (_user_id, operation, submission_id) WHERE (state = 'queued'::text);
+
 create table mirror.sync_log (
   _user_id bigint not null,
   walk_id bigint not null,
@@ -279,6 +324,19 @@ create table mirror.watchlist_history (
 );
 CREATE INDEX watchlist_history_age ON mirror.watchlist_history USING btree (_user_id, _valid_to, _change_id);
 CREATE INDEX watchlist_history_deletes ON mirror.watchlist_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
+
+create table mirror.webhook (
+  _user_id bigint not null,
+  url text,
+  active boolean,
+  event_types jsonb,
+  _first_seen_at timestamp with time zone not null,
+  _changed_at timestamp with time zone not null,
+  _change_id bigint not null,
+  _deleted_at timestamp with time zone,
+  _raw jsonb not null,
+  constraint webhook_pkey PRIMARY KEY (_user_id)
+);
 
 create view mirror.account_live as
  SELECT _user_id::text AS _key,
@@ -626,6 +684,35 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror.cancel_submission(submission_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moment constant timestamptz := clock_timestamp();
+  found_account bigint;
+  found_state text;
+begin
+  select s._user_id into found_account from "mirror".submissions s where s.submission_id = cancel_submission.submission_id;
+  -- Its owner takes it by its state, too: whoever has the lock first has it.
+  select s.state into found_state from "mirror".submissions s
+  where s._user_id = found_account and s.submission_id = cancel_submission.submission_id for update;
+  if found_state is null then
+    raise exception using errcode = 'RM017',
+      message = format('there is no submission %s', coalesce(cancel_submission.submission_id::text, 'NULL'));
+  end if;
+  if found_state not in ('queued', 'held', 'cancelled') then
+    raise exception using errcode = 'RM017',
+      message = format('submission %s is %s: only queued and held ones can be cancelled', cancel_submission.submission_id, found_state);
+  end if;
+  update "mirror".submissions s set state = 'cancelled', done_at = moment
+  where s._user_id = found_account and s.submission_id = cancel_submission.submission_id and s.state in ('queued', 'held');
+  return true;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror.list_items_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.list_items
  LANGUAGE plpgsql
@@ -656,6 +743,113 @@ CREATE OR REPLACE FUNCTION mirror.research_jobs_as_of(moment timestamp with time
 AS $function$
 begin
   return query execute "mirror"._as_of('research_jobs', moment) using moment;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror.submit(operation text, payload jsonb, target_id text DEFAULT NULL::text, user_id bigint DEFAULT NULL::bigint, idempotency_key text DEFAULT NULL::text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+-- The parameters' names are the columns', for callers: within, they are submit.….
+#variable_conflict use_column
+declare
+  operations constant text[] := array['research', 'enrich', 'clay_enrich', 'bulk_research', 'list', 'list_analyze', 'sequence'];
+  targeted constant text[] := array['list_analyze', 'sequence'];
+  settings constant jsonb := (select i.settings -> 'submit' from "mirror_sync".installation i);
+  max_queued constant bigint := coalesce((settings ->> 'maxQueued')::bigint, 10000);
+  moment constant timestamptz := clock_timestamp();
+  accounts bigint[];
+  account_id bigint := submit.user_id;
+  span bigint;
+  made bigint;
+  known bigint;
+  same boolean;
+begin
+  if settings ->> 'enabled' = 'false' then
+    raise exception using errcode = 'RM015', message = 'submissions are off: MIRROR_SUBMIT=off';
+  end if;
+  if submit.operation is null or submit.operation <> all (operations) then
+    raise exception using errcode = 'RM010',
+      message = format('there is no operation %s: there are %s',
+        coalesce(quote_literal(left(submit.operation, 100)), 'NULL'), array_to_string(operations, ', '));
+  end if;
+  if submit.payload is null or jsonb_typeof(submit.payload) <> 'object' then
+    raise exception using errcode = 'RM012',
+      message = format('the payload of %s must be a JSON object, not %s', submit.operation, coalesce(jsonb_typeof(submit.payload), 'NULL')),
+      hint = 'Where the service needs none: ''{}''.';
+  end if;
+  if octet_length(submit.payload::text) > 1048576 then
+    raise exception using errcode = 'RM012', message = format('the payload of %s has more than 1 MiB', submit.operation);
+  end if;
+  if submit.operation = any (targeted) and coalesce(submit.target_id, '') !~ '\S' then
+    raise exception using errcode = 'RM011',
+      message = format('%s needs a target_id: %s', submit.operation,
+        case submit.operation when 'sequence' then 'the job_id of a research job' else 'the list_id of a list' end);
+  end if;
+  if submit.operation <> all (targeted) and submit.target_id is not null then
+    raise exception using errcode = 'RM011', message = format('%s takes no target_id', submit.operation);
+  end if;
+  -- It becomes a part of the request's path.
+  if length(submit.target_id) > 200 or submit.target_id ~ '[[:cntrl:]]' or submit.target_id in ('.', '..') then
+    raise exception using errcode = 'RM011', message = 'the target_id is no ID: at most 200 characters, no control characters';
+  end if;
+  if length(submit.idempotency_key) not between 1 and 200 then
+    raise exception using errcode = 'RM016', message = 'the idempotency_key must have 1 to 200 characters';
+  end if;
+
+  accounts := (select coalesce(array_agg(a._user_id order by a._user_id), '{}') from "mirror_sync".account a);
+  if account_id is null then
+    if cardinality(accounts) <> 1 then
+      raise exception using errcode = 'RM013', message = case cardinality(accounts)
+        when 0 then 'no account has been mirrored yet: start the daemon first'
+        else format('there are %s accounts: name one as user_id (%s%s)', cardinality(accounts),
+          array_to_string(accounts[1:10], ', '), case when cardinality(accounts) > 10 then ', …' else '' end) end;
+    end if;
+    account_id := accounts[1];
+  elsif account_id <> all (accounts) then
+    raise exception using errcode = 'RM013', message = format('account %s is not mirrored here', account_id);
+  end if;
+
+  -- Twice at most: the second time somebody else has queued it under this key meanwhile.
+  loop
+    if submit.idempotency_key is not null then
+      select s.submission_id, (s.operation, s.payload, s.target_id) is not distinct from (submit.operation, submit.payload, submit.target_id)
+      into known, same
+      from "mirror".submissions s
+      where s._user_id = account_id and s.idempotency_key = submit.idempotency_key;
+      if known is not null and not same then
+        raise exception using errcode = 'RM016',
+          message = format('idempotency_key %s is that of submission %s, which is another operation, target or payload',
+            quote_literal(submit.idempotency_key), known);
+      end if;
+      if known is not null then
+        return known;
+      end if;
+    end if;
+    -- A safeguard, not a promise to the last one: what other sessions have not committed yet is not counted. Numbers
+    -- rise, so no more can be open than there are numbers since the oldest that is: counting thousands is slow.
+    span := coalesce((
+        select max(s.submission_id) from "mirror".submissions s where s._user_id = account_id) - (
+        select min(s.submission_id) from "mirror".submissions s
+        where s._user_id = account_id and s.state in ('queued', 'sending', 'held')) + 1, 0);
+    if span >= max_queued and max_queued <= (
+      select count(*) from (
+        select from "mirror".submissions s
+        where s._user_id = account_id and s.state in ('queued', 'sending', 'held') limit max_queued) as open)
+    then
+      raise exception using errcode = 'RM014',
+        message = format('%s submissions of account %s wait already: MIRROR_SUBMIT_MAX_QUEUED', max_queued, account_id);
+    end if;
+    insert into "mirror".submissions (_user_id, operation, target_id, payload, idempotency_key, created_at)
+    values (account_id, submit.operation, submit.target_id, submit.payload, submit.idempotency_key, moment)
+    on conflict (_user_id, idempotency_key) where idempotency_key is not null do nothing
+    returning submissions.submission_id into made;
+    if made is not null then
+      return made;
+    end if;
+  end loop;
 end $function$
 ;
 
@@ -842,6 +1036,8 @@ comment on column mirror.bulk_research_jobs_versions._is_current is 'Whether the
 
 comment on column mirror.bulk_research_jobs_versions._op is 'What ended it: update or delete; null for the current version.';
 
+comment on function mirror.cancel_submission(bigint) is 'Cancels a submission that is queued or held; an error where it was sent already.';
+
 comment on view mirror.columns is 'Which field of the service''s items stands in which column, and how many values did not fit it (they are NULL there, whole in _raw).';
 
 comment on view mirror.data_quality is 'Quarantined items, values that did not fit their column, and deletions held back, by collection.';
@@ -853,6 +1049,28 @@ comment on column mirror.data_quality.field_conflicts is 'Values that did not fi
 comment on column mirror.data_quality.held_deletions is 'Rows whose deletion is proven but held, since so many at once look like a fault of the service.';
 
 comment on column mirror.data_quality.waiting_deletions is 'Rows that look deleted and wait for their second proof.';
+
+comment on table mirror.events is 'Deliveries of the webhook whose signature was right, one row an event, kept for MIRROR_EVENTS_RETENTION.';
+
+comment on column mirror.events._user_id is 'The account to whose address it was delivered.';
+
+comment on column mirror.events.id is 'ID that the service gave the event; the SHA-256 of its body where it gave none.';
+
+comment on column mirror.events.type is 'For example research.completed.';
+
+comment on column mirror.events.created_at is 'When the service made the event, as it says.';
+
+comment on column mirror.events.data is 'Payload of the event.';
+
+comment on column mirror.events.received_at is 'When it was received here for the first time.';
+
+comment on column mirror.events._raw is 'The whole body.';
+
+comment on column mirror.events._verbatim is 'The body''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
+
+comment on column mirror.events._collection is 'Table of the row that the event names, where it names one.';
+
+comment on column mirror.events._key is 'Key of the row that the event names.';
 
 comment on view mirror.freshness is 'How current each collection is: polled_at for new and unsettled rows, complete_as_of for everything, deletions included.';
 
@@ -1100,6 +1318,46 @@ comment on column mirror.research_jobs_versions._is_current is 'Whether the row 
 
 comment on column mirror.research_jobs_versions._op is 'What ended it: update or delete; null for the current version.';
 
+comment on table mirror.submissions is 'POST operations of the service that were queued here with submit().';
+
+comment on column mirror.submissions._user_id is 'The account for which it is carried out.';
+
+comment on column mirror.submissions.submission_id is 'What submit() returned.';
+
+comment on column mirror.submissions.operation is 'research, enrich, clay_enrich, bulk_research, list, list_analyze or sequence.';
+
+comment on column mirror.submissions.target_id is 'Of list_analyze the list, of sequence the research job.';
+
+comment on column mirror.submissions.payload is 'Body of the request.';
+
+comment on column mirror.submissions.idempotency_key is 'As given to submit(): the same key gives the same submission. Kept four times MIRROR_LOG_RETENTION and at least 400 days after done_at; submissions without one go after MIRROR_LOG_RETENTION.';
+
+comment on column mirror.submissions.state is 'queued, sending, accepted, rejected, unknown (it may have taken effect, and is never sent again), cancelled, or held (after a restore or copy of the database, until released).';
+
+comment on column mirror.submissions.response_status is 'HTTP status of the answer; null while there is none.';
+
+comment on column mirror.submissions.response is 'Body of the answer, whole; a JSON string where it is no JSON.';
+
+comment on column mirror.submissions.error is 'Why it was rejected, is unknown, or waits.';
+
+comment on column mirror.submissions.created_at is 'When it was queued.';
+
+comment on column mirror.submissions.sent_at is 'When it was sent; null while that has not happened, or has had no effect.';
+
+comment on column mirror.submissions.done_at is 'When it was accepted, rejected or cancelled, or its outcome became unknown.';
+
+comment on column mirror.submissions._request_id is 'Idempotency-Key header of its request.';
+
+comment on column mirror.submissions._send_before is 'Its request is written before this moment or not at all.';
+
+comment on column mirror.submissions._not_before is 'It is not tried before this moment.';
+
+comment on column mirror.submissions._conclusive_at is 'Where the outcome is unknown: from then on the service''s own lists tell whether it took effect.';
+
+comment on column mirror.submissions._verbatim is 'The response as exact JSON text where it had to replace characters that jsonb can''t hold; else null.';
+
+comment on function mirror.submit(text,jsonb,text,bigint,text) is 'Queues a POST operation of the service and returns its submission_id; the same idempotency_key gives the same one. Watch the table submissions for what becomes of it.';
+
 comment on table mirror.sync_log is 'One row a walk: what was read, what it changed, how it ended.';
 
 comment on table mirror.watchlist is 'Watched companies: GET /v1/watchlist.';
@@ -1174,6 +1432,26 @@ comment on column mirror.watchlist_versions._is_current is 'Whether the row is s
 
 comment on column mirror.watchlist_versions._op is 'What ended it: update or delete; null for the current version.';
 
+comment on table mirror.webhook is 'The account''s webhook as the service says: GET /v1/webhooks, without the secret.';
+
+comment on column mirror.webhook._user_id is 'Owner of the API key.';
+
+comment on column mirror.webhook.url is 'Where the service delivers events.';
+
+comment on column mirror.webhook.active is 'Whether it does.';
+
+comment on column mirror.webhook.event_types is 'Subscribed event types; null means all.';
+
+comment on column mirror.webhook._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.webhook._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.webhook._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+
+comment on column mirror.webhook._deleted_at is 'Null while a webhook is registered.';
+
+comment on column mirror.webhook._raw is 'The whole object as the service sent it, without a secret.';
+
 -- Schema mirror_sync
 
 create table mirror_sync.account (
@@ -1241,16 +1519,41 @@ create table mirror_sync.deletions (
   constraint deletions_pkey PRIMARY KEY (_user_id, collection, hour)
 );
 
+create table mirror_sync.event_seen (
+  _user_id bigint not null,
+  id text collate "C" not null,
+  received_at timestamp with time zone not null,
+  constraint event_seen_pkey PRIMARY KEY (_user_id, id)
+);
+CREATE INDEX event_seen_received ON mirror_sync.event_seen USING btree (_user_id, received_at);
+
 create table mirror_sync.first_ping (
   key_hash text not null,
   sent_at timestamp with time zone not null,
   constraint first_ping_pkey PRIMARY KEY (key_hash, sent_at)
 );
 
+create table mirror_sync.hint (
+  _user_id bigint not null,
+  collection text not null,
+  parent text default ''::text not null,
+  key text collate "C" default ''::text not null,
+  seq bigint default 1 not null,
+  hinted_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  step smallint default 0 not null,
+  constraint hint_pkey PRIMARY KEY (_user_id, collection, parent, key)
+);
+CREATE INDEX hint_due ON mirror_sync.hint USING btree (due_at);
+
 create table mirror_sync.installation (
   singleton boolean default true not null,
   created_at timestamp with time zone not null,
   settings jsonb default '{}'::jsonb not null,
+  fingerprint jsonb,
+  alive_at timestamp with time zone,
+  held_at timestamp with time zone,
+  held_why text,
   constraint installation_pkey PRIMARY KEY (singleton),
   constraint installation_singleton_check CHECK (singleton)
 );
@@ -1260,6 +1563,13 @@ create table mirror_sync.migration (
   checksum text not null,
   applied_at timestamp with time zone not null,
   constraint migration_pkey PRIMARY KEY (name)
+);
+
+create table mirror_sync.own_url (
+  _user_id bigint not null,
+  url text not null,
+  registered_at timestamp with time zone not null,
+  constraint own_url_pkey PRIMARY KEY (_user_id, url)
 );
 
 create table mirror_sync.process (
@@ -1283,6 +1593,29 @@ create table mirror_sync.rate_group (
   constraint rate_group_pkey PRIMARY KEY (_user_id, key_hash, rate_group)
 );
 
+create table mirror_sync.registration (
+  _user_id bigint not null,
+  state text default 'none'::text not null,
+  url text,
+  event_types jsonb,
+  secret text,
+  secret_at timestamp with time zone,
+  scheme text,
+  previous_secret text,
+  previous_until timestamp with time zone,
+  previous_scheme text,
+  registering_at timestamp with time zone,
+  registered_at timestamp with time zone,
+  checked_at timestamp with time zone,
+  replaced_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
+  verified_at timestamp with time zone,
+  mismatches integer default 0 not null,
+  first_mismatch_at timestamp with time zone,
+  suspect_at timestamp with time zone,
+  error text,
+  constraint registration_pkey PRIMARY KEY (_user_id)
+);
+
 create table mirror_sync.scope (
   _user_id bigint not null,
   collection text not null,
@@ -1300,6 +1633,7 @@ create table mirror_sync.scope (
   last_obs bigint default 0 not null,
   complete_as_of timestamp with time zone,
   gone_at timestamp with time zone,
+  last_due_at timestamp with time zone,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
 

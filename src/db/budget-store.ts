@@ -11,6 +11,7 @@ import type {
 } from '../budget/store.ts';
 import { BLOCK_MEMORY_MS } from '../budget/timing.ts';
 import type { Fence } from '../model/fence.ts';
+import { commitDurably } from './durable-commit.ts';
 import { fenced } from './fenced.ts';
 import { firstPings, isKnownKey } from './first-ping-store.ts';
 import { syncTables } from './tables.ts';
@@ -26,6 +27,8 @@ export function createBudgetStore(db: Kysely<unknown>, schema: string, fence: Fe
     load: (keyHash) => loadBudget(db, schema, fence.userId, keyHash),
     reserve: (keyHash, block, freed) =>
       fenced(db, schema, fence, async (trx, now) => {
+        // Slots that a crash of Postgres forgot would be used again.
+        await commitDurably(trx);
         await reserveBlock(trx, schema, fence.userId, keyHash, block, now);
         await record(trx, freed);
         return { now: now.getTime() };

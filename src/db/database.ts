@@ -82,8 +82,11 @@ class BoundedDriver extends PostgresDriver {
     connection: DatabaseConnection,
     settings: TransactionSettings,
   ): Promise<void> {
-    const level = settings.isolationLevel === undefined ? '' : ` isolation level ${settings.isolationLevel}`;
+    // Named, since a database or role may have another default: statements behind a lock are to see what it waited for.
+    const level = settings.isolationLevel ?? 'read committed';
     const access = settings.accessMode === undefined ? '' : ` ${settings.accessMode}`;
-    await connection.executeQuery(CompiledQuery.raw(`begin${level}${access}; ${this.#bounds}`));
+    await connection.executeQuery(
+      CompiledQuery.raw(`begin isolation level ${level}${access}; ${this.#bounds}`),
+    );
   }
 }

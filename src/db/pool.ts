@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { readDsn, type PgVariables } from './dsn.ts';
+import { valueParsers } from './moment-parser.ts';
 import { breaksConnection, databaseError } from './sql-state.ts';
 import { tlsPlan } from './tls.ts';
 
@@ -82,10 +83,18 @@ export interface PoolOptions {
 
 /** A pool for Kysely whose errors are classified, and that keeps no connection in an unknown state. */
 export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
-  const pool = new pg.Pool({ ...config, max: options.max, query_timeout: options.answerWithin });
+  const pool = new pg.Pool({
+    ...config,
+    types: valueParsers,
+    max: options.max,
+    query_timeout: options.answerWithin,
+  });
   // An idle connection that breaks is replaced; whoever needs the database will hear of it.
   pool.on('error', () => {});
   const guarded = new WeakMap<pg.PoolClient, GuardedClient>();
+  // In the moment in which it stands: what a server says right behind its greeting (57P01) comes before anybody has been
+  // handed the connection, and an error that nobody listens for ends the process.
+  pool.on('connect', (client) => guarded.set(client, new GuardedClient(client)));
   return {
     options: pool.options,
     end: () => pool.end(),
@@ -96,12 +105,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
       } catch (error) {
         throw databaseError(error);
       }
-      let known = guarded.get(client);
-      if (known === undefined) {
-        known = new GuardedClient(client);
-        guarded.set(client, known);
-      }
-      return known as unknown as PostgresPoolClient;
+      return guarded.get(client) as unknown as PostgresPoolClient;
     },
   };
 }

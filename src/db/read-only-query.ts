@@ -96,7 +96,8 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     const config = { text: query.text, rowMode: 'array', queryMode: 'extended', types: asText };
     const statement = new pg.Query<(string | null)[]>(config as pg.QueryConfig);
     statement.on('row', (row, result) => {
-      if (enough) return;
+      // Until the server has heard of it, rows go on coming: they would be printed for nobody, ahead of everything else.
+      if (enough || query.signal.aborted) return;
       tell(result?.fields ?? []);
       if (!query.onRow(row)) {
         enough = true;

@@ -14,12 +14,21 @@ export async function ensureRoles(
   schema: string,
 ): Promise<{ readonly reader: RoleState; readonly submitter: RoleState }> {
   return {
-    reader: await ensureRole(db, schema, `${schema}_reader`),
-    submitter: await ensureRole(db, schema, `${schema}_submitter`),
+    reader: await ensureRole(db, schema, `${schema}_reader`, READING),
+    submitter: await ensureRole(db, schema, `${schema}_submitter`, [...READING, ...SUBMITTING]),
   };
 }
 
-async function ensureRole(db: Kysely<unknown>, schema: string, role: string): Promise<RoleState> {
+/** Names of functions, as patterns of LIKE. */
+const READING = ['%\\_as\\_of'];
+const SUBMITTING = ['submit', 'cancel\\_submission'];
+
+async function ensureRole(
+  db: Kysely<unknown>,
+  schema: string,
+  role: string,
+  functions: readonly string[],
+): Promise<RoleState> {
   return db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ there: boolean; granted: boolean; may: boolean }>`
       select to_regrole(quote_ident(${role})) is not null as there,
@@ -34,17 +43,23 @@ async function ensureRole(db: Kysely<unknown>, schema: string, role: string): Pr
       await sql`alter default privileges in schema ${sql.id(schema)} grant select on tables to ${sql.id(role)}`.execute(
         trx,
       );
-      await grantReading(trx, schema, role);
+      await grantFunctions(trx, schema, role, functions);
     }
     return found.there ? 'there' : 'made';
   });
 }
 
-/** The functions that read: those named `…_as_of`. */
-async function grantReading(trx: Kysely<unknown>, schema: string, role: string): Promise<void> {
+async function grantFunctions(
+  trx: Kysely<unknown>,
+  schema: string,
+  role: string,
+  names: readonly string[],
+): Promise<void> {
   const { rows } = await sql<{ signature: string }>`
     select oid::regprocedure::text as signature from pg_proc
-    where pronamespace = to_regnamespace(quote_ident(${schema})) and proname like '%\\_as\\_of'`.execute(trx);
+    where pronamespace = to_regnamespace(quote_ident(${schema})) and proname like any (${names}::text[])`.execute(
+    trx,
+  );
   for (const { signature } of rows) {
     await sql`grant execute on function ${sql.raw(signature)} to ${sql.id(role)}`.execute(trx);
   }

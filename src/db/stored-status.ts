@@ -6,10 +6,12 @@ import type {
   CollectionState,
   CollectionStatus,
   ErrorStatus,
+  HeldStatus,
   KeyBudgetStatus,
   ProcessStatus,
   WalkStatus,
 } from '../model/status-report.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK, storedEdges } from './stored-edges.ts';
 import { mirrorTables, syncTables } from './tables.ts';
 
 /** What Postgres knows of the mirror's state: the part of a status report that any program can make. */
@@ -20,6 +22,7 @@ export interface StoredStatus {
   /** Budgets: what the service may count at this moment, by the stored reservations. The rest only their owner knows. */
   readonly accounts: readonly AccountStatus[];
   readonly errors: readonly ErrorStatus[];
+  readonly held: HeldStatus | null;
 }
 
 /** Errors shown, and unfinished walks, over all accounts. */
@@ -41,6 +44,7 @@ export async function readStoredStatus(db: Kysely<unknown>, schema: string): Pro
       const collections = await collectionsOf(trx, schema);
       const walks = await walksOf(trx, schema);
       const budgets = await budgetsAt(trx, schema, now);
+      const edges = await storedEdges(trx, schema, now);
       const accounts = await syncTables(trx, schema)
         .selectFrom('account')
         .select(['_user_id', 'state', 'error', 'owner'])
@@ -62,8 +66,11 @@ export async function readStoredStatus(db: Kysely<unknown>, schema: string): Pro
           collections: collections.get(userId) ?? [],
           walks: walks.get(userId) ?? [],
           budgets: budgets.get(userId) ?? [],
+          webhook: edges.get(userId)?.webhook ?? NO_WEBHOOK,
+          submissions: edges.get(userId)?.submissions ?? NO_SUBMISSIONS,
         })),
         errors: await errorsOf(trx, schema),
+        held: await heldSince(trx, schema),
       };
     });
 }
@@ -194,6 +201,17 @@ async function errorsOf(db: Kysely<unknown>, schema: string): Promise<ErrorStatu
     where: [row._user_id, row.collection, row.list_id].filter((part) => part !== null).join('/'),
     message: row.error ?? '',
   }));
+}
+
+/** Whether a restore or copy of the database holds submissions back. */
+async function heldSince(db: Kysely<unknown>, schema: string): Promise<HeldStatus | null> {
+  const row = await syncTables(db, schema)
+    .selectFrom('installation')
+    .select(['held_at', 'held_why'])
+    .where('held_at', 'is not', null)
+    .executeTakeFirst();
+  const since = moment(row?.held_at ?? null);
+  return since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' };
 }
 
 function byUser<Row extends { _user_id: string }, T>(

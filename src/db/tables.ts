@@ -99,6 +99,49 @@ export interface MirrorTables {
     first_seen_at: Date;
     last_seen_at: Date;
   };
+  webhook: {
+    _user_id: Bigint;
+    url: OrNull<string>;
+    active: OrNull<boolean>;
+    event_types: ColumnType<unknown, string | null | undefined, string | null>;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _raw: Json;
+  };
+  events: {
+    _user_id: Bigint;
+    id: string;
+    type: OrNull<string>;
+    created_at: OrNull<Date>;
+    data: ColumnType<unknown, string | null | undefined, string | null>;
+    received_at: Date;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _collection: OrNull<string>;
+    _key: OrNull<string>;
+  };
+  submissions: {
+    _user_id: Bigint;
+    submission_id: ColumnType<string, never, never>;
+    operation: string;
+    target_id: OrNull<string>;
+    payload: Json;
+    idempotency_key: OrNull<string>;
+    state: Generated<string>;
+    response_status: OrNull<number>;
+    response: ColumnType<unknown, string | null | undefined, string | null>;
+    error: OrNull<string>;
+    created_at: Date;
+    sent_at: OrNull<Date>;
+    done_at: OrNull<Date>;
+    _request_id: Generated<string>;
+    _send_before: OrNull<Date>;
+    _not_before: OrNull<Date>;
+    _conclusive_at: OrNull<Date>;
+    _verbatim: OrNull<string>;
+  };
   _columns: {
     collection: string;
     field: string;
@@ -156,6 +199,7 @@ export interface SyncTables {
     parent: Generated<string>;
     memory: JsonWithDefault;
     due_at: OrNull<Date>;
+    last_due_at: OrNull<Date>;
     last_read_at: OrNull<Date>;
     polled_at: OrNull<Date>;
     full_at: OrNull<Date>;
@@ -212,7 +256,48 @@ export interface SyncTables {
     error: OrNull<string>;
     done_at: OrNull<Date>;
   };
-  installation: { singleton: Generated<boolean>; created_at: Date; settings: JsonWithDefault };
+  installation: {
+    singleton: Generated<boolean>;
+    created_at: Date;
+    settings: JsonWithDefault;
+    fingerprint: ColumnType<unknown, string | null | undefined, string | null>;
+    alive_at: OrNull<Date>;
+    held_at: OrNull<Date>;
+    held_why: OrNull<string>;
+  };
+  event_seen: { _user_id: Bigint; id: string; received_at: Date };
+  hint: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    key: Generated<string>;
+    seq: BigintWithDefault;
+    hinted_at: Date;
+    due_at: Date;
+    step: Generated<number>;
+  };
+  registration: {
+    _user_id: Bigint;
+    state: Generated<string>;
+    url: OrNull<string>;
+    event_types: ColumnType<unknown, string | null | undefined, string | null>;
+    secret: OrNull<string>;
+    secret_at: OrNull<Date>;
+    scheme: OrNull<string>;
+    previous_secret: OrNull<string>;
+    previous_until: OrNull<Date>;
+    previous_scheme: OrNull<string>;
+    registering_at: OrNull<Date>;
+    registered_at: OrNull<Date>;
+    checked_at: OrNull<Date>;
+    replaced_at: Generated<Date[]>;
+    verified_at: OrNull<Date>;
+    mismatches: Generated<number>;
+    first_mismatch_at: OrNull<Date>;
+    suspect_at: OrNull<Date>;
+    error: OrNull<string>;
+  };
+  own_url: { _user_id: Bigint; url: string; registered_at: Date };
 }
 
 /** Queries on the mirrored tables, by `db` or inside a transaction. */

@@ -16,6 +16,12 @@ export abstract class MirrorError extends Error {
 /** No usable answer: refused connection, reset, time-out, truncated body. */
 export class TransportError extends MirrorError {
   readonly remedy = 'retry';
+  /** False: provably nothing of the request reached the service. True: some of it may have. */
+  readonly sent: boolean;
+  constructor(message: string, { sent = true, ...options }: ErrorOptions & { readonly sent?: boolean } = {}) {
+    super(message, options);
+    this.sent = sent;
+  }
 }
 
 /** The service answered 5xx or 408/425: its own trouble. */

@@ -1,4 +1,6 @@
 import type { CollectionName } from './collections.ts';
+import type { SubmissionState } from './submission.ts';
+import type { RegistrationState } from './webhook-secrets.ts';
 
 /**
  * What `research-mirror status`, the status page and `/api/status` show: made by the daemon from Postgres and its
@@ -25,6 +27,13 @@ export interface StatusReport {
   readonly accounts: readonly AccountStatus[];
   /** The last few errors over all accounts, the newest first. */
   readonly errors: readonly ErrorStatus[];
+  /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
+  readonly held: HeldStatus | null;
+}
+
+export interface HeldStatus {
+  readonly since: string;
+  readonly why: string;
 }
 
 export interface ProcessStatus {
@@ -55,7 +64,35 @@ export interface AccountStatus {
   readonly walks: readonly WalkStatus[];
   /** Only known to the program that owns the account: empty in other programs' reports. */
   readonly budgets: readonly KeyBudgetStatus[];
+  readonly webhook: WebhookStatus;
+  readonly submissions: SubmissionCounts;
 }
+
+/** How an account hears of events. */
+export interface WebhookStatus {
+  readonly state: RegistrationState;
+  /** Host of the registered URL, ours or not; its path may hold secrets. Null: none is known. */
+  readonly host: string | null;
+  /** What an operator should know of it, with the remedy. */
+  readonly error: string | null;
+  /** When an event was stored last; null: none that is kept. */
+  readonly lastEventAt: string | null;
+  /** Rows and scopes that events named, and that are to be read again. */
+  readonly hintsWaiting: number;
+  /** What was found first by whom; null where nothing was registered, or not counted. */
+  readonly changes: FoundChanges | null;
+}
+
+/** Of the last changes into a finished state. */
+export interface FoundChanges {
+  /** An event was there before the reading that found it had ended. */
+  readonly announced: number;
+  /** A poll found it without one. */
+  readonly polled: number;
+}
+
+/** Submissions by state: those that wait, and those that ended in the last 24 hours. */
+export type SubmissionCounts = Readonly<Record<SubmissionState, number>>;
 
 /** States of a collection: `failing` has a `lastError`. */
 export type CollectionState = 'new' | 'reading' | 'current' | 'waiting' | 'failing';

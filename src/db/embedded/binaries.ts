@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, cp, lstat, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import { messageOf } from '../../runtime/message.ts';
 import { Unusable } from '../../model/errors.ts';
 import type { SystemUser } from './system-user.ts';
@@ -75,7 +76,7 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<Bina
   if (!(await exists(root))) {
     const unfinished = `${dirname(root)}.${process.pid}`;
     await rm(unfinished, { recursive: true, force: true });
-    await mkdir(unfinished, { recursive: true });
+    await makeFolder(unfinished);
     await cp(from.root, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
     await openUp(join(unfinished, 'native'));
     await makeLinks(join(unfinished, 'native'));
@@ -113,14 +114,23 @@ export async function whyNotRunnable(
   }
 }
 
-/** Runs a program of PostgreSQL to its end, as `user` where given. @throws Error with what it said on stderr */
-export function run(path: string, args: readonly string[], user: SystemUser | undefined): Promise<string> {
+/**
+ * Runs a program of PostgreSQL to its end, as `user` where given.
+ * @param signal ends the program
+ * @throws Error with what it said on stderr
+ */
+export function run(
+  path: string,
+  args: readonly string[],
+  user: SystemUser | undefined,
+  signal?: AbortSignal,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
     execFile(
       path,
       args,
-      { env: PROGRAM_ENVIRONMENT, cwd: '/', encoding: 'utf8', ...identity },
+      { env: PROGRAM_ENVIRONMENT, cwd: '/', encoding: 'utf8', ...identity, ...(signal && { signal }) },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else reject(new Error(stderr.trim() === '' ? error.message : stderr.trim()));
@@ -134,7 +144,8 @@ export async function exists(path: string): Promise<boolean> {
     await lstat(path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
     throw error;
   }
 }

@@ -55,13 +55,14 @@ export async function ensurePassword(file: string, cluster: string): Promise<str
 /**
  * Makes the database where there is none: in a folder beside it, which then takes the name in one step, so that
  * an interrupted initdb leaves nothing half-made and of two programs one wins.
- * @throws Unusable for a database of another PostgreSQL, and with initdb's own words when it fails
+ * @throws Unusable for a database of another PostgreSQL, and with initdb's own words when it fails; the signal's reason
  */
 export async function ensureCluster(
   place: Place,
   password: string,
   durable: boolean,
   clock: Clock,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const folder = dirname(place.cluster);
   await removeAbandoned(folder, clock);
@@ -88,9 +89,10 @@ export async function ensureCluster(
       ...Object.entries(SETTINGS).map(([name, value]) => `--set=${name}=${value}`),
       ...(durable ? [] : ['--no-sync']),
     ];
-    await run(join(place.native, 'bin', 'initdb'), options, place.user);
+    await run(join(place.native, 'bin', 'initdb'), options, place.user, signal);
     await rename(data, place.cluster);
   } catch (error) {
+    signal?.throwIfAborted();
     if (await exists(place.cluster)) return;
     throw new Unusable(
       `the embedded database could not be made in ${folder}: ${lastError(messageOf(error))}`,
@@ -99,7 +101,8 @@ export async function ensureCluster(
       },
     );
   } finally {
-    await rm(unfinished, { recursive: true, force: true });
+    // The server that an interrupted initdb had started may still write for a moment.
+    await rm(unfinished, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Unusable } from '../../model/errors.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import {
   copyBinaries,
   exists,
@@ -77,7 +78,7 @@ export async function findPlace(
       );
     }
     folder = own;
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await chmod(systemFolder, 0o755);
     await chmod(folder, 0o755);
     if (!(await canUse(folder, user))) {
@@ -90,7 +91,7 @@ export async function findPlace(
   }
   let native = binaries.root;
   if (!linked || (await whyNotRunnable(native, user)) !== undefined) {
-    await mkdir(systemFolder, { recursive: true });
+    await makeFolder(systemFolder);
     await chmod(systemFolder, 0o755);
     native = (await copyBinaries(binaries, systemFolder)).root;
     const problem = await whyNotRunnable(native, user);

@@ -1,15 +1,14 @@
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Unusable } from '../../model/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { messageOf } from '../../runtime/message.ts';
 import { MAJOR } from './binaries.ts';
 import { ensureCluster, ensurePassword } from './cluster.ts';
 import { enter, type EmbeddedLog, type Installation } from './enter.ts';
-import { findPlace, SYSTEM_FOLDER, UNFINISHED } from './place.ts';
+import { findPlace, SYSTEM_FOLDER } from './place.ts';
 import { runningPostmaster } from './postmaster.ts';
 import type { Presence } from './presence.ts';
 import { stopServer } from './server.ts';
+import { usableFolder } from './usable-folder.ts';
 
 export interface EmbeddedOptions {
   /** `MIRROR_DATA_DIR`; made where missing. */
@@ -56,10 +55,11 @@ const DRAIN = 1_000;
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { clock, log } = options;
+  options.signal?.throwIfAborted();
   const dataDir = await usableFolder(options.dataDir);
   const place = await findPlace(dataDir, process.getuid?.() === 0, options.systemFolder ?? SYSTEM_FOLDER);
   const password = await ensurePassword(join(dataDir, `pg${MAJOR}-password`), place.cluster);
-  await ensureCluster(place, password, options.durable ?? true, clock);
+  await ensureCluster(place, password, options.durable ?? true, clock, options.signal);
   const installation: Installation = {
     place,
     password,
@@ -135,25 +135,5 @@ async function leave({ place, clock, log }: Installation, presence: Presence): P
     log.warn(`the embedded PostgreSQL went away before it was stopped: ${messageOf(error)}`);
   } finally {
     await presence.end();
-  }
-}
-
-/**
- * Makes the folder, and proves that it can be written.
- * @returns its one name, however it was reached: running servers are known by it
- * @throws Unusable
- */
-async function usableFolder(given: string): Promise<string> {
-  try {
-    await mkdir(given, { recursive: true });
-    const folder = await realpath(given);
-    // Another program that begins at the same time may clear it away as a killed one's.
-    await rm(await mkdtemp(join(folder, UNFINISHED)), { recursive: true, force: true });
-    return folder;
-  } catch (error) {
-    throw new Unusable(
-      `MIRROR_DATA_DIR (${given}) can't hold the embedded database: ${messageOf(error)}. ` +
-        'Name a folder that this user can write, or set DATABASE_URL.',
-    );
   }
 }

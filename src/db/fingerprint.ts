@@ -1,0 +1,130 @@
+import { sql, type Kysely } from 'kysely';
+import { readDsn, type PgVariables } from './dsn.ts';
+
+/**
+ * What tells this database from its copies (design 9). Nothing in it is changed by a restart, a pooler, an update of
+ * PostgreSQL's minor version, or by a second process.
+ */
+export interface Fingerprint {
+  /** The cluster's identifier: another one after a restore into another cluster. Null: this user may not ask. */
+  readonly system: string | null;
+  /** Rises when a restored backup or a standby begins to write. Null: this user may not ask. */
+  readonly timeline: string | null;
+  /** Where the cluster's files lie: elsewhere after they were copied. Null: this user may not ask. */
+  readonly directory: string | null;
+  /** OID of the database: another one for `create database … template`. */
+  readonly database: string;
+  /** OID of the table submissions: another one after every restore of a dump. */
+  readonly table: string;
+  /**
+   * Hosts at which the database is reached: a branch or clone of a managed service differs from its origin in nothing
+   * else. Without those that mean another machine on every machine.
+   */
+  readonly hosts: readonly string[];
+}
+
+/** How the database looks, reached at `host`. */
+export async function observeFingerprint(
+  db: Kysely<unknown>,
+  schema: string,
+  host: string | undefined,
+): Promise<Fingerprint> {
+  const { rows } = await sql<{
+    database: string;
+    table: string;
+    directory: string | null;
+    system: boolean;
+    timeline: boolean;
+  }>`
+    select (select oid from pg_database where datname = current_database())::text as database,
+      to_regclass(format('%I.submissions', ${schema}::text))::oid::text as table,
+      (select setting from pg_settings where name = 'data_directory') as directory,
+      has_function_privilege('pg_control_system()', 'execute') as system,
+      has_function_privilege('pg_current_wal_lsn()', 'execute')
+        and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as timeline`.execute(db);
+  const [found] = rows;
+  if (found === undefined) throw new RangeError('a select without from gave no row');
+  const { database, table, directory } = found;
+  const system = found.system
+    ? await textOf(db, sql`select system_identifier::text as text from pg_control_system()`)
+    : null;
+  // A WAL file is named by its timeline first.
+  const timeline = found.timeline
+    ? await textOf(db, sql`select left(pg_walfile_name(pg_current_wal_lsn()), 8) as text`)
+    : null;
+  return { system, timeline, directory, database, table, hosts: host === undefined ? [] : [host] };
+}
+
+async function textOf(db: Kysely<unknown>, query: ReturnType<typeof sql>): Promise<string | null> {
+  const { rows } = await query.execute(db);
+  return (rows[0] as { text: string } | undefined)?.text ?? null;
+}
+
+/** In what the database differs from the one that was here before. Pure. */
+export interface Difference {
+  /** Why it is another one, in words for people, whatever its host; empty: it may be the same. */
+  readonly another: readonly string[];
+  /** It is reached at a host that was not known. */
+  readonly newHost: boolean;
+}
+
+/** What one of the two does not know tells nothing. */
+export function compareFingerprints(before: Fingerprint, now: Fingerprint): Difference {
+  const another: string[] = [];
+  const differs = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
+  if (differs(before.system, now.system)) {
+    another.push('it is in another PostgreSQL cluster');
+  } else if (differs(before.timeline, now.timeline)) {
+    another.push('it was restored from a backup, or a standby took over');
+  } else if (differs(before.directory, now.directory)) {
+    another.push('its files lie in another folder');
+  }
+  if (before.database !== now.database) another.push('it is another database');
+  else if (before.table !== now.table) another.push('its tables were restored');
+  // A host that is not known to any of the two tells nothing, either.
+  const newHost = before.hosts.length > 0 && now.hosts.some((host) => !before.hosts.includes(host));
+  return { another, newHost };
+}
+
+/** The fingerprint to be kept: as seen now, with all that is still known. */
+export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerprint): Fingerprint {
+  return {
+    ...now,
+    system: now.system ?? before?.system ?? null,
+    timeline: now.timeline ?? before?.timeline ?? null,
+    directory: now.directory ?? before?.directory ?? null,
+    hosts: [...new Set([...(before?.hosts ?? []), ...now.hosts])].sort(),
+  };
+}
+
+/** Reads what `installation.fingerprint` holds. @throws RangeError for what this program has not written */
+export function readFingerprint(stored: unknown): Fingerprint | undefined {
+  if (stored === null || stored === undefined) return undefined;
+  const {
+    system,
+    timeline,
+    directory = null,
+    database,
+    table,
+    hosts,
+  } = stored as Partial<Record<keyof Fingerprint, unknown>>;
+  const textOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string';
+  if (
+    !textOrNull(system) ||
+    !textOrNull(timeline) ||
+    !textOrNull(directory) ||
+    typeof database !== 'string' ||
+    typeof table !== 'string' ||
+    !Array.isArray(hosts)
+  ) {
+    throw new RangeError('the fingerprint of the installation can’t be read');
+  }
+  return { system, timeline, directory, database, table, hosts: hosts.map(String) };
+}
+
+/** Where a URL and libpq's variables lead, for the fingerprint: undefined for a socket or loopback. */
+export function endpointHost(url: string, variables: PgVariables = {}): string | undefined {
+  const host = readDsn(url, variables).host.toLowerCase();
+  const here = /^(\/|@|localhost$|127\.|::1$|\[::1\]$)/.test(host);
+  return here ? undefined : host;
+}

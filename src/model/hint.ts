@@ -1,0 +1,89 @@
+import { type CollectionName, childrenOf, collection } from './collections.ts';
+import { fieldSource, fieldSources } from './json-text.ts';
+import { readKey } from './key.ts';
+
+/** Something that an event or an answer says may have changed: a row, or a scope as a whole. */
+export interface HintedRow {
+  readonly collection: CollectionName;
+  /** The scope's parent (a `list_id`), '' where it has none. */
+  readonly parent: string;
+  /** '' for the scope as a whole. */
+  readonly key: string;
+}
+
+/** What the types of a family name (specification 6): the table, and the fields of `data` that may hold its key. */
+const FAMILIES: ReadonlyMap<string, { readonly table: CollectionName; readonly fields: readonly string[] }> =
+  new Map([
+    ['research', { table: 'research_jobs', fields: ['job_id'] }],
+    ['bulk', { table: 'bulk_research_jobs', fields: ['bulk_job_id', 'id'] }],
+    ['list', { table: 'lists', fields: ['list_id', 'id'] }],
+    ['watchlist', { table: 'watchlist', fields: ['id'] }],
+  ]);
+
+/** Fields that name a row wherever they stand. */
+const TELLING_FIELDS: readonly { readonly field: string; readonly table: CollectionName }[] = [
+  { field: 'job_id', table: 'research_jobs' },
+  { field: 'bulk_job_id', table: 'bulk_research_jobs' },
+  { field: 'list_id', table: 'lists' },
+];
+
+/**
+ * The rows that an event names (specification 2.4, 6). Of a known family: the row, or the scope as a whole where
+ * `data` names none. Of any other type: whatever its `data` names. An event of a list is about its items too.
+ * @param dataSource JSON text of the envelope's `data`; undefined where it has none
+ */
+export function rowsOfEvent(type: string | undefined, dataSource: string | undefined): HintedRow[] {
+  const data = jsonText(dataSource);
+  const family = FAMILIES.get(type?.split('.', 1)[0] ?? '');
+  if (family === undefined || !(type ?? '').includes('.')) return data === undefined ? [] : namedIn(data);
+  const { table, fields } = family;
+  const named =
+    data === undefined ? undefined : fields.map((field) => keyIn(data, field, table)).find(isKnown);
+  return named === undefined ? [{ collection: table, parent: '', key: '' }] : rowAndChildren(table, named);
+}
+
+/**
+ * The rows that the answer of a POST operation names: by `job_id`, `bulk_job_id` and `list_id`, at its top or in an
+ * object one level down. What the operations answer is not shown (specification 4.4): anything else names nothing.
+ */
+export function rowsOfAnswer(bodySource: string): HintedRow[] {
+  const body = jsonText(bodySource);
+  if (body === undefined) return [];
+  const rows = [body, ...fieldSources(body).values()].flatMap(namedIn);
+  return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
+}
+
+function namedIn(source: string): HintedRow[] {
+  return TELLING_FIELDS.flatMap(({ field, table }) => {
+    const key = keyIn(source, field, table);
+    return key === undefined ? [] : rowAndChildren(table, key);
+  });
+}
+
+/** The row, and as a whole the scopes that hang on it. */
+function rowAndChildren(table: CollectionName, key: string): HintedRow[] {
+  const children = childrenOf(table).map(({ name }) => ({ collection: name, parent: key, key: '' }));
+  return [{ collection: table, parent: '', key }, ...children];
+}
+
+function keyIn(source: string, field: string, table: CollectionName): string | undefined {
+  const found = collection(table);
+  if (found.kind === 'single') return undefined;
+  const reading = readKey(found.keyType, fieldSource(source, field));
+  return 'key' in reading ? reading.key : undefined;
+}
+
+/** The text where it is JSON: what cuts it apart expects no other. */
+function jsonText(source: string | undefined): string | undefined {
+  if (source === undefined) return undefined;
+  try {
+    JSON.parse(source);
+    return source;
+  } catch {
+    return undefined;
+  }
+}
+
+function isKnown<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}

@@ -1,0 +1,16 @@
+/** The escapes that jsonb refuses: U+0000, and halves of surrogate pairs that stand alone. */
+const SUSPECT = /\\u(?:0000|[dD][89a-fA-F])/;
+/** Every escape of a JSON text, in order: pairs first, then what is to be replaced, then any other. */
+const ESCAPES =
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})|\\./g;
+const REPLACED = /^\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})$/;
+
+/**
+ * JSON text as PostgreSQL's `jsonb` can hold it: U+0000 and lone surrogates become U+FFFD (invariant 10).
+ * `verbatim` is the text as it was; undefined where nothing had to be replaced.
+ */
+export function jsonbText(source: string): { readonly raw: string; readonly verbatim: string | undefined } {
+  if (!SUSPECT.test(source)) return { raw: source, verbatim: undefined };
+  const raw = source.replaceAll(ESCAPES, (escape) => (REPLACED.test(escape) ? '\\ufffd' : escape));
+  return { raw, verbatim: raw === source ? undefined : source };
+}

@@ -1,0 +1,110 @@
+/**
+ * Words of submissions (design 9): POST operations that are queued in Postgres, sent at most once, and kept with
+ * their outcome. `db` keeps them, `submit` sends them; neither knows the other.
+ */
+
+/** Operations as `<schema>.submit` names them (specification 4.4). */
+export type OperationName =
+  | 'research'
+  | 'enrich'
+  | 'clay_enrich'
+  | 'bulk_research'
+  | 'list'
+  | 'list_analyze'
+  | 'sequence';
+
+/** In the order in which messages name them. */
+export const OPERATION_NAMES: readonly OperationName[] = [
+  'research',
+  'enrich',
+  'clay_enrich',
+  'bulk_research',
+  'list',
+  'list_analyze',
+  'sequence',
+];
+
+/** `unknown`: it may have taken effect, and is never sent again. `held`: after a restore or copy, until released. */
+export type SubmissionState =
+  | 'queued'
+  | 'sending'
+  | 'accepted'
+  | 'rejected'
+  | 'unknown'
+  | 'cancelled'
+  | 'held';
+
+/** In the order of a submission's life. */
+export const SUBMISSION_STATES: readonly SubmissionState[] = [
+  'held',
+  'queued',
+  'sending',
+  'accepted',
+  'rejected',
+  'unknown',
+  'cancelled',
+];
+
+export interface QueuedSubmission {
+  /** `submission_id`: decimal digits of a bigint. */
+  readonly id: string;
+  readonly operation: OperationName;
+  /** Null for operations without a target. */
+  readonly targetId: string | null;
+  /** UUID for the `Idempotency-Key` header: the same however often it has to be tried. */
+  readonly requestId: string;
+}
+
+/** A submission that its owner may send now, once. */
+export interface ClaimedSubmission extends QueuedSubmission {
+  /** Body of the request: JSON text of an object, no digit lost. */
+  readonly payload: string;
+  /** The request is written within so many ms, or not at all: from the moment when `claim` was called. */
+  readonly sendBeforeMs: number;
+}
+
+export type Outcome =
+  | {
+      readonly state: 'accepted' | 'rejected';
+      readonly status: number;
+      readonly body: string;
+      readonly error?: string;
+    }
+  | {
+      readonly state: 'unknown';
+      readonly status: number | undefined;
+      readonly body: string | undefined;
+      readonly error: string;
+      /** From then on, what the service lists tells whether it took effect. Milliseconds from now. */
+      readonly conclusiveInMs: number;
+    }
+  /** Provably not carried out: nothing was written, or the service said that it will not (429, a key in doubt). */
+  | { readonly state: 'queued'; readonly error: string; readonly retryInMs: number };
+
+/** The submissions of one account, for its owner: whatever it writes is fenced. @throws LeaseLost, DatabaseUnavailable */
+export interface SubmissionStore {
+  /**
+   * The oldest queued ones that may be tried now, by ID: at most `limit` of each operation, so the oldest `limit` of
+   * each rate group are among them. None while the installation is held: what is queued becomes `held`.
+   */
+  queued(limit: number): Promise<readonly QueuedSubmission[]>;
+  /**
+   * `queued` → `sending`, committed before this resolves. Undefined, and not to be sent: it is no longer queued, its
+   * last attempt is not finished, or the installation is held. Nothing may be sent when it throws, either: the store
+   * puts back what it may have claimed.
+   */
+  claim(id: string): Promise<ClaimedSubmission | undefined>;
+  /**
+   * Writes what came of a claimed one, with the hints of what the answer names in the same transaction. To be repeated
+   * when the database is away: until then the submission can't be claimed again.
+   * An answer in hand also settles one that `recover` has made `unknown` meanwhile; nothing else is touched.
+   */
+  finish(id: string, outcome: Outcome): Promise<void>;
+  /**
+   * Makes `unknown` what an earlier owner left `sending`, as soon as its request must be over.
+   * @param timeoutMs the longest that a request may take after it was written
+   * @param inHand what is under way here: its outcome is known, or will be
+   * @returns milliseconds until the next one is due; undefined: none is left
+   */
+  recover(timeoutMs: number, inHand: readonly string[]): Promise<number | undefined>;
+}

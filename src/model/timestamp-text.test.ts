@@ -1,0 +1,41 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { timestampText } from './timestamp-text.ts';
+
+describe('timestampText', () => {
+  it.each([
+    ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T03:04:05.123456789+00:00', '2026-01-02T03:04:05.123456789Z'],
+    ['2026-01-02 03:04:05', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T03:04+0530', '2026-01-02T03:04:00+05:30'],
+    ['2026-01-02T03:04:05-08', '2026-01-02T03:04:05-08:00'],
+    ['2024-02-29', '2024-02-29T00:00:00Z'],
+  ])('reads %s, UTC where it names no zone', (text, normal) => {
+    expect(timestampText(text)).toBe(normal);
+  });
+
+  it.each([
+    '',
+    'yesterday',
+    '2026-02-29',
+    '2026-13-01',
+    '0000-01-01',
+    '2026-01-02T24:00:00Z',
+    '2026-01-02T03:04:60Z',
+    '2026-01-02T03:04:05+16:00',
+    '12026-01-01T00:00:00Z',
+    '1767322245',
+    '2026-01-02T03:04:05Z; drop table',
+  ])('takes %j for no moment', (text) => {
+    expect(timestampText(text)).toBeUndefined();
+  });
+
+  it('means the moment that JavaScript means', () => {
+    const date = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+    fc.assert(
+      fc.property(date, (moment) => {
+        expect(new Date(timestampText(moment.toISOString()) ?? '').getTime()).toBe(moment.getTime());
+      }),
+    );
+  });
+});

@@ -1,0 +1,37 @@
+const ISO_8601 =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,18}))?)?(?:Z|z|([+-])(\d{2})(?::?(\d{2}))?)?)?$/;
+
+/** PostgreSQL takes offsets up to 15:59. */
+const MAX_OFFSET_HOURS = 15;
+
+/**
+ * A moment in ISO 8601 in the one spelling that PostgreSQL reads the same under any setting, with all its digits
+ * and its offset; no zone is UTC, no time of day is midnight.
+ * @returns undefined for what is no such moment or none that PostgreSQL can hold
+ */
+export function timestampText(text: string): string | undefined {
+  const match = ISO_8601.exec(text);
+  if (match === null) return undefined;
+  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', fraction] = match;
+  const [, , , , , , , , sign = '+', offsetHour = '00', offsetMinute = '00'] = match;
+  const valid =
+    Number(year) >= 1 &&
+    Number(month) >= 1 &&
+    Number(month) <= 12 &&
+    Number(day) >= 1 &&
+    Number(day) <= daysOf(Number(year), Number(month)) &&
+    Number(hour) <= 23 &&
+    Number(minute) <= 59 &&
+    Number(second) <= 59 &&
+    Number(offsetHour) <= MAX_OFFSET_HOURS &&
+    Number(offsetMinute) <= 59;
+  if (!valid) return undefined;
+  const point = fraction === undefined ? '' : `.${fraction}`;
+  const offset = offsetHour === '00' && offsetMinute === '00' ? 'Z' : `${sign}${offsetHour}:${offsetMinute}`;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}${point}${offset}`;
+}
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}

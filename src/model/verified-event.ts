@@ -1,0 +1,18 @@
+/** A delivery whose signature was right (specification 2.4), as read from its body; whatever the body is, it is one. */
+export interface VerifiedEvent {
+  /** As the service gave it; the SHA-256 of the body, in hex, where it gave none that can be a key. */
+  readonly id: string;
+  readonly type: string | undefined;
+  /** As sent. */
+  readonly createdAt: string | undefined;
+  /** JSON text of `data`. */
+  readonly dataSource: string | undefined;
+  /** The whole body. It is JSON, but for services that send something else. */
+  readonly source: string;
+}
+
+/** Where verified events go. */
+export interface EventSink {
+  /** Resolves when the event is stored for good: it is answered only then (invariant 7). */
+  store(userId: string, event: VerifiedEvent): Promise<'stored' | 'known'>;
+}

@@ -1,0 +1,67 @@
+import type { Scheme } from './signature-scheme.ts';
+
+/**
+ * States of an account's webhook registration:
+ * - `none`: nothing of ours is registered
+ * - `registering`: a request that registers may be under way
+ * - `registered`: deliveries come to us
+ * - `foreign`: somebody else's URL is registered, and stays
+ * - `suspect`: signatures stopped matching; to be registered again
+ * - `stopped`: others replace our URL again and again: somebody has to decide
+ */
+export const REGISTRATION_STATES = [
+  'none',
+  'registering',
+  'registered',
+  'foreign',
+  'suspect',
+  'stopped',
+] as const;
+
+export type RegistrationState = (typeof REGISTRATION_STATES)[number];
+
+/** By what the signatures of an account's deliveries are judged. Secrets: in no log, error or answer. */
+export interface StoredSecrets {
+  /** Undefined: none is known yet. */
+  readonly current: StoredSecret | undefined;
+  /** Deliveries signed before the last registration may still be under way. */
+  readonly previous:
+    | (Pick<StoredSecret, 'secret' | 'scheme'> & {
+        /** Not accepted from then on. */
+        readonly until: Date;
+      })
+    | undefined;
+  readonly state: RegistrationState;
+  /** The database's time. The moments here are by its clock, whatever this machine's clock says. */
+  readonly now: Date;
+}
+
+export interface StoredSecret {
+  readonly secret: string;
+  /** When it came. */
+  readonly since: Date;
+  /** The scheme that is proven with this secret; weaker ones are refused. */
+  readonly scheme: Scheme | undefined;
+}
+
+/** What a delivery has proven of the secret that it is signed with. */
+export interface ProvenSecret {
+  readonly secret: string;
+  /** The scheme that the secret was held to when the delivery was judged. */
+  readonly pinned: Scheme | undefined;
+  /** The one to hold it to from now on: the same, or a stronger one. */
+  readonly pin: Scheme;
+}
+
+/** What a receiver asks and tells of the accounts: any process may receive for all of them. */
+export interface ReceivingAccounts {
+  /**
+   * `none`: there is no such account; `unknown-yet`: no ping has told the accounts yet.
+   * @param fresh the answer may be up to two seconds old where this is false; true after a signature that did not match
+   */
+  secretsOf(userId: string, fresh: boolean): Promise<StoredSecrets | 'none' | 'unknown-yet'>;
+  /** A delivery was rightly signed. What another one has proven of its secret since it was judged, stays. */
+  verified(userId: string, proven: ProvenSecret): Promise<void>;
+  /** A delivery that looks like one of the service's had a signature that no secret explains. */
+  mismatched(userId: string): Promise<void>;
+}
