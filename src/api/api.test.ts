@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { afterEach, describe, expect, it } from 'vitest';
 import { listen, type LoopbackServer } from '../../test/support/loopback-server.ts';
 import { openBudget } from '../../test/support/open-budget.ts';
+import { NotSent } from '../budget/not-sent.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import {
   AnswerTooLarge,
@@ -203,7 +204,61 @@ describe('a page', () => {
   });
 });
 
+describe('a service that is not there', () => {
+  it('costs no slot: the budget is told that nothing was sent', async () => {
+    const gone = await listen(() => {});
+    await gone.close();
+    const transport = createTransport({ baseUrl: gone.url, clock: systemClock, userAgent: 'test' });
+    open.push(transport);
+    const thrown: unknown[] = [];
+    const { api } = await apiOf(() => {}, {
+      transport,
+      retries: { ...RETRY_LIMITS, attempts: 1 },
+      budget: {
+        run: async (request, send) => {
+          try {
+            return await send(request.signal);
+          } catch (error) {
+            thrown.push(error);
+            throw error;
+          }
+        },
+      },
+    });
+    await expect(api.page(RESEARCH)).rejects.toMatchObject({
+      name: 'TransportError',
+      sent: false,
+      message: `GET /v1/research: 127.0.0.1:${gone.port} refused the connection (ECONNREFUSED)`,
+    });
+    expect(thrown).toEqual([expect.any(NotSent)]);
+  });
+});
+
 describe('an abort', () => {
+  it('before anything was written gives the slot back, and its reason to the caller', async () => {
+    const stop = new Error('stop');
+    const controller = new AbortController();
+    const thrown: unknown[] = [];
+    let requests = 0;
+    const listener = (): void => void (requests += 1);
+    const { api, exchanges } = await apiOf(listener, {
+      budget: {
+        run: async (_, send) => {
+          controller.abort(stop);
+          try {
+            return await send(controller.signal);
+          } catch (error) {
+            thrown.push(error);
+            throw error;
+          }
+        },
+      },
+    });
+    await expect(api.page(RESEARCH)).rejects.toBe(stop);
+    expect(thrown).toEqual([expect.any(NotSent)]);
+    expect({ requests, exchanges }).toEqual({ requests: 0, exchanges: [] });
+  });
+
   it('ends the request on the wire, and nothing is sent again', async () => {
     const begun = Promise.withResolvers<void>();
     const { api, budget, exchanges } = await apiOf(() => begun.resolve());

@@ -1,4 +1,5 @@
 import type { Budget } from '../budget/budget.ts';
+import { NotSent } from '../budget/not-sent.ts';
 import type { Priority } from '../budget/priorities.ts';
 import { readRateHeaders } from '../budget/rate-headers.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
@@ -9,12 +10,17 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { readObject, readPage, type ObjectAnswer } from './envelope.ts';
+import type { Exchange } from './exchange.ts';
+import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
 import { refusal } from './refusal.ts';
 import { withRetries, type Failure, type RetryLimits } from './retry.ts';
 import { quote, serviceMessage } from './service-message.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 
-/** The service's read side, for one API key. Every attempt of every request has a slot of the budget. */
+export type { Exchange } from './exchange.ts';
+export type { OnceRequest, RawAnswer } from './once.ts';
+
+/** The service, for one API key. Every attempt of every request has a slot of the budget. */
 export interface Api {
   /**
    * One page of a list, proven to be one.
@@ -24,6 +30,8 @@ export interface Api {
   page(request: PageRequest): Promise<Page>;
   /** An endpoint that answers one object: ping, account. @throws as `page` */
   object(request: ObjectRequest): Promise<ObjectAnswer>;
+  /** Any request, sent at most once; what its answer means is the caller's to say. @throws as `sendOnce` */
+  once(request: OnceRequest): Promise<RawAnswer | undefined>;
 }
 
 export interface ObjectRequest {
@@ -47,20 +55,8 @@ export interface PageRequest extends ObjectRequest {
   readonly cursor: string | undefined;
   /** Undefined: the service's own. The body of a page may be larger where a single item is asked for. */
   readonly limit: number | undefined;
-}
-
-/** One attempt as it ended, for metrics, counters of walks and debug logs. */
-export interface Exchange {
-  readonly method: 'GET';
-  readonly route: string;
-  /** Undefined: no answer. */
-  readonly status: number | undefined;
-  /** Milliseconds from sending to the body's end, or to the failure. */
-  readonly durationMs: number;
-  /** Bytes of the body, as they came over the wire. */
-  readonly bytes: number;
-  /** Undefined: the attempt gave what was asked for. */
-  readonly error: MirrorError | undefined;
+  /** It may be as large in any case. */
+  readonly large?: boolean | undefined;
 }
 
 export interface ApiOptions {
@@ -87,7 +83,7 @@ export function createApi(options: ApiOptions): Api {
     read: (text: string) => T,
   ): Promise<{ readonly value: T } | Failure> => {
     const { route, priority } = asked;
-    const wanted = asked.limit === 1 ? 'item' : 'page';
+    const wanted = asked.limit === 1 || asked.large === true ? 'item' : 'page';
     const tried = attemptSignal(asked.signal, asked.stop, clock);
     const slot = { group: rateGroup('GET', route), route: `GET ${route}`, priority, signal: tried.signal };
     let startedAt = 0;
@@ -102,15 +98,17 @@ export function createApi(options: ApiOptions): Api {
       const { value: outcome } = await budget.run(slot, async (sendSignal) => {
         startedAt = clock.monotonic();
         tried.sent();
-        const answer = await transport.get(path, key, sendSignal, wanted);
+        const answer = await transport.get(path, key, sendSignal, wanted).catch(unsent);
         const value = judge(`GET ${asked.path}`, answer, read);
         report(answer, 'error' in value ? value.error : undefined);
         return { ...answer, value };
       });
       return outcome;
-    } catch (error) {
+    } catch (thrown) {
+      const error = thrown instanceof NotSent ? thrown.cause : thrown;
       if (!(error instanceof TransportError)) throw error;
-      const named = new TransportError(`GET ${asked.path}: ${error.message}`, { cause: error.cause });
+      const { cause, sent } = error;
+      const named = new TransportError(`GET ${asked.path}: ${error.message}`, { cause, sent });
       report(undefined, named);
       return { error: named, retryAfterMs: undefined };
     } finally {
@@ -146,7 +144,13 @@ export function createApi(options: ApiOptions): Api {
   return {
     page: (asked) => request(asked, pagePath(asked), (text) => readPage(text, asked.keyField, asked.keyType)),
     object: (asked) => request(asked, asked.path, readObject),
+    once: (asked) => sendOnce(options, asked),
   };
+}
+
+/** Tells the budget of a request that never left: its slot is free again. @throws always */
+function unsent(error: unknown): never {
+  throw error instanceof TransportError && !error.sent ? new NotSent(error) : error;
 }
 
 function pagePath({ path, cursor, limit }: PageRequest): string {

@@ -25,13 +25,18 @@ const MEANINGS: Readonly<Record<string, string>> = {
     'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
 };
 
-/** A failure without an answer, in words. @param host name and port of the service */
-export function networkProblem(error: unknown, host: string): TransportError {
+/**
+ * A failure without an answer, in words.
+ * @param host name and port of the service
+ * @param sent whether some of the request may have reached it
+ */
+export function networkProblem(error: unknown, host: string, sent: boolean): TransportError {
+  if (error instanceof TransportError) return new TransportError(error.message, { sent });
   const code = codeOf(error);
   const meaning = code === undefined ? undefined : MEANINGS[code];
   return meaning === undefined
-    ? new TransportError(`${host} gave no answer: ${messageOf(error)}`)
-    : new TransportError(`${host} ${meaning} (${code})`);
+    ? new TransportError(`${host} gave no answer: ${messageOf(error)}`, { sent })
+    : new TransportError(`${host} ${meaning} (${code})`, { sent });
 }
 
 /** The code of an error, of its cause, or of the first attempt where several addresses were tried. */

@@ -1,9 +1,12 @@
-import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { AnswerHeaders } from '../budget/budget.ts';
+import { NotSent } from '../budget/not-sent.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { readBody, type Body } from './body.ts';
+import { createDispatcher, type ConnectionLimits, type ProxySettings } from './dispatcher.ts';
 import { networkProblem } from './network-problem.ts';
+import { watchWriting } from './write-watch.ts';
 
 /** An answer whose headers came; its body may still have failed. */
 export interface HttpAnswer {
@@ -15,12 +18,7 @@ export interface HttpAnswer {
 }
 
 /** Bounds of one request. Durations are milliseconds. */
-export interface TransportLimits {
-  readonly connectMs: number;
-  /** From the request's end to the answer's headers. */
-  readonly headersMs: number;
-  /** Longest silence within a body. */
-  readonly silenceMs: number;
+export interface TransportLimits extends ConnectionLimits {
   /** All of it: a body that drips is given up, too. */
   readonly totalMs: number;
   /**
@@ -41,13 +39,6 @@ export const TRANSPORT_LIMITS: TransportLimits = {
   maxItemBytes: 32 * 1024 * 1024,
 };
 
-/** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, as configuration read them. */
-export interface ProxySettings {
-  readonly http: string | undefined;
-  readonly https: string | undefined;
-  readonly except: string | undefined;
-}
-
 export interface TransportOptions {
   /** `{base_url}` without trailing slash and without `/v1`; it may have a path of its own. */
   readonly baseUrl: string;
@@ -57,14 +48,38 @@ export interface TransportOptions {
   readonly proxy?: ProxySettings;
 }
 
+/** One request, as it goes on the wire. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With query, from `/v1`. */
+  readonly path: string;
+  readonly key: string;
+  /** JSON text; undefined: no body. */
+  readonly body?: string;
+  /** Besides those that every request has; names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** On a connection of its own: one that is kept may be closing while the request is written. */
+  readonly fresh: boolean;
+  /** Largest body of a 2xx, after decompression. */
+  readonly maxBytes: number;
+  /**
+   * Asked on the connection, in the very moment in which the request would be written: false, and nothing is.
+   * Called at most once.
+   */
+  readonly mayWrite?: () => boolean;
+}
+
 /** Connections to the service: one for all keys. It sends what it is told, once: no retries, no redirects. */
 export interface Transport {
   /**
    * @param path with query, from `/v1`
    * @param asked for what: how large a body may be depends on it
-   * @throws TransportError where no headers came, or the signal's reason
+   * @throws as `send`; but what ended it before anything was written, in a NotSent where it is no TransportError
    */
   get(path: string, key: string, signal: AbortSignal, asked: 'page' | 'item'): Promise<HttpAnswer>;
+  /** @throws TransportError where no headers came (`sent` tells more), or the signal's reason */
+  send(request: HttpRequest): Promise<HttpAnswer>;
   /** Ends all connections at once. */
   close(): Promise<void>;
 }
@@ -76,32 +91,36 @@ export function createTransport(options: TransportOptions): Transport {
   const limits = { ...TRANSPORT_LIMITS, ...options.limits };
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
-  const dispatcher = createDispatcher(limits, options.proxy);
+  const kept = createDispatcher(limits, options.proxy);
 
   const exchange = async (
-    path: string,
-    key: string,
+    dispatcher: Dispatcher,
+    { method, path, key, body, headers, fresh, maxBytes }: HttpRequest,
     signal: AbortSignal,
-    maxBytes: number,
   ): Promise<HttpAnswer> => {
     const response = await orAborted(
       dispatcher.request({
         origin: base.origin,
         path: prefix + path,
-        method: 'GET',
+        method,
         headers: {
+          ...headers,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           authorization: `Bearer ${key}`,
           accept: 'application/json',
           'accept-encoding': 'gzip',
           'user-agent': options.userAgent,
         },
+        ...(body === undefined ? {} : { body }),
+        // Says "Connection: close".
+        ...(fresh ? { reset: true } : {}),
         signal,
       }),
       signal,
     );
     const receivedAt = options.clock.monotonic();
     const good = response.statusCode >= 200 && response.statusCode < 300;
-    const body = await readBody(
+    const read = await readBody(
       response.body,
       {
         encoding: response.headers['content-encoding'],
@@ -110,51 +129,49 @@ export function createTransport(options: TransportOptions): Transport {
       good ? maxBytes : MAX_ERROR_BODY_BYTES,
       signal,
     );
-    return { status: response.statusCode, headers: response.headers, receivedAt, body };
+    return { status: response.statusCode, headers: response.headers, receivedAt, body: read };
+  };
+
+  const send = async (request: HttpRequest): Promise<HttpAnswer> => {
+    const { signal, fresh, mayWrite } = request;
+    signal.throwIfAborted();
+    const deadline = new AbortController();
+    const over = new AbortController();
+    options.clock.sleep(limits.totalMs, over.signal).then(
+      () => deadline.abort(new TransportError(`no complete answer within ${limits.totalMs / 1000} s`)),
+      () => {},
+    );
+    const own = fresh ? createDispatcher(limits, options.proxy) : undefined;
+    const watch = watchWriting(own ?? kept, mayWrite);
+    try {
+      return await exchange(watch.dispatcher, request, AbortSignal.any([signal, deadline.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw networkProblem(error, base.host, watch.written());
+    } finally {
+      over.abort();
+      // Not waited for: the answer is worth more than the end of its connection.
+      own?.destroy().catch(() => {});
+    }
   };
 
   return {
-    async get(path, key, signal, asked) {
-      signal.throwIfAborted();
-      const deadline = new AbortController();
-      const over = new AbortController();
-      options.clock.sleep(limits.totalMs, over.signal).then(
-        () => deadline.abort(new TransportError(`no complete answer within ${limits.totalMs / 1000} s`)),
-        () => {},
-      );
+    get: async (path, key, signal, asked) => {
+      let written = false;
+      const mayWrite = (): boolean => {
+        written = true;
+        return true;
+      };
+      const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
       try {
-        const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
-        return await exchange(path, key, AbortSignal.any([signal, deadline.signal]), maxBytes);
+        return await send({ method: 'GET', path, key, signal, fresh: false, maxBytes, mayWrite });
       } catch (error) {
-        signal.throwIfAborted();
-        throw error instanceof TransportError ? error : networkProblem(error, base.host);
-      } finally {
-        over.abort();
+        throw written || error instanceof TransportError ? error : new NotSent(error);
       }
     },
-    close: () => dispatcher.destroy(),
+    send,
+    close: () => kept.destroy(),
   };
-}
-
-function createDispatcher(limits: TransportLimits, proxy: ProxySettings | undefined): Dispatcher {
-  const connections = {
-    headersTimeout: limits.headersMs,
-    bodyTimeout: limits.silenceMs,
-    connectTimeout: limits.connectMs,
-    connect: { timeout: limits.connectMs },
-    // A page that is abandoned takes its connection with it: with HTTP/1.1 nothing of its answer can arrive later.
-    allowH2: false,
-  };
-  if (proxy?.http === undefined && proxy?.https === undefined) return new Agent(connections);
-  // Given empty, a value is no proxy; left out, undici would look into the environment itself.
-  return new EnvHttpProxyAgent({
-    ...connections,
-    httpProxy: proxy.http ?? '',
-    httpsProxy: proxy.https ?? '',
-    noProxy: proxy.except ?? '',
-    requestTls: { timeout: limits.connectMs },
-    proxyTls: { timeout: limits.connectMs },
-  });
 }
 
 /** `request`, but not longer than until `signal` aborts: undici itself notices only once it is connected. */

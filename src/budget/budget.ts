@@ -37,9 +37,6 @@ export interface Budget {
   /** Stores what there is to store, without a page: when idle, and at a stop. @throws what the store throws */
   flush(): Promise<void>;
 
-  /** Reservations go to `store` from now on: a key's owner is known after its first ping. */
-  adopt(store: BudgetStore): void;
-
   snapshot(): BudgetSnapshot;
 
   /**
@@ -59,7 +56,8 @@ export interface BudgetRequest {
 
 /**
  * Sends one HTTP request, with neither retries nor redirects.
- * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out).
+ * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out). Throwing
+ * NotSent, and that alone, it gives the slot back at once.
  */
 export type Send<T> = (signal: AbortSignal) => Promise<Answer<T>>;
 

@@ -12,6 +12,7 @@ import { inheritBlocks } from './inherit.ts';
 import { KeyModel } from './key-model.ts';
 import { Lane } from './lane.ts';
 import { inheritLearnt, learntRow } from './learnt.ts';
+import { NotSent } from './not-sent.ts';
 import { HIGH_PRIORITY } from './priorities.ts';
 import { readRateHeaders } from './rate-headers.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
@@ -41,7 +42,9 @@ class KeyBudget implements Budget {
   readonly #time: StoreTime;
   readonly #lanes: ReadonlyMap<RateGroup, Lane>;
   readonly #taken = new WeakMap<FreedSlots, Taken>();
-  #store: BudgetStore;
+  /** Reservations that are being committed. */
+  readonly #reserving = new Set<Promise<void>>();
+  readonly #store: BudgetStore;
   #nextBlockId: number;
   /** Of what was learnt and last taken to be stored. */
   #serial: number;
@@ -103,6 +106,8 @@ class KeyBudget implements Budget {
   }
 
   async flush(): Promise<void> {
+    // What is being reserved when the budget is closed is given back as soon as it is there.
+    if (this.#closed !== undefined) await Promise.all(this.#reserving);
     const freed = this.takeFreed();
     if (freed === undefined) return;
     try {
@@ -111,12 +116,6 @@ class KeyBudget implements Budget {
       this.putBack(freed);
       throw error;
     }
-  }
-
-  adopt(store: BudgetStore): void {
-    this.#store = store;
-    // The store of first pings keeps nothing that was learnt.
-    for (const [name, lane] of this.#lanes) if (lane.model.log.sent > 0) this.#model.changed.add(name);
   }
 
   snapshot(): BudgetSnapshot {
@@ -143,8 +142,13 @@ class KeyBudget implements Budget {
         return;
       }
       if (lane.reservations.hasSlot(now)) lane.queue.startOne();
-      else void this.#reserve(lane);
+      else this.#beginReserve(lane);
     }
+  }
+
+  #beginReserve(lane: Lane): void {
+    const reserving = this.#reserve(lane).finally(() => this.#reserving.delete(reserving));
+    this.#reserving.add(reserving);
   }
 
   /** Commits a block of slots; on failure, every task that waits for it gets the store's error. */
@@ -188,6 +192,11 @@ class KeyBudget implements Budget {
       return await send(request.signal);
     } catch (error) {
       const at = this.#clock.monotonic();
+      if (error instanceof NotSent) {
+        this.#model.unsent(request.group);
+        lane.reservations.giveBack(block, at);
+        throw error;
+      }
       this.#model.unanswered(request.group, at);
       lane.reservations.free(block, at + UNANSWERED_MS + WINDOW_MS + lane.model.pace.guardMs(at));
       throw error;

@@ -6,7 +6,10 @@ import { defaultLimit, type RateGroup } from './rate-groups.ts';
 import { RemainingCheck, SUSPECT } from './remaining-check.ts';
 import { RouteLimits } from './route-limits.ts';
 import { SlotLog } from './slot-log.ts';
-import { GUARD_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './timing.ts';
+import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './timing.ts';
+
+/** Slots from which on they are spread over the window while some of high priority come. */
+const SPREAD_FROM = 12;
 
 /** May a request be sent now? If not: when to ask again, undefined = when an answer comes. */
 export type Admission = 'go' | { readonly at: number | undefined };
@@ -45,6 +48,7 @@ export class GroupModel {
   #lastSentAt = -Infinity;
   #lastEndedAt = -Infinity;
   #lastHighAt = -Infinity;
+  #lastLowAt = -Infinity;
   #lastRefusedAt = -Infinity;
   #foreignBlamedAt = -Infinity;
   /** A first lesson may still turn out to have been somebody else's use. */
@@ -94,7 +98,22 @@ export class GroupModel {
       ].filter((each) => each !== undefined);
       return { at: changes.length === 0 ? undefined : Math.min(...changes) };
     }
+    const spread = high ? now : this.#spread(now, size);
+    if (spread > now)
+      return { at: Math.min(spread, this.log.nextFree(now, this.pace.guardMs(now)) ?? Infinity) };
     return this.#turn(now);
+  }
+
+  /**
+   * When the next request that is not of high priority may go. Where some of high priority come at any time, a full walk
+   * must not take all slots as soon as they come free: they would come free together again, and whoever comes in between
+   * would wait for up to a window. So once half of them are in use they are taken at the pace at which a window has them,
+   * which costs nothing in the long run. Of a few slots the one that is kept is enough.
+   */
+  #spread(now: number, size: number): number {
+    if (size < SPREAD_FROM || this.#lastHighAt + HIGH_MEMORY_MS <= now || this.held(now) < size / 2)
+      return now;
+    return this.#lastLowAt + WINDOW_MS / size;
   }
 
   /** When paced: a while after the last sending or, after a second lesson, after the last answer. */
@@ -112,6 +131,15 @@ export class GroupModel {
     this.log.start();
     this.#lastSentAt = now;
     if (high) this.#lastHighAt = now;
+    else this.#lastLowAt = now;
+  }
+
+  /**
+   * Nothing was written of a request that was counted as sent. A group that is paced still waits its interval: it
+   * can't tell any more which sending was the last one.
+   */
+  unsent(): void {
+    this.log.unsent();
   }
 
   /** No answer came until `at`. */

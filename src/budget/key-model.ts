@@ -67,6 +67,11 @@ export class KeyModel {
     this.group(group).unanswered(at);
   }
 
+  /** Provably nothing was written of a request that was counted as sent. */
+  unsent(group: RateGroup): void {
+    this.group(group).unsent();
+  }
+
   /** @returns what an operator should know */
   judge(name: RateGroup, status: number, answer: Answered): readonly BudgetEvent[] {
     const group = this.group(name);

@@ -38,5 +38,5 @@ describe('a log of moments', () => {
       if (i > 60_000) counts.add(log.countAfter(i - 60_000));
     }
     expect([...counts]).toEqual([60_000]);
-  }, 5_000);
+  });
 });

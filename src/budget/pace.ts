@@ -37,9 +37,7 @@ export class Pace {
       before === undefined
         ? { limit: size, guardMs: STEP.guardMs, fromAnswer: false, until: now + LESSON_MEMORY_MS }
         : {
-            limit: before.fromAnswer
-              ? Math.max(1, Math.min(before.limit - 1, Math.floor(before.limit * STEP.lower)))
-              : before.limit,
+            limit: before.fromAnswer ? Math.max(1, Math.floor(before.limit * STEP.lower)) : before.limit,
             fromAnswer: true,
             guardMs: Math.min(WIDEST_GUARD_MS, before.guardMs * STEP.widen),
             until: now + LESSON_MEMORY_MS,

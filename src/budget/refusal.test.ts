@@ -33,6 +33,8 @@ describe('a 429 is explained', () => {
     const busy = { ...plain, heldOverall: 50, held: 20 };
     expect(explain(busy)).toEqual({ kind: 'unexplained' });
     expect(explain({ ...busy, paced: true })).toEqual({ kind: 'overall-limit', limit: 49 });
+    const withOthers = { ...busy, paced: true, foreign: 3, blamedForeign: true };
+    expect(explain(withOthers)).toEqual({ kind: 'unexplained' });
   });
 
   it('by nothing, when this program kept to what it knew', () => {

@@ -68,6 +68,12 @@ export class Reservations {
     this.#unsaved.add(block);
   }
 
+  /** A slot that `take` gave was not used: the block in use has it again; of another block it is free at once. */
+  giveBack(block: Block, now: number): void {
+    if (block === this.#current) block.used -= 1;
+    else this.free(block, now);
+  }
+
   /** Gives the unused slots of the block in use back: nothing was sent on them. */
   release(now: number): void {
     const block = this.#current;

@@ -35,6 +35,12 @@ export class SlotLog {
     this.#sent += 1;
   }
 
+  /** The request was not sent after all: no server can have counted it. */
+  unsent(): void {
+    this.#inFlight -= 1;
+    this.#sent -= 1;
+  }
+
   /** @param at when the response's headers arrived */
   answered(at: number): void {
     this.#inFlight -= 1;

@@ -20,8 +20,9 @@ export class SlotQueue {
   }
 
   /**
-   * Settles as `task` does; or rejects with the signal's reason, as soon as it is aborted.
-   * `task` is started from within `startOne` and takes its slot before its first `await`.
+   * Settles as `task` does; or, while it waits, rejects with the signal's reason as soon as it is aborted.
+   * `task` is started from within `startOne` and takes its slot before its first `await`. From then on the signal is
+   * its own affair: what has begun is waited for, whatever it does.
    */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
     const high = priority >= HIGH_PRIORITY ? 1 : 0;
@@ -30,14 +31,20 @@ export class SlotQueue {
       if (waiting) this.#waitingHigh -= high;
       waiting = false;
     };
+    let started: Promise<T> | undefined;
     const run = (): Promise<T> => {
       this.#queue.pause();
       leave();
-      return task();
+      started = task();
+      return started;
     };
     this.#waitingHigh += high;
     try {
       return await this.#queue.add(run, { priority, signal });
+    } catch (error) {
+      // The queue gives a task up when its signal is aborted, even while it runs: the caller would go on beside it.
+      if (started !== undefined) return await started;
+      throw error;
     } finally {
       leave();
     }

@@ -33,3 +33,6 @@ export const LESSON_MEMORY_MS = 86_400_000;
 
 /** Foreign use counts for this long after it was seen: a window and the time an answer may take. */
 export const FOREIGN_MEMORY_MS = 65_000;
+
+/** For this long after a request of high priority others are reckoned with: events come in their hours. */
+export const HIGH_MEMORY_MS = 1_200_000;

@@ -1,0 +1,302 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SELF_SIGNED } from '../../test/support/self-signed.ts';
+import { TransportError } from '../model/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import type { ProxySettings } from './dispatcher.ts';
+import { createTransport, type HttpRequest, type TransportLimits } from './transport.ts';
+
+// Whether a request may have reached the service, by real sockets: the other end tells what came.
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0).toReversed()) close();
+});
+
+/** A server below HTTP: `onConnection` has each connection's socket. */
+async function serve(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket.on('error', () => {}));
+  });
+  closing.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+async function tcp(onConnection: (socket: Socket) => void): Promise<number> {
+  return await serve(createServer(onConnection));
+}
+
+/** Counts what it is sent, and answers `200` with an empty object. */
+async function service(): Promise<{ port: number; received: IncomingMessage[] }> {
+  const received: IncomingMessage[] = [];
+  const port = await serve(
+    createHttpServer((request, response) => {
+      received.push(request);
+      request.resume().on('end', () => response.end('{}'));
+    }),
+  );
+  return { port, received };
+}
+
+async function post(
+  baseUrl: string,
+  asked: Partial<HttpRequest> = {},
+  { proxy, limits }: { proxy?: ProxySettings; limits?: Partial<TransportLimits> } = {},
+) {
+  const transport = createTransport({
+    baseUrl,
+    clock: systemClock,
+    userAgent: 'test',
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(limits === undefined ? {} : { limits }),
+  });
+  closing.push(() => void transport.close());
+  return await transport.send({
+    method: 'POST',
+    path: '/v1/research',
+    key: 'sk_test',
+    body: '{"url":"https://example.com"}',
+    signal: new AbortController().signal,
+    fresh: true,
+    maxBytes: 1000,
+    ...asked,
+  });
+}
+
+/** Whether the failed request may have been sent, as it says itself. */
+async function sentness(request: Promise<unknown>): Promise<boolean> {
+  const error: unknown = await request.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(TransportError);
+  return error instanceof TransportError && error.sent;
+}
+
+const through = (port: number): ProxySettings => ({
+  http: undefined,
+  https: `http://127.0.0.1:${port}`,
+  except: undefined,
+});
+
+describe('a request is known not to have been sent', () => {
+  it('when the connection is refused', async () => {
+    const port = await tcp(() => {});
+    for (const close of closing.splice(0)) close();
+    expect(await sentness(post(`http://127.0.0.1:${port}`))).toBe(false);
+  });
+
+  it('when the name is not found', async () => {
+    expect(await sentness(post('https://service.invalid'))).toBe(false);
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['speaks no TLS', (socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    [
+      'resets the connection within the handshake',
+      (socket) => void socket.once('data', () => socket.resetAndDestroy()),
+    ],
+    ['closes at once', (socket) => void socket.end()],
+  ])('when a server that should speak TLS %s', async (_, onConnection) => {
+    const port = await tcp(onConnection);
+    expect(await sentness(post(`https://127.0.0.1:${port}`))).toBe(false);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('when the certificate of %s is not trusted', async (host) => {
+    let bytes = 0;
+    const port = await serve(
+      createTlsServer(SELF_SIGNED, (socket) => {
+        socket.on('error', () => {}).on('data', (chunk: Buffer) => (bytes += chunk.length));
+      }).on('tlsClientError', () => {}),
+    );
+    expect(await sentness(post(`https://${host}:${port}`))).toBe(false);
+    expect(bytes).toBe(0);
+  });
+
+  it('when no TLS handshake comes about in time', async () => {
+    const port = await tcp(() => {});
+    expect(await sentness(post(`https://127.0.0.1:${port}`, {}, { limits: { connectMs: 100 } }))).toBe(false);
+    expect(await sentness(post(`https://127.0.0.1:${port}`, {}, { limits: { totalMs: 100 } }))).toBe(false);
+  });
+
+  it.each([
+    'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n',
+    'HTTP/1.1 407 Who\r\ncontent-length: 0\r\n\r\n',
+    '',
+  ])('when the proxy refuses the tunnel: %j', async (refusal) => {
+    const proxy = await tcp((socket) => void socket.once('data', () => socket.end(refusal)));
+    expect(await sentness(post('https://service.invalid', {}, { proxy: through(proxy) }))).toBe(false);
+  });
+
+  it('when the proxy itself refuses the connection, or lets the tunnel’s TLS fail', async () => {
+    const target = await service();
+    const proxy = await tcp((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        const onward = connect(target.port, '127.0.0.1').on('error', () => {});
+        onward.pipe(socket).pipe(onward);
+      });
+    });
+    expect(await sentness(post('https://service.invalid', {}, { proxy: through(proxy) }))).toBe(false);
+    expect(target.received).toEqual([]);
+    for (const close of closing.splice(0)) close();
+    expect(await sentness(post('https://service.invalid', {}, { proxy: through(proxy) }))).toBe(false);
+  });
+
+  it('when whoever asks says no in the last moment, with the connection there', async () => {
+    const { port, received } = await service();
+    let asked = 0;
+    const mayWrite = (): boolean => {
+      asked += 1;
+      return false;
+    };
+    expect(await sentness(post(`http://127.0.0.1:${port}`, { mayWrite }))).toBe(false);
+    expect([asked, received]).toEqual([1, []]);
+  });
+
+  it('when it was aborted while no connection came about, and it is not sent later', async () => {
+    let written = false;
+    const server = await tcp((socket) => void socket.on('data', () => {}));
+    const abort = new AbortController();
+    const mayWrite = (): boolean => (written = true);
+    const request = post(`https://127.0.0.1:${server}`, { signal: abort.signal, mayWrite });
+    const stop = new Error('stop');
+    abort.abort(stop);
+    await expect(request).rejects.toBe(stop);
+    expect(written).toBe(false);
+  });
+});
+
+describe('a request may have been sent', () => {
+  it.each<[string, (socket: Socket) => void]>([
+    ['accepts and closes at once', (socket) => void socket.end()],
+    ['resets after it read', (socket) => void socket.once('data', () => socket.resetAndDestroy())],
+    ['closes after it read', (socket) => void socket.once('data', () => socket.end())],
+    [
+      'breaks off within the headers',
+      (socket) => void socket.once('data', () => socket.end('HTTP/1.1 200 O')),
+    ],
+    ['answers nonsense', (socket) => void socket.once('data', () => socket.end('SSH-2.0-nonsense\r\n'))],
+  ])('when the server %s', async (_, onConnection) => {
+    let connections = 0;
+    const port = await tcp((socket) => {
+      connections += 1;
+      onConnection(socket);
+    });
+    expect(await sentness(post(`http://127.0.0.1:${port}`))).toBe(true);
+    // Nobody sends it again behind our back.
+    expect(connections).toBe(1);
+  });
+
+  it('when the server accepts and resets at once, if it was begun by then', async () => {
+    let bytes = 0;
+    const port = await tcp((socket) => {
+      socket.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      socket.resetAndDestroy();
+    });
+    for (let count = 0; count < 20; count += 1) {
+      let begun = false;
+      const mayWrite = (): boolean => (begun = true);
+      expect(await sentness(post(`http://127.0.0.1:${port}`, { mayWrite }))).toBe(begun);
+    }
+    expect(bytes).toBe(0);
+  });
+
+  it('when a proxy that forwards it without a tunnel breaks the connection', async () => {
+    const proxy = await tcp((socket) => void socket.once('data', () => socket.resetAndDestroy()));
+    const http = `http://127.0.0.1:${proxy}`;
+    const forward = { proxy: { http, https: undefined, except: undefined } };
+    expect(await sentness(post('http://127.0.0.1:9', {}, forward))).toBe(true);
+  });
+
+  it.each<[string, Partial<TransportLimits>]>([
+    ['headers', { headersMs: 100 }],
+    ['all of it', { totalMs: 100 }],
+  ])('when the time for %s is over', async (_, limits) => {
+    const port = await tcp(() => {});
+    expect(await sentness(post(`http://127.0.0.1:${port}`, {}, { limits }))).toBe(true);
+  });
+
+  it('when it was asked whether it may be written, and aborted later', async () => {
+    const port = await tcp(() => {});
+    const abort = new AbortController();
+    const written = Promise.withResolvers<void>();
+    const mayWrite = (): boolean => {
+      written.resolve();
+      return true;
+    };
+    const request = post(`http://127.0.0.1:${port}`, { signal: abort.signal, mayWrite });
+    await written.promise;
+    const stop = new Error('stop');
+    abort.abort(stop);
+    await expect(request).rejects.toBe(stop);
+  });
+});
+
+describe('a request on a connection of its own', () => {
+  it('never meets one that is kept, and says that it keeps none', async () => {
+    const { port, received } = await service();
+    const url = `http://127.0.0.1:${port}`;
+    const transport = createTransport({ baseUrl: url, clock: systemClock, userAgent: 'test' });
+    closing.push(() => void transport.close());
+    const signal = new AbortController().signal;
+    const common = { path: '/v1/lists', key: 'k', signal, maxBytes: 100 } as const;
+    await transport.send({ ...common, method: 'GET', fresh: false });
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await transport.send({
+        ...common,
+        method: 'POST',
+        fresh: true,
+        body: '{"é":1}',
+        headers: { 'idempotency-key': 'u-1' },
+      });
+      expect(answer).toMatchObject({ status: 200, body: { text: '{}' } });
+    }
+    expect(new Set(received.map((request) => request.socket)).size).toBe(4);
+    expect(received.at(-1)).toMatchObject({
+      method: 'POST',
+      headers: {
+        connection: 'close',
+        'content-type': 'application/json',
+        'content-length': '8',
+        'idempotency-key': 'u-1',
+        authorization: 'Bearer k',
+      },
+    });
+  });
+
+  it('speaks HTTP/1.1 through a tunnel, too, even with a server that offers more', async () => {
+    const versions: string[] = [];
+    const server = createSecureServer({ ...SELF_SIGNED, allowHTTP1: true }, (request, response) => {
+      versions.push(request.httpVersion);
+      request.resume().on('end', () => response.end('{}'));
+    });
+    const target = await serve(server);
+    const proxy = await tcp((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        const onward = connect(target, '127.0.0.1').on('error', () => {});
+        onward.pipe(socket).pipe(onward);
+      });
+    });
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([...trusted, SELF_SIGNED.cert]);
+    try {
+      const answer = await post(`https://localhost:${target}`, {}, { proxy: through(proxy) });
+      expect(answer.status).toBe(200);
+    } finally {
+      setDefaultCACertificates(trusted);
+    }
+    expect(versions).toEqual(['1.1']);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { KeyModel } from './key-model.ts';
+import { inheritLearnt, learntRow } from './learnt.ts';
+import { StoreTime } from './store-time.ts';
+import type { LearntRow, StoredGroup } from './store.ts';
+
+/** Moments by the first process's clock, and by the second's, which began later and stands elsewhere. */
+const NOW = 5_000;
+const LATER = 100;
+/** The store's clock at those moments: ten seconds have passed. */
+const STORE_NOW = 1_000_000;
+const STORE_LATER = STORE_NOW + 10_000;
+
+/** What a process that starts ten seconds later knows of what this one learnt. */
+function nextProcess(learn: (model: KeyModel) => void, name: StoredGroup = 'other'): KeyModel {
+  const model = new KeyModel(1);
+  learn(model);
+  const row = learntRow(model, name, NOW, new StoreTime(STORE_NOW, NOW), 1);
+  return started([JSON.parse(JSON.stringify(row)) as LearntRow]);
+}
+
+function started(rows: readonly LearntRow[]): KeyModel {
+  const model = new KeyModel(1);
+  inheritLearnt(model, rows, LATER, new StoreTime(STORE_LATER, LATER));
+  return model;
+}
+
+describe('what was learnt', () => {
+  it('is a limit over all endpoints, for the time that is left', () => {
+    const next = nextProcess((model) => {
+      model.overall = { limit: 40, until: NOW + 60_000 };
+    }, 'all');
+    expect(next.overallLimit(LATER + 49_999)).toBe(40);
+    expect(next.overallLimit(LATER + 50_000)).toBeUndefined();
+  });
+
+  it('is nothing of that where there is none', () => {
+    expect(nextProcess(() => {}, 'all').overall).toBeUndefined();
+  });
+
+  it('is a pause', () => {
+    const next = nextProcess((model) => {
+      model.group('other').pausedUntil = NOW + 60_000;
+    });
+    expect(next.group('other').pausedUntil).toBe(LATER + 50_000);
+  });
+
+  it('is that Remaining is broken', () => {
+    const next = nextProcess((model) => {
+      model.group('other').remainingIgnoredUntil = NOW + 60_000;
+    });
+    expect(next.group('other').remainingIgnoredUntil).toBe(LATER + 50_000);
+  });
+
+  it('is that limits above the specification’s are not believed', () => {
+    const next = nextProcess((model) => {
+      model.group('other').ceilingUntil = NOW + 60_000;
+    });
+    expect(next.group('other').ceilingUntil).toBe(LATER + 50_000);
+  });
+
+  it('is the pace', () => {
+    const next = nextProcess((model) => void model.group('other').pace.learn(31, NOW));
+    expect(next.group('other').pace.intervalMs(LATER)).toBe(2_000);
+  });
+
+  it('is each route’s limit, and that the group accepts requests', () => {
+    const next = nextProcess((model) => {
+      const group = model.group('other');
+      group.limits.observe('GET /v1/lists', 30, NOW);
+      for (let i = 0; i < 10; i++) group.contact.accepted();
+    });
+    expect([next.group('other').limit(LATER), next.group('other').contact.proven]).toEqual([30, true]);
+  });
+
+  it('is nothing where nothing was', () => {
+    const next = nextProcess(() => {}).group('other');
+    expect([next.pausedUntil, next.ceilingUntil, next.remainingIgnoredUntil]).toEqual([
+      -Infinity,
+      -Infinity,
+      -Infinity,
+    ]);
+    expect([next.contact.proven, next.pace.intervalMs(LATER)]).toEqual([false, undefined]);
+  });
+});
+
+describe('a row that makes no sense', () => {
+  it('stops a group for a quarter of an hour at most', () => {
+    const next = started([{ group: 'other', learnt: { serial: 1, pausedUntil: STORE_LATER + 86_400_000 } }]);
+    expect(next.group('other').pausedUntil).toBe(LATER + 900_000);
+  });
+
+  it('sets no limit', () => {
+    const limits = { a: { limit: 0, seenAt: STORE_LATER }, b: { limit: 1.5, seenAt: STORE_LATER } };
+    expect(
+      started([{ group: 'other', learnt: { serial: 1, limits } }])
+        .group('other')
+        .limit(LATER),
+    ).toBe(60);
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { Reservations, type Block } from './reservations.ts';
+import { BLOCK_VALID_MS } from './timing.ts';
+
+function opened(size: number): Reservations {
+  const reservations = new Reservations();
+  reservations.open(1, size, 0);
+  return reservations;
+}
+
+function unsaved(reservations: Reservations): readonly (readonly number[])[] {
+  return reservations.takeUnsaved().map(({ freed }) => freed);
+}
+
+describe('a reserved block', () => {
+  it('gives as many slots as it has, while it is valid', () => {
+    const reservations = opened(2);
+    expect(reservations.take(1).id).toBe(1);
+    expect(reservations.hasSlot(2)).toBe(true);
+    reservations.take(2);
+    expect(reservations.hasSlot(3)).toBe(false);
+    expect(() => reservations.take(3)).toThrow('no reserved slot');
+  });
+
+  it('gives none from its end on, and its unused ones come free then', () => {
+    const reservations = opened(3);
+    reservations.take(0);
+    expect(reservations.hasSlot(BLOCK_VALID_MS - 1)).toBe(true);
+    expect(() => reservations.take(BLOCK_VALID_MS)).toThrow('no reserved slot');
+    expect(reservations.hasSlot(BLOCK_VALID_MS)).toBe(false);
+    expect(unsaved(reservations)).toEqual([[BLOCK_VALID_MS, BLOCK_VALID_MS]]);
+  });
+
+  it('takes a slot back that was not used; another block’s is free at once', () => {
+    const reservations = opened(2);
+    const first = reservations.take(0);
+    reservations.giveBack(first, 1);
+    expect([reservations.take(2), reservations.take(3)].map(({ id }) => id)).toEqual([1, 1]);
+    reservations.giveBack(first, 4);
+    expect(unsaved(reservations)).toEqual([[4]]);
+  });
+
+  it('is told of once, and again when that could not be stored', () => {
+    const reservations = opened(1);
+    reservations.free(reservations.take(0), 60_000);
+    const [block] = reservations.takeUnsaved() as readonly [Block];
+    expect(reservations.takeUnsaved()).toEqual([]);
+    reservations.putBack(block);
+    expect(reservations.takeUnsaved()).toEqual([block]);
+  });
+});
+
+describe('the next block', () => {
+  it('is a twelfth of a window, one slot at least and 16 at first, and no more than the store takes', () => {
+    const reservations = new Reservations();
+    expect([1, 60, 120, 6_000].map((size) => reservations.nextSize(size, 1_000))).toEqual([1, 5, 10, 16]);
+    expect(reservations.nextSize(6_000, 4)).toBe(4);
+  });
+
+  it('is twice as large when one was used up at once, and small again after one that was not', () => {
+    const reservations = new Reservations();
+    const useUp = (openedAt: number, lastAt: number): number => {
+      reservations.open(1, 1, openedAt);
+      reservations.take(lastAt);
+      return reservations.nextSize(1e6, 1e6);
+    };
+    expect([useUp(0, 499), useUp(0, 499), useUp(0, 500)]).toEqual([32, 64, 16]);
+    for (let i = 0; i < 20; i++) useUp(0, 0);
+    expect(reservations.nextSize(1e6, 1e6)).toBe(256);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryBudgetStore } from '../../test/support/memory-budget-store.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import type { Budget } from './budget.ts';
+import { createBudget } from './create-budget.ts';
+import { PRIORITY, type Priority } from './priorities.ts';
+
+const MINUTE = 60_000;
+const signal = new AbortController().signal;
+
+/** A budget of 48 a minute of which a full walk takes all that it can get, `sent` with the moments of its requests. */
+async function beside(high: boolean): Promise<{
+  clock: VirtualClock;
+  sent: number[];
+  send: (priority: Priority) => Promise<number>;
+}> {
+  const clock = new VirtualClock();
+  const store = new MemoryBudgetStore(clock);
+  store.known = true;
+  const loaded = { ...(await store.load('key')), known: false };
+  const budget: Budget = createBudget({
+    keyHash: 'key',
+    clock,
+    share: 0.8,
+    store,
+    loaded,
+    onEvent: () => {},
+  });
+  const send = async (priority: Priority): Promise<number> => {
+    let sentAt = 0;
+    await budget.run({ group: 'other', route: 'GET /v1/lists', priority, signal }, async () => {
+      sentAt = clock.monotonic();
+      await clock.sleep(80);
+      return { status: 200, headers: {}, receivedAt: clock.monotonic(), value: undefined };
+    });
+    return sentAt;
+  };
+  const sent: number[] = [];
+  const walk = async (): Promise<never> => {
+    for (;;) sent.push(await send(PRIORITY.FULL));
+  };
+  if (high) await clock.runUntil(send(PRIORITY.HINT));
+  void walk();
+  return { clock, sent, send };
+}
+
+const within = (moments: readonly number[], from: number, to: number): number =>
+  moments.filter((moment) => moment >= from && moment < to).length;
+
+describe('a full walk that takes all slots', () => {
+  it('takes them as fast as it can where nobody of high priority comes', async () => {
+    const { clock, sent } = await beside(false);
+    await clock.advance(5 * MINUTE);
+    expect(within(sent, 0, 10_000)).toBe(48);
+    expect(sent.length).toBeGreaterThanOrEqual(5 * 47);
+  });
+
+  it('leaves one within two seconds to whoever comes, once they have come free for the first time', async () => {
+    const { clock, sent, send } = await beside(true);
+    await clock.advance(2 * MINUTE);
+    const waits: number[] = [];
+    for (let times = 0; times < 40; times += 1) {
+      const came = clock.monotonic();
+      waits.push((await clock.runUntil(send(PRIORITY.HINT))) - came);
+      await clock.advance(7_310);
+    }
+    expect(Math.max(...waits)).toBeLessThan(2_000);
+    const from = 2 * MINUTE;
+    const minutes = (clock.monotonic() - from) / MINUTE;
+    // All that the budget allows: 48 in a minute, the answers' way and the guard.
+    expect(within(sent, from, Infinity) + waits.length).toBeGreaterThan(
+      (0.97 * minutes * (48 * MINUTE)) / (MINUTE + 330),
+    );
+  });
+
+  it('takes half of them at once also then: a short one is not held up', async () => {
+    const { clock, sent } = await beside(true);
+    await clock.advance(5_000);
+    expect(sent.length).toBeGreaterThanOrEqual(23);
+  });
+});
