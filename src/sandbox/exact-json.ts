@@ -5,6 +5,7 @@ interface SourceTextJson {
     reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
   ): unknown;
   rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
 }
 
 const exact = JSON as unknown as SourceTextJson;
@@ -19,4 +20,9 @@ export function parseExact(text: string): unknown {
 /** A number that `JSON.stringify` spells as `text`, whatever its size. */
 export function exactNumber(text: string): unknown {
   return exact.rawJSON(text);
+}
+
+/** True for what `parseExact` and `exactNumber` make of a number. */
+export function isExactNumber(value: unknown): boolean {
+  return exact.isRawJSON(value);
 }

@@ -1,9 +1,11 @@
 import { Unusable } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { DataClock } from './data-clock.ts';
+import { Publisher } from './events/publisher.ts';
 import { seededRandom } from './hash.ts';
 import { parseKeys } from './keys.ts';
 import { Gate } from './limits/gate.ts';
+import { OperationLog } from './service/operation-log.ts';
 import { User } from './service/user.ts';
 import type { SandboxOptions } from './switches/sandbox-switches.ts';
 import { Traffic } from './traffic.ts';
@@ -21,10 +23,12 @@ export class SandboxState {
   readonly data: DataClock;
   readonly gate = new Gate();
   readonly traffic = new Traffic();
+  readonly operations = new OperationLog();
   readonly rankings = new Rankings();
   readonly random: () => number;
   readonly keys: ReadonlyMap<string, KnownKey>;
   readonly users: ReadonlyMap<number, User>;
+  readonly publisher: Publisher;
   #options: SandboxOptions;
 
   constructor(options: SandboxOptions, clock: Clock) {
@@ -44,6 +48,13 @@ export class SandboxState {
     }
     this.users = users;
     this.keys = keys;
+    this.publisher = new Publisher({
+      clock,
+      data: this.data,
+      options: () => this.#options,
+      users,
+      random: seededRandom(options.seed + 103),
+    });
   }
 
   get options(): SandboxOptions {

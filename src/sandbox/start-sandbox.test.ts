@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestSandbox, STILL, type TestSandbox } from '../../test/support/sandbox.ts';
 import { Unusable } from '../model/errors.ts';
@@ -230,6 +231,42 @@ describe('the service', () => {
     await sandbox.control.change({ idempotency: 'honoured' });
     const [third, fourth] = await twice();
     expect(fourth).toBe(third);
+  });
+
+  it('tells of each operation that took effect, once, with what was sent', async () => {
+    const after = (await sandbox.control.operations()).at(-1)?.number;
+    const [job = ''] = await walk('/v1/research');
+    await post('/v1/enrich', '{"marker": "é"}', { 'Idempotency-Key': 'k7' });
+    await post(`/v1/research/${job}/sequence`, '');
+    await post('/v1/clay/enrich', { marker: 'x'.repeat(5000) });
+    await post('/v1/research/999/sequence', {});
+    await post('/v1/enrich', 'no JSON');
+    await sandbox.control.change({ idempotency: 'honoured' });
+    for (const _ of [1, 2]) await post('/v1/lists', {}, { 'Idempotency-Key': 'k8' });
+    await sandbox.control.change({ idempotency: 'ignored', fault500: 1, faultEffect: 'done' });
+    expect((await post('/v1/enrich', { marker: 2 })).status).toBe(500);
+    await sandbox.control.change({ faultEffect: 'undone' });
+    expect((await post('/v1/enrich', { marker: 3 })).status).toBe(500);
+    await sandbox.control.change({ fault500: 0 });
+    const log = await sandbox.control.operations(after);
+    expect(
+      log.map(({ operation, target, idempotencyKey, payload }) => [
+        operation,
+        target,
+        idempotencyKey,
+        payload,
+      ]),
+    ).toEqual([
+      ['enrich', null, 'k7', '{"marker": "é"}'],
+      ['sequence', job, null, ''],
+      ['clay_enrich', null, null, null],
+      ['list', null, 'k8', '{}'],
+      ['enrich', null, null, '{"marker":2}'],
+    ]);
+    expect(log[0]).toMatchObject({
+      userId: 7,
+      payloadHash: createHash('sha256').update('{"marker": "é"}').digest('hex'),
+    });
   });
 
   it.each([

@@ -37,11 +37,14 @@ export async function startSandbox(
   const controls = createServer((request, response) => {
     control(request, response, state).catch(() => response.destroy());
   });
+  const publishing = state.publisher.run(stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+  });
   // Longer than any client keeps an idle connection: none is cut under a request.
   service.keepAliveTimeout = 65_000;
   const stop = async (): Promise<void> => {
     stopping.abort(new Stopped('the sandbox'));
-    await Promise.all([closed(service), closed(controls)]);
+    await Promise.all([closed(service), closed(controls), state.publisher.courier.stop(), publishing]);
   };
   try {
     await listening(service, host, port);

@@ -1,3 +1,5 @@
+import { NumberedLog } from './numbered-log.ts';
+
 /** One request, as the control API tells it. */
 export interface RequestRecord {
   readonly number: number;
@@ -31,12 +33,9 @@ export interface Counters {
   readonly maxInFlightPerScope: number;
 }
 
-/** The last requests are kept; older ones are only counted. */
-const LOG_SIZE = 200_000;
-
 /** What the sandbox was asked, and what it answered. */
 export class Traffic {
-  #log: RequestRecord[] = [];
+  readonly #log = new NumberedLog<RequestRecord>();
   #requests = 0;
   #forgotten = 0;
   #byRouteAndStatus = new Map<string, number>();
@@ -65,8 +64,7 @@ export class Traffic {
     };
     this.#underWay.add(record);
     this.#maxInFlight = Math.max(this.#maxInFlight, record.inFlight);
-    this.#log.push(record);
-    if (this.#log.length >= 2 * LOG_SIZE) this.#log = this.#log.slice(-LOG_SIZE);
+    this.#log.add(record);
     return record;
   }
 
@@ -98,14 +96,12 @@ export class Traffic {
 
   /** The kept requests with numbers above `after`, oldest first. */
   log(after: number): readonly RequestRecord[] {
-    const kept = this.#log.slice(-LOG_SIZE);
-    const first = kept.findIndex((record) => record.number > after);
-    return first === -1 ? [] : kept.slice(first);
+    return this.#log.after(after);
   }
 
   /** Begins anew; requests under way stay under way, numbers go on. */
   reset(): void {
-    this.#log = [];
+    this.#log.clear();
     this.#forgotten = this.#requests;
     this.#byRouteAndStatus.clear();
     this.#byFault.clear();

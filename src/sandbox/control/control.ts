@@ -3,11 +3,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseExact } from '../exact-json.ts';
 import { bodyOf } from '../http-body.ts';
+import type { DeliveryCounters } from '../deliveries/delivery.ts';
 import type { SandboxState } from '../sandbox-state.ts';
 import { countOf } from '../world/census.ts';
+import type { Counters } from '../traffic.ts';
 import { readAll } from '../service/page.ts';
 import { readSandboxOptions } from '../switches/read-options.ts';
 import type { Population } from '../world/population.ts';
+import { changeWebhook, emitEvents, rotateSecret, userOf, type WebhookOrder } from './event-calls.ts';
 import { mutate, scopeOf, type Mutation } from './mutation.ts';
 
 /** UTF-16 units that `GET /truth` writes at a time, at least. */
@@ -17,12 +20,17 @@ const CHUNK = 1024 * 1024;
  * The control API, for tests and benches, on loopback:
  * - `GET /truth?collection=…&user=…&list=…`: NDJSON of the items as their list would answer now
  * - `GET /count?…` the same items, counted: `{"count":…}`
- * - `GET /counters`, `GET /log?after=N` (NDJSON), `POST /counters/reset`
+ * - `GET /counters`, `GET /log?after=N` (NDJSON of requests), `POST /counters/reset`
+ * - `GET /operations?after=N`: NDJSON of the POST operations that took effect; no reset forgets them
+ * - `GET /deliveries?after=N`: NDJSON of the attempts to deliver an event, in the order in which they ended
  * - `POST /mutations`: a mutation, or an array of them; answers the IDs
+ * - `POST /events`: an order of events, or an array of them; answers the events' IDs, null where nobody is to be told
  * - `GET /options`, `POST /options` `{switch: value …}`
  * - `GET /clock`, `POST /clock` `{"freeze":true}`, `{"advanceMs":N}`, `{"set":"ISO 8601"}`, `{"resume":true}`
  * - `POST /windows/reset`: forgets what the rate limits counted
  * - `GET /webhook?user=…`: the registration with its secret, or null
+ * - `POST /webhook` `{"user":…,"url":"…" or null,"event_types":…}`: somebody else registers a URL, or removes the one
+ * - `POST /webhook/rotate` `{"user":…}`: the service makes a new secret and tells nobody
  */
 export async function control(
   request: IncomingMessage,
@@ -46,16 +54,20 @@ export async function control(
       return;
     }
     case 'GET /counters':
-      answer(response, state.traffic.counters());
+      answer(response, countersOf(state));
       return;
     case 'GET /log':
-      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-      for (const record of state.traffic.log(Number(query.get('after') ?? 0)))
-        response.write(`${JSON.stringify(record)}\n`);
-      response.end();
+      await answerLines(response, state.traffic.log(Number(query.get('after') ?? 0)));
+      return;
+    case 'GET /deliveries':
+      await answerLines(response, state.publisher.courier.log(Number(query.get('after') ?? 0)));
+      return;
+    case 'GET /operations':
+      await answerLines(response, state.operations.after(Number(query.get('after') ?? 0)));
       return;
     case 'POST /counters/reset':
       state.traffic.reset();
+      state.publisher.reset();
       answer(response, {});
       return;
     case 'POST /windows/reset':
@@ -69,8 +81,9 @@ export async function control(
       answer(response, clockText(state));
       return;
     case 'GET /webhook': {
-      const user = state.users.get(Number(query.get('user'))) ?? state.users.values().next().value;
-      answer(response, user?.webhook ?? null);
+      const asked = query.get('user');
+      const user = userOf(state, asked === null ? undefined : Number(asked));
+      answer(response, user?.registration.at(state.clock.monotonic()) ?? null);
       return;
     }
     default:
@@ -78,7 +91,9 @@ export async function control(
   }
 }
 
-/** The calls with a JSON body. */
+const WITH_BODY = new Set(['/mutations', '/options', '/clock', '/events', '/webhook', '/webhook/rotate']);
+
+/** The calls with a JSON body. What they do to the data is told at once. */
 async function change(
   request: IncomingMessage,
   response: ServerResponse,
@@ -91,23 +106,28 @@ async function change(
   } catch {
     body = undefined;
   }
-  const known = request.method === 'POST' && ['/mutations', '/options', '/clock'].includes(path);
+  const known = request.method === 'POST' && WITH_BODY.has(path);
   if (!known) {
     answer(response, { problem: `no such call: ${request.method} ${path}` }, 404);
   } else if (typeof body !== 'object' || body === null) {
     answer(response, { problem: 'the body must be a JSON object' });
-  } else if (path === '/mutations') {
-    answer(response, mutations(state, body));
-  } else if (path === '/options') {
-    const reading = readSandboxOptions(
-      JSON.parse(JSON.stringify(body)) as Record<string, unknown>,
-      state.options,
-    );
-    if ('options' in reading) state.change(reading.options);
-    answer(response, 'options' in reading ? reading.options : { problem: reading.problems.join('; ') });
   } else {
-    answer(response, moveClock(state, JSON.parse(JSON.stringify(body)) as ClockMove));
+    answer(response, await changed(state, path, body));
+    state.publisher.tick();
   }
+}
+
+async function changed(state: SandboxState, path: string, body: object): Promise<object> {
+  if (path === '/mutations') return mutations(state, body);
+  if (path === '/events') return emitEvents(state, body);
+  const plain: unknown = JSON.parse(JSON.stringify(body));
+  if (path === '/webhook') return changeWebhook(state, plain as WebhookOrder);
+  if (path === '/webhook/rotate') return rotateSecret(state, plain as { user?: number });
+  if (path === '/clock') return moveClock(state, plain as ClockMove);
+  const reading = readSandboxOptions(plain as Record<string, unknown>, state.options);
+  if ('problems' in reading) return { problem: reading.problems.join('; ') };
+  state.change(reading.options);
+  return reading.options;
 }
 
 function mutations(state: SandboxState, body: object): { ids: string[] } | { problem: string } {
@@ -156,15 +176,35 @@ async function truth(response: ServerResponse, state: SandboxState, query: URLSe
     return;
   }
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-  await pipeline(Readable.from(scope.readable ? linesOf(scope.population, state) : []), response);
+  await pipeline(Readable.from(scope.readable ? inChunks(textsOf(scope.population, state)) : []), response);
 }
 
-/** NDJSON in chunks of many lines, all as of one moment. */
-function* linesOf(population: Population, state: SandboxState): Generator<string> {
+/** What the sandbox was asked, answered and delivered, in figures. */
+export interface SandboxCounters extends Counters {
+  readonly deliveries: DeliveryCounters;
+}
+
+function countersOf(state: SandboxState): SandboxCounters {
+  return { ...state.traffic.counters(), deliveries: state.publisher.counters() };
+}
+
+async function answerLines(response: ServerResponse, records: readonly object[]): Promise<void> {
+  response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+  await pipeline(Readable.from(inChunks(records.values().map((record) => JSON.stringify(record)))), response);
+}
+
+/** The items of a population, all as of one moment. */
+function* textsOf(population: Population, state: SandboxState): Generator<string> {
   const time = state.data.now();
+  for (const ref of readAll(population, state.rankings, state.options, time))
+    yield population.text(ref, time);
+}
+
+/** Lines, many in a chunk. */
+function* inChunks(texts: Iterable<string>): Generator<string> {
   let lines = '';
-  for (const ref of readAll(population, state.rankings, state.options, time)) {
-    lines += `${population.text(ref, time)}\n`;
+  for (const text of texts) {
+    lines += `${text}\n`;
     if (lines.length < CHUNK) continue;
     yield lines;
     lines = '';

@@ -32,13 +32,21 @@ export async function handle(
     path: request.url ?? '/',
     route: route?.name ?? 'unknown',
   });
+  const thrown =
+    key === undefined || route === undefined ? undefined : throwFault(route, state.options, state.random);
+  if (thrown === 'faultResetEarly') {
+    record.fault = thrown;
+    request.socket.resetAndDestroy();
+    state.traffic.leave(record);
+    return;
+  }
   try {
     const body = method === 'GET' || method === 'HEAD' ? '' : await bodyOf(request);
     const latency =
       state.options.latencyMin + state.random() * (state.options.latencyMax - state.options.latencyMin);
     const wayIn = latency * WAY_IN * state.random();
     if (wayIn > 0) await state.clock.sleep(wayIn, signal);
-    const { verdict, answer, fault } = decide(request, url, body, route, key, state);
+    const { verdict, answer, fault } = decide({ request, url, body, route, key, thrown }, state);
     record.fault = fault ?? null;
     const wait = latency - wayIn + (fault === 'faultSlow' ? state.options.slowMs : 0);
     if (wait > 0) await state.clock.sleep(wait, signal);
@@ -57,14 +65,18 @@ interface Decision {
   readonly fault: Fault | undefined;
 }
 
-function decide(
-  request: IncomingMessage,
-  url: URL,
-  body: string | undefined,
-  route: Route | undefined,
-  key: KnownKey | undefined,
-  state: SandboxState,
-): Decision {
+interface Received {
+  readonly request: IncomingMessage;
+  readonly url: URL;
+  /** undefined: too large. */
+  readonly body: string | undefined;
+  readonly route: Route | undefined;
+  readonly key: KnownKey | undefined;
+  /** The fault that it meets unless it is refused anyhow. */
+  readonly thrown: Fault | undefined;
+}
+
+function decide({ request, url, body, route, key, thrown }: Received, state: SandboxState): Decision {
   const { options } = state;
   const group: Group = route?.group ?? 'other';
   if (key === undefined) {
@@ -93,7 +105,7 @@ function decide(
   if (route === undefined) return plain(failure(404, 'not_found', 'No such endpoint', options.errorBody));
   if (body === undefined) return plain(failure(413, 'too_large', 'The body is too large', options.errorBody));
 
-  const fault = throwFault(route, options, state.random);
+  const fault = thrown ?? lostRegistration(route, state);
   const instead = fault === 'faultEmpty' ? emptyPage(route.action, options) : faultAnswer(fault, options);
   const takesEffect = options.faultEffect === 'done' && route.name.startsWith('POST');
   if (instead !== undefined && !takesEffect) return { verdict, answer: instead, fault };
@@ -110,6 +122,12 @@ function decide(
     state,
   );
   return { verdict, answer: instead ?? honest, fault };
+}
+
+/** A registration whose answer is lost: it takes effect, as the honest answer to it says that nobody reads. */
+function lostRegistration(route: Route, { options, random }: SandboxState): Fault | undefined {
+  if (route.action.kind !== 'webhook-register' || options.registerLost === 0) return undefined;
+  return random() < options.registerLost ? 'registerLost' : undefined;
 }
 
 function knownKey(request: IncomingMessage, state: SandboxState): KnownKey | undefined {

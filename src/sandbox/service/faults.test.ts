@@ -43,6 +43,8 @@ describe('a fault', () => {
     ['fault500', 500],
     ['fault503', 503],
     ['fault402', 402],
+    ['fault408', 408],
+    ['fault425', 425],
     ['fault409', 409],
     ['faultRedirect', 302],
   ] as const)('%s answers %i', async (fault, status) => {
@@ -63,12 +65,15 @@ describe('a fault', () => {
     expect(text).toMatch(pattern);
   });
 
-  it.each(['faultReset', 'faultTruncated'] as const)('%s cuts the connection', async (fault) => {
-    await sandbox.control.change({ [fault]: 1 });
-    await expect(get()).rejects.toThrow(/fetch failed|terminated/);
-    expect((await sandbox.control.counters()).byRouteAndStatus['GET /v1/research cut']).toBeGreaterThan(0);
-    expect((await sandbox.control.counters()).inFlight).toBe(0);
-  });
+  it.each(['faultReset', 'faultResetEarly', 'faultTruncated'] as const)(
+    '%s cuts the connection',
+    async (fault) => {
+      await sandbox.control.change({ [fault]: 1 });
+      await expect(get()).rejects.toThrow(/fetch failed|terminated/);
+      expect((await sandbox.control.counters()).byRouteAndStatus['GET /v1/research cut']).toBeGreaterThan(0);
+      expect((await sandbox.control.counters()).inFlight).toBe(0);
+    },
+  );
 
   it('lets a replica answer that lags', async () => {
     await sandbox.control.change({ faultStale: 1, staleMs: 100_000 });
@@ -154,15 +159,33 @@ describe('a fault', () => {
     ]).toEqual([200, 500]);
   });
 
-  it.each(['fault500', 'faultReset'] as const)('%s hides whether a POST took effect', async (fault) => {
-    const post = (): Promise<unknown> =>
-      get('/v1/research', { method: 'POST', body: '{}' }).catch(() => 'no answer');
+  it('faultResetEarly cuts a POST before its body is read: nothing takes effect', async () => {
     const before = await jobs();
-    await sandbox.control.change({ [fault]: 1, faultEffect: 'done' });
-    await post();
-    expect(await jobs()).toBe(before + 1);
-    await sandbox.control.change({ faultEffect: 'undone' });
-    await post();
+    await sandbox.control.change({ faultResetEarly: 1, faultEffect: 'done' });
+    await expect(get('/v1/research', { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
+    expect(await jobs()).toBe(before);
+  });
+
+  it('that makes a POST slow lets it take effect, for a client that is gone by then, too', async () => {
+    const before = await jobs();
+    await sandbox.control.change({ faultSlow: 1, slowMs: 60_000 });
+    const signal = AbortSignal.timeout(100);
+    await expect(get('/v1/research', { method: 'POST', body: '{}', signal })).rejects.toThrow(/timeout/);
     expect(await jobs()).toBe(before + 1);
   });
+
+  it.each(['fault500', 'fault408', 'fault425', 'faultReset'] as const)(
+    '%s hides whether a POST took effect',
+    async (fault) => {
+      const post = (): Promise<unknown> =>
+        get('/v1/research', { method: 'POST', body: '{}' }).catch(() => 'no answer');
+      const before = await jobs();
+      await sandbox.control.change({ [fault]: 1, faultEffect: 'done' });
+      await post();
+      expect(await jobs()).toBe(before + 1);
+      await sandbox.control.change({ faultEffect: 'undone' });
+      await post();
+      expect(await jobs()).toBe(before + 1);
+    },
+  );
 });

@@ -6,7 +6,10 @@ import type { User } from './user.ts';
 const NAMES = [
   'fault500',
   'fault503',
+  'fault408',
+  'fault425',
   'faultReset',
+  'faultResetEarly',
   'faultTruncated',
   'faultHtml',
   'faultGarbage',
@@ -23,7 +26,8 @@ const NAMES = [
   'faultRedirect',
 ] as const satisfies readonly (keyof SandboxOptions)[];
 
-export type Fault = (typeof NAMES)[number];
+/** What may become of a request; `registerLost` has a switch of its own. */
+export type Fault = (typeof NAMES)[number] | 'registerLost';
 
 /** Faults that only a page of a list can have. */
 const OF_LISTS: ReadonlySet<Fault> = new Set(['faultEmpty', 'faultRepeated', 'faultIgnored']);
@@ -85,10 +89,16 @@ export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): 
       return failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
     case 'faultRedirect':
       return { ...json(302, '{}'), headers: { Location: 'https://elsewhere.example/v1/research' } };
+    case 'fault408':
+      return failure(408, 'request_timeout', 'The request took too long', options.errorBody);
+    case 'fault425':
+      return failure(425, 'too_early', 'Try again without early data', options.errorBody);
     case 'faultReset':
+    case 'faultResetEarly':
       // Never sent: the connection is cut in its place.
       return noContent();
     case undefined:
+    case 'registerLost':
     case 'faultTruncated':
     case 'faultEmpty':
     case 'faultRepeated':

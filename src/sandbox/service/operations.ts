@@ -1,6 +1,6 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { companyDomain } from '../world/company.ts';
-import { hashText } from '../hash.ts';
+import { fraction, hashText, mix } from '../hash.ts';
 import type { Population } from '../world/population.ts';
 import { failure, json, type Answer } from './answer.ts';
 import type { Operation } from './routes.ts';
@@ -80,7 +80,7 @@ function created(population: Population, fields: Record<string, unknown>, time: 
   return population.text(slot, time);
 }
 
-/** The list is `analyzing` for a while and then `completed`. */
+/** The list is `analyzing` for a while, and then `completed`; where jobs fail, the analysis of some lists does. */
 function analyze(
   user: User,
   id: string,
@@ -95,12 +95,13 @@ function analyze(
   }
   const item = typeof list === 'number' ? { id, slot: list, rank: list } : list;
   const silent = false;
+  const fails = fraction(mix(hashText(id), 43)) < options.failedShare;
   lists.overlay.add(item, { kind: 'update', at: time, silent, fields: { status: 'analyzing' } });
   lists.overlay.add(item, {
     kind: 'update',
     at: time + ANALYSIS_MS,
     silent,
-    fields: { status: 'completed' },
+    fields: { status: fails ? 'failed' : 'completed' },
   });
   return accepted(lists.text(list, time));
 }

@@ -33,11 +33,13 @@ export function respond(asked: Asked, state: SandboxState): Answer {
     case 'account':
       return account(user, options);
     case 'webhook-read':
-      return readWebhook(user, options);
+      return readWebhook(user.registration.at(state.clock.monotonic()), options);
     case 'webhook-delete':
-      return deleteWebhook(user);
+      return deleteWebhook(user.registration);
     case 'webhook-register':
-      return withJson(asked, state, (body) => registerWebhook(user, body, options));
+      return withJson(asked, state, (body) =>
+        registerWebhook(user.registration, body, options, state.clock.monotonic()),
+      );
     case 'list':
       return page(asked, user.data.collection(action.collection), 'result', state);
     case 'list-items': {
@@ -52,7 +54,11 @@ export function respond(asked: Asked, state: SandboxState): Answer {
     }
     case 'post':
       return once(asked, state, () =>
-        withJson(asked, state, (body) => operate(user, action.operation, action.id, body, options, time)),
+        logged(
+          asked,
+          state,
+          withJson(asked, state, (body) => operate(user, action.operation, action.id, body, options, time)),
+        ),
       );
   }
 }
@@ -94,6 +100,23 @@ function withJson(asked: Asked, state: SandboxState, then: (body: unknown) => An
     return failure(400, 'invalid_json', 'The body is not JSON', state.options.errorBody);
   }
   return then(body);
+}
+
+/** Writes down an operation that took effect, which its answer says. */
+function logged({ user, action, body, idempotencyKey }: Asked, state: SandboxState, answer: Answer): Answer {
+  if (answer.status < 300 && action.kind === 'post') {
+    state.operations.add(
+      {
+        at: state.clock.now(),
+        userId: user.data.userId,
+        operation: action.operation,
+        target: action.id === '' ? null : action.id,
+        idempotencyKey: idempotencyKey ?? null,
+      },
+      body,
+    );
+  }
+  return answer;
 }
 
 /** With `idempotency` honoured, a second POST with the same key gets the first one's answer and has no effect. */

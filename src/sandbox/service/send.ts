@@ -26,7 +26,7 @@ export async function send(
   state: SandboxState,
   signal: AbortSignal,
 ): Promise<void> {
-  if (fault === 'faultReset') {
+  if (fault === 'faultReset' || fault === 'registerLost') {
     response.socket?.resetAndDestroy();
     state.traffic.leave(record);
     return;

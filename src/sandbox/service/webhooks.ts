@@ -1,20 +1,18 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { failure, json, noContent, type Answer } from './answer.ts';
-import type { User, Webhook } from './user.ts';
+import { EVENT_TYPES, isEventType } from '../events/event-types.ts';
+import type { Registration, Webhook } from './registration.ts';
 
-/** Event types of specification 6. */
-export const EVENT_TYPES = [
-  'research.completed',
-  'research.failed',
-  'bulk.completed',
-  'bulk.failed',
-  'list.analyzed',
-  'list.failed',
-  'watchlist.change_detected',
-] as const;
-
-/** `POST /v1/webhooks/register`: registers a URL or replaces the present one; each time with a new secret. */
-export function registerWebhook(user: User, body: unknown, options: SandboxOptions): Answer {
+/**
+ * `POST /v1/webhooks/register`: registers a URL or replaces the present one.
+ * @param now milliseconds of the monotonic clock
+ */
+export function registerWebhook(
+  registration: Registration,
+  body: unknown,
+  options: SandboxOptions,
+  now: number,
+): Answer {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { url, event_types: types = null } = fields;
   if (typeof url !== 'string' || !isHttpUrl(url)) {
@@ -28,12 +26,14 @@ export function registerWebhook(user: User, body: unknown, options: SandboxOptio
       options.errorBody,
     );
   }
-  return json(200, webhookText(user.register(url, types), true, options));
+  const secret = options.registerSecret === 'same' ? 'same' : 'new';
+  const webhook = registration.register(url, types, { secret, from: now + options.registerLate });
+  return json(200, webhookText(webhook, options.registerSecret !== 'missing', options));
 }
 
 /** `GET /v1/webhooks`: without the secret. What it answers when there is none, the specification does not show. */
-export function readWebhook(user: User, options: SandboxOptions): Answer {
-  if (user.webhook !== undefined) return json(200, webhookText(user.webhook, false, options));
+export function readWebhook(webhook: Webhook | undefined, options: SandboxOptions): Answer {
+  if (webhook !== undefined) return json(200, webhookText(webhook, false, options));
   switch (options.noWebhook) {
     case 'null':
       return json(200, 'null');
@@ -49,8 +49,8 @@ export function readWebhook(user: User, options: SandboxOptions): Answer {
 }
 
 /** `DELETE /v1/webhooks`. */
-export function deleteWebhook(user: User): Answer {
-  user.webhook = undefined;
+export function deleteWebhook(registration: Registration): Answer {
+  registration.remove();
   return noContent();
 }
 
@@ -65,10 +65,10 @@ function webhookText(webhook: Webhook, withSecret: boolean, options: SandboxOpti
   });
 }
 
-function isHttpUrl(text: string): boolean {
+export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function isEventTypes(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((type) => EVENT_TYPES.some((known) => known === type));
+  return Array.isArray(value) && value.every(isEventType);
 }

@@ -1,6 +1,6 @@
 import { choice, integer } from './switch-kind.ts';
 
-/** Latency, errors, account, webhook and POST answers. */
+/** Latency, errors, account and POST answers. */
 export const ANSWER_SWITCHES = {
   latencyMin: integer(0, 'least milliseconds from request to answer', { max: 600_000, live: true }),
   latencyMax: integer(0, 'most milliseconds from request to answer', { max: 600_000, live: true }),
@@ -15,16 +15,6 @@ export const ANSWER_SWITCHES = {
     ['number', 'string', 'object', 'object-cents', 'cents', 'null', 'other'],
     'number',
     'credits in the account: a number; a text; {balance,unit}; the same in cents; whole cents; null; a shape of its own',
-  ),
-  noWebhook: choice(
-    ['null', 'object', '404', '204', 'empty-list'],
-    'null',
-    'GET /v1/webhooks with none registered: null, {}, 404, 204, an empty list',
-  ),
-  webhookUrl: choice(
-    ['same', 'slash'],
-    'same',
-    'the registered URL as answered: unchanged, or with a slash at its end',
   ),
   postStatus: choice(['200', '201', '202'], '201', 'status of accepted POST operations'),
   idempotency: choice(['ignored', 'honoured'], 'ignored', 'what an Idempotency-Key does'),

@@ -6,7 +6,14 @@ const LIVE = { live: true };
 export const FAULT_SWITCHES = {
   fault500: share(0, 'probability of a 500', LIVE),
   fault503: share(0, 'probability of a 503', LIVE),
+  fault408: share(0, 'probability of a 408', LIVE),
+  fault425: share(0, 'probability of a 425', LIVE),
   faultReset: share(0, 'probability of a connection reset instead of an answer', LIVE),
+  faultResetEarly: share(
+    0,
+    'probability of a connection reset before the body is read: it never takes effect',
+    LIVE,
+  ),
   faultTruncated: share(0, 'probability of a body that breaks off', LIVE),
   faultHtml: share(0, 'probability of a 200 with an HTML page', LIVE),
   faultGarbage: share(0, 'probability of a 200 with broken JSON', LIVE),

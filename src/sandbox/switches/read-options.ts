@@ -37,6 +37,8 @@ function contradictions(options: SandboxOptions): string[] {
   const problems: string[] = [];
   if (options.latencyMin > options.latencyMax)
     problems.push('latency-min: must not be more than latency-max');
+  if (options.deliveryDelayMin > options.deliveryDelayMax)
+    problems.push('delivery-delay-min: must not be more than delivery-delay-max');
   if (options.port !== 0 && options.port === options.controlPort)
     problems.push('control-port: must differ from port');
   const faults = SWITCH_NAMES.filter(

@@ -1,5 +1,6 @@
 import { ANSWER_SWITCHES } from './answer-switches.ts';
 import { DATA_SWITCHES } from './data-switches.ts';
+import { EVENT_SWITCHES } from './event-switches.ts';
 import { FAULT_SWITCHES } from './fault-switches.ts';
 import { LIMIT_SWITCHES } from './limit-switches.ts';
 import { LIST_SWITCHES } from './list-switches.ts';
@@ -12,6 +13,7 @@ const TABLE = {
   ...LIST_SWITCHES,
   ...LIMIT_SWITCHES,
   ...ANSWER_SWITCHES,
+  ...EVENT_SWITCHES,
   ...FAULT_SWITCHES,
 };
 

@@ -24,6 +24,11 @@ function scoreMembers(subject: Subject): string {
   return `"score":${scoreOf(subject, subject.scoreVersion)},"previous_score":${previous}`;
 }
 
+/** Points by which the score of a watched company must change for that to be significant. */
+export function watchThreshold(hash: number): number {
+  return 5 + (hash % 20);
+}
+
 /** An account on a list: `GET /v1/lists/{id}`. */
 export const listItemKind: ItemKind = {
   ...scored,
@@ -39,7 +44,7 @@ export const watchEntryKind: ItemKind = {
   ...scored,
   members: (subject, options) =>
     `"object":"watch_entry",${companyMembers(subject.hash)},${scoreMembers(subject)},` +
-    `"threshold":${5 + (subject.hash % 20)},"signals":{"hiring":${subject.hash % 2 === 0},"funding":null},` +
+    `"threshold":${watchThreshold(subject.hash)},"signals":{"hiring":${subject.hash % 2 === 0},"funding":null},` +
     `"created_at":${timeText(subject.shownCreatedAt, options.times)},` +
     `"score_changed_at":${timeText(subject.scoreVersion === 0 ? undefined : Math.max(subject.createdAt, subject.scoredAt), options.times)},` +
     `"updated_at":${timeText(updatedAt(subject), options.times)}`,

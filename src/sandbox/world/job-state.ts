@@ -38,6 +38,11 @@ export function jobState(hash: number, createdAt: number, time: number, options:
   return { phase: 'completed', since: retryDoneAt, until: Infinity, startedAt: retryAt };
 }
 
+/** Longest time, in milliseconds, from a job's creation until its state is final, a stuck one's aside. */
+export function longestJobMs(options: SandboxOptions): number {
+  return 2000 + Math.ceil(options.jobSeconds * 1000 * (0.2 + 1.5 + 1)) + RETRY_WAIT_MS;
+}
+
 const MANY: Readonly<Record<JobState['phase'], readonly string[]>> = {
   queued: ['queued', 'pending', 'created', 'scheduled'],
   processing: ['processing', 'running', 'analyzing', 'in_progress'],

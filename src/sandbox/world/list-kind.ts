@@ -15,8 +15,8 @@ const NAMES = [
   'Ex-customers',
 ];
 
-/** Seconds from the creation of a list until its first analysis is finished. */
-const ANALYSIS_MS = 30_000;
+/** Milliseconds from the creation of a list until its first analysis is finished. */
+export const LIST_ANALYSIS_MS = 30_000;
 
 /**
  * A list of `GET /v1/lists`.
@@ -24,7 +24,7 @@ const ANALYSIS_MS = 30_000;
  */
 export function listKind(itemsOf: (subject: Subject) => Population): ItemKind {
   const ownChange = (subject: Subject): number => {
-    const analyzedAt = subject.createdAt + ANALYSIS_MS;
+    const analyzedAt = subject.createdAt + LIST_ANALYSIS_MS;
     return Math.max(subject.changedAt, analyzedAt <= subject.time ? analyzedAt : subject.createdAt);
   };
   const kind: ItemKind = {
@@ -35,14 +35,14 @@ export function listKind(itemsOf: (subject: Subject) => Population): ItemKind {
         : ownChange(subject),
     score: (subject) => (mix(subject.hash, 41) % 1000) / 10,
     nextChange(subject, options) {
-      const analyzedAt = subject.createdAt + ANALYSIS_MS;
+      const analyzedAt = subject.createdAt + LIST_ANALYSIS_MS;
       return Math.min(
         analyzedAt > subject.time ? analyzedAt : Infinity,
         options.listRowsFollow === 'on' ? nextChange(itemsOf(subject), subject.time) : Infinity,
       );
     },
     members(subject, options) {
-      const analyzed = subject.createdAt + ANALYSIS_MS <= subject.time;
+      const analyzed = subject.createdAt + LIST_ANALYSIS_MS <= subject.time;
       const items = itemsOf(subject);
       const count = options.listRowsFollow === 'on' ? countOf(items, subject.time) : items.sequence.initial;
       return (

@@ -45,6 +45,7 @@ export class Overlay {
   readonly #moments: number[] = [];
   readonly #loud: number[] = [];
   #revision = 0;
+  #onAdd: ((item: Pick<Entry, 'id' | 'slot' | 'rank'>, change: Change) => void) | undefined;
 
   /** Rises with every change: what was computed from the overlay is stale when it differs. */
   get revision(): number {
@@ -71,8 +72,14 @@ export class Overlay {
     return this.#byId.get(id);
   }
 
+  /** Calls `listener` for each change that is added from now on, just before it is. One listener. */
+  listen(listener: (item: Pick<Entry, 'id' | 'slot' | 'rank'>, change: Change) => void): void {
+    this.#onAdd = listener;
+  }
+
   /** Adds a change to the item with this ID, slot and rank. */
   add(item: Pick<Entry, 'id' | 'slot' | 'rank'>, change: Change): void {
+    this.#onAdd?.(item, change);
     let entry = this.#byId.get(item.id);
     if (entry === undefined) {
       entry = { ...item, changes: [] };

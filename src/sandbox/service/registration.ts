@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+
+export interface Webhook {
+  readonly url: string;
+  /** Hexadecimal. */
+  readonly secret: string;
+  readonly eventTypes: readonly string[] | null;
+}
+
+/** The webhook registration of a user (specification 4.2), which may follow what was asked for only after a while. */
+export class Registration {
+  /** What secrets are derived from. */
+  readonly #seed: string;
+  #secrets = 0;
+  #lastSecret: string | undefined;
+  #present: Webhook | undefined;
+  /** Registrations that were answered and have no effect yet, in order. */
+  #coming: { readonly webhook: Webhook; readonly from: number }[] = [];
+
+  constructor(seed: string) {
+    this.#seed = seed;
+  }
+
+  /**
+   * The registration in force; undefined while there is none.
+   * @param now milliseconds of the monotonic clock
+   */
+  at(now: number): Webhook | undefined {
+    while (this.#coming[0] !== undefined && this.#coming[0].from <= now)
+      this.#present = this.#coming.shift()?.webhook;
+    return this.#present;
+  }
+
+  /** @param how whose secret it gets, and from when on (monotonic clock) it is in force */
+  register(
+    url: string,
+    eventTypes: readonly string[] | null,
+    how: { readonly secret: 'new' | 'same'; readonly from: number },
+  ): Webhook {
+    const secret = how.secret === 'same' ? (this.#lastSecret ?? this.#newSecret()) : this.#newSecret();
+    const webhook = { url, secret, eventTypes };
+    this.#coming.push({ webhook, from: Math.max(how.from, this.#coming.at(-1)?.from ?? 0) });
+    return webhook;
+  }
+
+  /** Gives the registration in force another secret, of which nobody is told. @returns false where there is none */
+  rotate(now: number): boolean {
+    const present = this.at(now);
+    if (present === undefined) return false;
+    this.#present = { ...present, secret: this.#newSecret() };
+    return true;
+  }
+
+  remove(): void {
+    this.#present = undefined;
+    this.#coming = [];
+  }
+
+  #newSecret(): string {
+    this.#secrets += 1;
+    this.#lastSecret = createHash('sha256').update(`${this.#seed}/${this.#secrets}`).digest('hex');
+    return this.#lastSecret;
+  }
+}
