@@ -1,0 +1,79 @@
+import { isLately } from '../../model/registration.ts';
+import { SIGNATURE_SCHEMES, type Scheme, type SchemeChoice } from '../../model/signature-scheme.ts';
+import type { ProvenSecret, StoredSecrets } from '../../model/webhook-secrets.ts';
+import { isSigned } from '../signature/presented.ts';
+import { isPermitted, nextPin } from '../signature/strength.ts';
+import { proofsOf, type Proof, type Signed } from '../signature/verify-signature.ts';
+
+/** What a delivery's signature is worth (design 8). */
+export type Verdict =
+  | {
+      readonly kind: 'verified';
+      readonly proven: ProvenSecret;
+      /** Milliseconds by which the signed moment is off, where that is more than a delivery takes. */
+      readonly late: number | undefined;
+    }
+  /** Rightly signed, but so long ago (or so far ahead) that it is not accepted any more. */
+  | { readonly kind: 'expired'; readonly off: number }
+  /** It carries nothing that could be a signature. */
+  | { readonly kind: 'unsigned' }
+  /** No secret explains the signature. */
+  | { readonly kind: 'mismatch' }
+  /** No secret explains the signature, but one that would may be on its way: it must not be refused for good. */
+  | { readonly kind: 'undecided'; readonly why: string };
+
+/** A signed moment may be off by so much, for clocks and retries, before it is worth a word. */
+export const FRESH_MS = 5 * 60_000;
+/** Beyond that a right signature proves nothing any more. In between, honest late retries come: events only hint. */
+export const ACCEPTED_MS = 24 * 3_600_000;
+/** For so long after a new secret, deliveries may be signed with one that is not known here. */
+export const REPLACED_MS = 10 * 60_000;
+
+const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
+
+/**
+ * Judges a delivery by what is known of its account's secrets.
+ * @param choice as configured
+ * @param now by this machine's clock, milliseconds since the epoch: for the moments that signatures prove
+ */
+export function judge(signed: Signed, secrets: StoredSecrets, choice: SchemeChoice, now: number): Verdict {
+  if (!isSigned(signed.presented)) return { kind: 'unsigned' };
+  const { current, previous } = secrets;
+  const stillValid = previous !== undefined && previous.until > secrets.now ? previous : undefined;
+  // Both are always tried: the time taken does not tell which one is right.
+  const byCurrent = current === undefined ? undefined : judgeBy(signed, current, choice, now);
+  const byPrevious = stillValid === undefined ? undefined : judgeBy(signed, stillValid, choice, now);
+  if (byPrevious?.kind === 'verified' && byCurrent?.kind !== 'verified') return byPrevious;
+  return byCurrent ?? byPrevious ?? unexplained(secrets);
+}
+
+/** @returns undefined for a wrong signature */
+function judgeBy(
+  signed: Signed,
+  { secret, scheme: pinned }: { readonly secret: string; readonly scheme: Scheme | undefined },
+  choice: SchemeChoice,
+  now: number,
+): Extract<Verdict, { kind: 'verified' | 'expired' }> | undefined {
+  const permitted = new Set(SCHEMES.filter((scheme) => isPermitted(scheme, choice, pinned)));
+  const proofs = proofsOf(signed, secret, permitted);
+  const off = ({ signedAt }: Proof): number => (signedAt === undefined ? 0 : Math.abs(now - signedAt));
+  const [first, ...others] = proofs.filter((proof) => off(proof) <= ACCEPTED_MS);
+  if (first === undefined) {
+    const [expired] = proofs;
+    return expired === undefined ? undefined : { kind: 'expired', off: off(expired) };
+  }
+  const pin = nextPin(pinned, [first.scheme, ...others.map(({ scheme }) => scheme)]);
+  const late = Math.max(...[first, ...others].map(off));
+  return { kind: 'verified', proven: { secret, pinned, pin }, late: late > FRESH_MS ? late : undefined };
+}
+
+/** Services take a 4xx for final: it is given only where no secret on its way could explain the signature. */
+function unexplained({ current, state, now }: StoredSecrets): Verdict {
+  if (current === undefined) return { kind: 'undecided', why: 'no secret is known yet' };
+  if (state === 'registering' || state === 'suspect') {
+    return { kind: 'undecided', why: 'the webhook is being registered' };
+  }
+  return isLately(current.since, REPLACED_MS, now)
+    ? { kind: 'undecided', why: 'the secret was replaced a moment ago' }
+    : { kind: 'mismatch' };
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { formatCount } from '../../runtime/figures.ts';
+
+/** Lines that anybody on the network can cause: one of a kind at once, then at most one a minute. */
+const QUIET_MS = 60_000;
+/** Kinds that are remembered; more are told in no more lines than these. */
+const MAX_KINDS = 1_000;
+
+export interface NoteLog {
+  warn(message: string): void;
+  info(message: string): void;
+}
+
+/** Says what deliveries cause, without letting a flood of them become a flood of lines. */
+export class Notes {
+  readonly #clock: Clock;
+  readonly #log: NoteLog;
+  readonly #kinds = new Map<string, { said: number; silent: number }>();
+
+  constructor(clock: Clock, log: NoteLog) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** @param kind lines of one kind are alike, such as `mismatch 42`; the message may differ */
+  say(level: keyof NoteLog, kind: string, message: string): void {
+    const now = this.#clock.monotonic();
+    const known = this.#kinds.get(kind);
+    if (known === undefined && this.#kinds.size >= MAX_KINDS) this.#forget(now);
+    if (known === undefined) {
+      if (this.#kinds.size >= MAX_KINDS) return;
+      this.#kinds.set(kind, { said: now, silent: 0 });
+      this.#log[level](message);
+      return;
+    }
+    if (now - known.said < QUIET_MS) {
+      known.silent += 1;
+      return;
+    }
+    const others =
+      known.silent === 0 ? '' : ` (and ${formatCount(known.silent)} like it since the last line)`;
+    known.said = now;
+    known.silent = 0;
+    this.#log[level](`${message}${others}`);
+  }
+
+  #forget(now: number): void {
+    for (const [kind, { said }] of this.#kinds) {
+      if (now - said >= QUIET_MS) this.#kinds.delete(kind);
+    }
+  }
+}

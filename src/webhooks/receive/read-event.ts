@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { fieldSource } from '../../model/json-text.ts';
+import { readKey } from '../../model/key.ts';
+import type { VerifiedEvent } from '../../model/verified-event.ts';
+
+/** Longest type, in characters: those of the service have some twenty (specification 6). */
+const MAX_TYPE = 200;
+
+/**
+ * The event that a verified delivery's body is. Whatever the body holds, it is one: without an `id` that can be a key
+ * its SHA-256 names it, and what is no JSON object has neither type nor data.
+ */
+export function readEvent(body: Buffer): VerifiedEvent {
+  const source = textOf(body);
+  const envelope = isObject(source) ? source : '{}';
+  const id = readKey('text', fieldSource(envelope, 'id'));
+  const type = stringIn(envelope, 'type');
+  const data = fieldSource(envelope, 'data');
+  return {
+    id: 'key' in id ? id.key : createHash('sha256').update(body).digest('hex'),
+    type: type !== undefined && isPlain(type) ? type : undefined,
+    createdAt: stringIn(envelope, 'created_at'),
+    dataSource: data === 'null' ? undefined : data,
+    source,
+  };
+}
+
+/** Whether a body looks like a delivery of the service (specification 2.4), whoever sent it. */
+export function isEnvelope(body: Buffer): boolean {
+  const source = textOf(body);
+  return isObject(source) && ['id', 'type'].every((field) => (stringIn(source, field) ?? '') !== '');
+}
+
+/**
+ * UTF-8, without a byte order mark. Bytes that are none are taken for characters of Latin-1, all of them: no byte is
+ * lost, and JSON among them stays JSON.
+ */
+function textOf(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return body.toString('latin1');
+  }
+}
+
+function isObject(source: string): boolean {
+  try {
+    const value: unknown = JSON.parse(source);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+function stringIn(envelope: string, field: string): string | undefined {
+  const value: unknown = JSON.parse(fieldSource(envelope, field) ?? 'null');
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Text that a column holds as it is. */
+function isPlain(text: string): boolean {
+  return text !== '' && text.length <= MAX_TYPE && !text.includes('\0') && text.isWellFormed();
+}

@@ -1,0 +1,189 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MemoryAccounts, MemorySink, storedSecrets } from '../../../test/support/receiving-accounts.ts';
+import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
+import { VirtualClock } from '../../../test/support/virtual-clock.ts';
+import { DatabaseUnavailable } from '../../model/errors.ts';
+import type { HintedRow } from '../../model/hint.ts';
+import type { Scheme } from '../../model/signature-scheme.ts';
+import { Notes } from './notes.ts';
+import { Receiver } from './receiver.ts';
+
+let clock: VirtualClock;
+let accounts: MemoryAccounts;
+let sink: MemorySink;
+let lines: string[];
+let hinted: (readonly [string, readonly HintedRow[]])[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  accounts = new MemoryAccounts();
+  accounts.known.set('42', storedSecrets());
+  sink = new MemorySink();
+  lines = [];
+  hinted = [];
+});
+
+function receiver(header = 'X-Service-Signature'): Receiver {
+  return new Receiver({
+    header,
+    scheme: 'auto',
+    accounts,
+    store: sink,
+    clock,
+    notes: new Notes(clock, { info: (line) => lines.push(line), warn: (line) => lines.push(line) }),
+    onEvent: (userId, rows) => hinted.push([userId, rows]),
+  });
+}
+
+interface Sent {
+  readonly userId?: string;
+  readonly body?: string;
+  readonly scheme?: Scheme;
+  readonly secret?: string;
+  readonly headers?: Record<string, string>;
+  /** Signed so long ago. */
+  readonly ago?: number;
+}
+
+async function deliver(sent: Sent = {}, to = receiver()): Promise<number> {
+  const { userId = '42', body = envelope('evt_1'), scheme = 'hex', secret = SECRET, ago = 0 } = sent;
+  const headers = sent.headers ?? signedHeaders(scheme, secret, body, clock.now() - ago);
+  return (await to.receive({ userId, headers, body: Buffer.from(body) })).status;
+}
+
+describe('a delivery', () => {
+  it('is stored, then answered; what it names is hinted, and the scheme is told', async () => {
+    expect(await deliver()).toBe(200);
+    expect(sink.events.get('42/evt_1')).toMatchObject({ type: 'research.completed' });
+    expect(accounts.told).toEqual(['42: current hex']);
+    expect(hinted).toEqual([['42', [{ collection: 'research_jobs', parent: '', key: '7' }]]]);
+  });
+
+  it('that is known already is answered 200, and hints nothing', async () => {
+    const to = receiver();
+    await deliver({}, to);
+    expect(await deliver({}, to)).toBe(200);
+    expect(hinted).toHaveLength(1);
+  });
+
+  it('is not answered before it is stored', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    sink.until = promise;
+    let answered = false;
+    const answer = deliver().finally(() => {
+      answered = true;
+    });
+    await clock.advance(60_000);
+    expect(answered).toBe(false);
+    resolve();
+    expect(await answer).toBe(200);
+  });
+
+  it('whose signature is wrong is answered 400 and not stored', async () => {
+    expect(await deliver({ secret: 'wrong' })).toBe(400);
+    expect(sink.events.size).toBe(0);
+    expect(accounts.told).toEqual(['42: mismatch']);
+  });
+
+  it('for nobody is answered 404, and 503 before any account is known', async () => {
+    expect(await deliver({ userId: '43' })).toBe(404);
+    accounts.pinged = false;
+    expect(await deliver({ userId: '43' })).toBe(503);
+    expect(sink.events.size).toBe(0);
+  });
+
+  it('for another account than the one that signed it is refused', async () => {
+    accounts.known.set(
+      '43',
+      storedSecrets({ current: { secret: 'other', since: new Date(0), scheme: undefined } }),
+    );
+    expect(await deliver({ userId: '43' })).toBe(400);
+  });
+
+  it('signed with a secret that another process has just stored is taken', async () => {
+    const now = new Date(clock.now());
+    const current = { secret: 'new', since: now, scheme: undefined };
+    accounts.fresh.set('42', storedSecrets({ current, now }));
+    expect(await deliver({ secret: 'new' })).toBe(200);
+    expect(await deliver({ secret: 'newer' })).toBe(503);
+    expect(accounts.told).toEqual(['42: current hex']);
+  });
+
+  it('that was signed hours ago is stored where it is new, and refused after a day', async () => {
+    const sent = { scheme: 'timestamped', ago: 20 * 3_600_000 } as const;
+    expect(await deliver(sent)).toBe(200);
+    expect(await deliver(sent)).toBe(200);
+    expect(await deliver({ ...sent, ago: 25 * 3_600_000 })).toBe(400);
+    expect(sink.events.size).toBe(1);
+    expect(lines.filter((line) => line.includes('clock'))).toHaveLength(3);
+  });
+
+  it('that verifies is stored whatever it holds', async () => {
+    expect(await deliver({ body: 'hello' })).toBe(200);
+    expect([...sink.events.values()]).toMatchObject([{ source: 'hello' }]);
+  });
+
+  it('that can not be stored now is answered 503', async () => {
+    sink.until = Promise.reject(new DatabaseUnavailable('the database is away'));
+    expect(await deliver()).toBe(503);
+    expect(accounts.told).toEqual([]);
+    expect(lines).toEqual(["deliveries can't be judged or stored now: the database is away"]);
+  });
+
+  it('is answered 503 where the accounts can not be asked', async () => {
+    accounts.secretsOf = () => Promise.reject(new DatabaseUnavailable('the database is away'));
+    expect(await deliver()).toBe(503);
+  });
+
+  it('is answered 200 though its scheme could not be kept', async () => {
+    accounts.verified = () => Promise.reject(new DatabaseUnavailable('the database is away'));
+    expect(await deliver()).toBe(200);
+  });
+});
+
+describe('a flood of forgeries', () => {
+  it('has each body’s canonical form printed once, by however many secrets it is judged', async () => {
+    let printed = 0;
+    const body = Buffer.from(envelope('evt_1'));
+    body.toString = (encoding) => {
+      printed += 1;
+      return Buffer.prototype.toString.call(body, encoding);
+    };
+    const previous = { secret: 'older', until: new Date(1e12), scheme: undefined };
+    accounts.known.set('42', storedSecrets({ previous }));
+    const headers = signedHeaders('hex', 'wrong', envelope('evt_1'), 0);
+    expect((await receiver().receive({ userId: '42', headers, body })).status).toBe(400);
+    expect(printed).toBe(1);
+  });
+
+  it('is told to the accounts once a second, and to the log once a minute', async () => {
+    const to = receiver();
+    for (let second = 0; second < 3; second += 1) {
+      for (let time = 0; time < 100; time += 1) await deliver({ secret: 'wrong' }, to);
+      await clock.advance(1_000);
+    }
+    expect(accounts.told).toEqual(Array(3).fill('42: mismatch'));
+    expect(lines).toHaveLength(1);
+  });
+
+  it('counts nothing that does not look like a delivery of the service, or carries no signature', async () => {
+    expect(await deliver({ secret: 'wrong', body: '{"hello":1}' })).toBe(400);
+    expect(await deliver({ headers: {} })).toBe(400);
+    expect(accounts.told).toEqual([]);
+  });
+});
+
+it('names the header that a signature may be in instead', async () => {
+  const headers = signedHeaders('hex', SECRET, envelope('evt_1'), 0);
+  expect(await deliver({ headers }, receiver('X-Other'))).toBe(400);
+  expect(lines[0]).toContain('it has a header x-service-signature: MIRROR_WEBHOOK_HEADER?');
+});
+
+it('says nothing of a delivery’s content, signature or secret', async () => {
+  const to = receiver();
+  await deliver({}, to);
+  await deliver({ secret: 'wrong' }, to);
+  await deliver({ headers: {} }, to);
+  await deliver({ scheme: 'timestamped', ago: 90_000_000 }, to);
+  expect(lines.join('\n')).not.toMatch(/evt_1|research|example|[0-9a-f]{16}/);
+});

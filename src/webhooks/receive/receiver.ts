@@ -1,0 +1,145 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
+import type { SchemeChoice } from '../../model/signature-scheme.ts';
+import type { EventSink } from '../../model/verified-event.ts';
+import type { ReceivingAccounts } from '../../model/webhook-secrets.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { formatSpan } from '../../runtime/figures.ts';
+import { messageOf } from '../../runtime/message.ts';
+import { presentedSignatures } from '../signature/presented.ts';
+import { signedBody } from '../signature/verify-signature.ts';
+import { type Answer, answer } from './answer.ts';
+import { judge, type Verdict } from './judge.ts';
+import type { Notes } from './notes.ts';
+import { isEnvelope, readEvent } from './read-event.ts';
+
+export interface ReceiverOptions {
+  /** Header of the signature, in any letter case. */
+  readonly header: string;
+  readonly scheme: SchemeChoice;
+  readonly accounts: ReceivingAccounts;
+  readonly store: EventSink;
+  readonly clock: Clock;
+  readonly notes: Notes;
+  /** A new event was stored; these rows may have changed. */
+  readonly onEvent: (userId: string, rows: readonly HintedRow[]) => void;
+}
+
+export interface Delivery {
+  /** As in the path: decimal digits. */
+  readonly userId: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Mismatches of an account are told to the accounts at most so often: a flood of forgeries is one reason to look. */
+const MISMATCH_MS = 1_000;
+
+/** What becomes of a delivery whose body has been read (design 8): judged, stored, answered, in this order. */
+export class Receiver {
+  readonly #options: ReceiverOptions;
+  /** When mismatches were told, by account, on the monotonic clock. */
+  readonly #told = new Map<string, number>();
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws: what could not be judged or stored now is answered 503, and comes again. */
+  async receive(delivery: Delivery): Promise<Answer> {
+    const { notes } = this.#options;
+    try {
+      const verdict = await this.#verdict(delivery);
+      return await this.#act(delivery, verdict);
+    } catch (error) {
+      notes.say('warn', 'failed', `deliveries can't be judged or stored now: ${messageOf(error)}`);
+      return answer(503, 'not now: the database does not answer');
+    }
+  }
+
+  async #verdict({ userId, headers, body }: Delivery): Promise<Verdict | 'none' | 'unknown-yet'> {
+    const { accounts, header, scheme, clock } = this.#options;
+    const signed = signedBody(presentedSignatures(headers, header), body);
+    const known = await accounts.secretsOf(userId, false);
+    if (typeof known === 'string') return known;
+    const verdict = judge(signed, known, scheme, clock.now());
+    if (verdict.kind !== 'mismatch' && verdict.kind !== 'undecided') return verdict;
+    // The secret may have been replaced a moment ago, by another process.
+    const fresh = await accounts.secretsOf(userId, true);
+    return typeof fresh === 'string' ? fresh : judge(signed, fresh, scheme, clock.now());
+  }
+
+  async #act(delivery: Delivery, verdict: Verdict | 'none' | 'unknown-yet'): Promise<Answer> {
+    const { userId } = delivery;
+    const { notes } = this.#options;
+    if (verdict === 'unknown-yet') return answer(503, 'not now: the accounts are not known yet');
+    if (verdict === 'none') return answer(404, 'there is no such account here');
+    switch (verdict.kind) {
+      case 'verified':
+        return this.#store(delivery, verdict);
+      case 'undecided':
+        notes.say('info', `undecided ${userId}`, `deliveries for account ${userId} wait: ${verdict.why}`);
+        return answer(503, 'not now: the signature can not be judged yet');
+      case 'expired':
+        notes.say(
+          'warn',
+          `expired ${userId}`,
+          `a delivery for account ${userId} was signed ${formatSpan(verdict.off)} off this machine's clock, and refused: is the clock right?`,
+        );
+        return answer(400, 'the signature is too old');
+      case 'unsigned':
+        notes.say(
+          'warn',
+          `unsigned ${userId}`,
+          `a delivery for account ${userId} had no signature in ${this.#options.header}, and was refused${otherHeader(delivery.headers)}`,
+        );
+        return answer(400, 'the signature is missing');
+      case 'mismatch':
+        this.#mismatched(delivery);
+        return answer(400, 'the signature is wrong');
+    }
+  }
+
+  async #store(
+    { userId, body }: Delivery,
+    { proven, late }: Extract<Verdict, { kind: 'verified' }>,
+  ): Promise<Answer> {
+    const { accounts, store, notes, onEvent } = this.#options;
+    const event = readEvent(body);
+    const outcome = await store.store(userId, event);
+    if (late !== undefined) {
+      notes.say(
+        'info',
+        `late ${userId}`,
+        `a delivery for account ${userId} was signed ${formatSpan(late)} off this machine's clock`,
+      );
+    }
+    accounts.verified(userId, proven).catch((error: unknown) => {
+      notes.say('warn', 'verified', `a signature scheme could not be kept: ${messageOf(error)}`);
+    });
+    if (outcome === 'stored') onEvent(userId, rowsOfEvent(event.type, event.dataSource));
+    return answer(200, outcome);
+  }
+
+  #mismatched({ userId, body }: Delivery): void {
+    const { accounts, clock, notes } = this.#options;
+    notes.say(
+      'warn',
+      `mismatch ${userId}`,
+      `a delivery for account ${userId} had a signature that is not the service's, and was refused`,
+    );
+    const now = clock.monotonic();
+    const told = this.#told.get(userId);
+    if ((told !== undefined && now - told < MISMATCH_MS) || !isEnvelope(body)) return;
+    this.#told.set(userId, now);
+    accounts.mismatched(userId).catch((error: unknown) => {
+      notes.say('warn', 'mismatched', `a wrong signature could not be counted: ${messageOf(error)}`);
+    });
+  }
+}
+
+/** The likely remedy for a signature that is missing: the header has another name. */
+function otherHeader(headers: IncomingHttpHeaders): string {
+  const name = Object.keys(headers).find((each) => each.includes('signature'));
+  return name === undefined ? '' : `; it has a header ${name.slice(0, 60)}: MIRROR_WEBHOOK_HEADER?`;
+}

@@ -1,0 +1,100 @@
+import { createServer } from 'node:http';
+import { listenProblem } from '../../model/listen-problem.ts';
+import { listenUntilClosed } from '../../runtime/listening.ts';
+import { messageOf } from '../../runtime/message.ts';
+import { service, type Service } from '../../runtime/service.ts';
+import { type NoteLog, Notes } from './notes.ts';
+import { type RequestLimits, Requests, type RequestsOptions } from './requests.ts';
+
+export interface WebhookServerOptions extends Omit<RequestsOptions, 'notes' | 'limits'> {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly log: NoteLog;
+  readonly limits?: Partial<WebhookServerLimits>;
+}
+
+export interface WebhookServerLimits extends RequestLimits {
+  /** For a request's headers, and for the whole of it; milliseconds. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly connections: number;
+}
+
+/** Design 8 says how much and how soon; the rest is generous for a service, and tight for a flood. */
+export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
+  bodyBytes: 1024 * 1024,
+  roomBytes: 64 * 1024 * 1024,
+  answerMs: 1_000,
+  headersMs: 5_000,
+  requestMs: 10_000,
+  connections: 1_000,
+};
+
+/** Headers of a request, all together. */
+const HEADER_BYTES = 16 * 1024;
+/** Longer than the proxies in front of us keep idle connections: the side that closes first should be theirs. */
+const IDLE_MS = 65_000;
+/** How often the time-outs are looked at. */
+const CHECK_MS = 1_000;
+
+export interface WebhookServer extends Service {
+  /** The port that is open; known once started. */
+  port(): number;
+}
+
+const LISTENER = {
+  what: 'deliveries',
+  hostVariable: 'MIRROR_WEBHOOK_HOST',
+  portVariable: 'MIRROR_WEBHOOK_PORT',
+} as const;
+
+/** The listener for deliveries, and nothing else: `POST /webhooks/<user_id>` and `GET /healthz`. */
+export function createWebhookServer(options: WebhookServerOptions): WebhookServer {
+  const { host, port, clock, log } = options;
+  const limits = { ...WEBHOOK_SERVER_LIMITS, ...options.limits };
+  let openPort: number | undefined;
+  const body = service('webhook server', async ({ signal, ready }) => {
+    const notes = new Notes(clock, log);
+    const requests = new Requests({ ...options, limits, notes });
+    const server = createServer({
+      maxHeaderSize: HEADER_BYTES,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: IDLE_MS,
+      connectionsCheckingInterval: CHECK_MS,
+    });
+    server.maxConnections = limits.connections;
+    server.on('request', (request, response) => void requests.take(request, response));
+    // A sender that asks first is told before it sends a body that nobody will read.
+    server.on('checkContinue', (request, response) => void requests.take(request, response));
+    server.on('drop', () => {
+      server.closeIdleConnections();
+      notes.say(
+        'warn',
+        'drop',
+        `more than ${limits.connections} connections for deliveries: new ones are refused`,
+      );
+    });
+    await listenUntilClosed(server, {
+      host,
+      port,
+      clock,
+      signal,
+      explain: (error) => listenProblem(error, { ...LISTENER, host, port }),
+      onRefused: (error) =>
+        notes.say('warn', 'accept', `a connection for deliveries could not be taken: ${messageOf(error)}`),
+      onListening: (address) => {
+        openPort = address.port;
+        ready();
+      },
+    });
+  });
+  return {
+    ...body,
+    port() {
+      if (openPort === undefined) throw new RangeError('the webhook server has not started');
+      return openPort;
+    },
+  };
+}

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type OwnUrl,
+  type Registration,
+  type Seen,
+  type SeenWebhook,
+  type StoredRegistration,
+  UNREGISTERED,
+} from '../../model/registration.ts';
+import { judgeSeen } from './judge-seen.ts';
+import { nextStep } from './next-step.ts';
+import type { RegistrationSettings } from './step.ts';
+
+const WANTED = 'https://mirror.example.com/webhooks/1001';
+const THEIRS = 'https://other.example.com/T0/secret-path';
+const NOW = new Date('2026-05-01T12:00:00Z');
+const ago = (minutes: number): Date => new Date(NOW.getTime() - minutes * 60_000);
+const inMinutes = (minutes: number): Date => ago(-minutes);
+
+const SETTINGS: RegistrationSettings = { wanted: WANTED, takeover: 'if-empty', fresh: false, lost: 0 };
+const REGISTERED: Registration = {
+  ...UNREGISTERED,
+  state: 'registered',
+  url: WANTED,
+  secret: 's1',
+  registeringAt: ago(600),
+  registeredAt: ago(600),
+  checkedAt: ago(15),
+};
+const OWN: readonly OwnUrl[] = [{ url: WANTED, registeredAt: ago(600) }];
+
+function stored(
+  registration: Registration = REGISTERED,
+  more: Partial<StoredRegistration> = {},
+): StoredRegistration {
+  return { registration, ownUrls: OWN, held: false, now: NOW, ...more };
+}
+
+function shown(url: string, more: Partial<SeenWebhook> = {}): SeenWebhook {
+  return { url, active: true, eventTypes: null, source: '{}', ...more };
+}
+
+describe('when the service is asked', () => {
+  it('is at once at the start, every 15 minutes after, and two minutes after a registration', () => {
+    expect(nextStep(stored(UNREGISTERED), SETTINGS)).toEqual({ kind: 'look' });
+    expect(nextStep(stored(), SETTINGS)).toEqual({ kind: 'look' });
+    const checked = { ...REGISTERED, checkedAt: ago(5) };
+    expect(nextStep(stored(checked), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(10) });
+    expect(nextStep(stored(checked), { ...SETTINGS, fresh: true })).toEqual({ kind: 'look' });
+    const young = { ...REGISTERED, registeredAt: ago(1), checkedAt: ago(1.5) };
+    expect(nextStep(stored(young), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(1) });
+  });
+
+  it('is every 15 minutes, too, where no public URL is set: the mirrored row is to be true', () => {
+    const settings = { ...SETTINGS, wanted: undefined };
+    expect(nextStep(stored({ ...UNREGISTERED, checkedAt: ago(15) }), settings).kind).toBe('look');
+    expect(nextStep(stored({ ...UNREGISTERED, checkedAt: ago(14) }), settings).kind).toBe('wait');
+  });
+
+  it('is a minute after a request that registers, whoever sent it, and later and later while answers are lost', () => {
+    const registering = { ...REGISTERED, state: 'registering', registeringAt: ago(0.5) } as const;
+    const fresh = { ...SETTINGS, fresh: true };
+    expect(nextStep(stored(registering), fresh)).toEqual({ kind: 'wait', until: inMinutes(0.5) });
+    expect(nextStep(stored(registering), { ...SETTINGS, lost: 3 })).toEqual({
+      kind: 'wait',
+      until: inMinutes(3.5),
+    });
+    const over = { ...registering, registeringAt: ago(1) };
+    expect(nextStep(stored(over), SETTINGS).kind).toBe('look');
+  });
+
+  it('is at once where what is stored lies ahead: the clock was set back since', () => {
+    const registering = { ...REGISTERED, state: 'registering', registeringAt: inMinutes(2) } as const;
+    expect(nextStep(stored(registering), SETTINGS)).toEqual({ kind: 'look' });
+    expect(nextStep(stored({ ...REGISTERED, checkedAt: inMinutes(2) }), SETTINGS)).toEqual({ kind: 'look' });
+    // Half a minute ahead is no such jump.
+    const soon = { ...registering, registeringAt: inMinutes(0.5) };
+    expect(nextStep(stored(soon), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(1.5) });
+  });
+
+  it('is never more than once a minute', () => {
+    for (const state of ['none', 'registering', 'registered', 'foreign', 'suspect', 'stopped'] as const) {
+      const registration = { ...REGISTERED, state, checkedAt: ago(0.5), mismatches: 3, suspectAt: ago(100) };
+      expect(nextStep(stored(registration), SETTINGS).kind).not.toBe('look');
+    }
+  });
+});
+
+describe('signatures that stopped matching', () => {
+  const doubtful: Registration = { ...REGISTERED, mismatches: 3, verifiedAt: ago(11), checkedAt: ago(1) };
+
+  it('make a registration suspect after three, ten minutes after the last success', () => {
+    const step = nextStep(stored(doubtful), SETTINGS);
+    expect(step).toMatchObject({ kind: 'settle', change: { state: 'suspect' } });
+    for (const good of [
+      { ...doubtful, mismatches: 2 },
+      { ...doubtful, verifiedAt: ago(9) },
+    ]) {
+      expect(nextStep(stored(good), SETTINGS).kind).toBe('wait');
+    }
+  });
+
+  it('are followed by another registration, and that by the next an hour later', () => {
+    const suspect: Registration = { ...doubtful, state: 'suspect' };
+    expect(judgeSeen(stored(suspect), shown(WANTED), SETTINGS)).toMatchObject({
+      kind: 'register',
+      change: { state: 'registering', suspectAt: NOW },
+    });
+    const lately = { ...suspect, suspectAt: ago(59) };
+    expect(judgeSeen(stored(lately), shown(WANTED), SETTINGS)).toEqual({ kind: 'settle', change: {} });
+  });
+
+  it('are forgotten when one matches', () => {
+    const again: Registration = { ...doubtful, state: 'suspect', mismatches: 0, verifiedAt: NOW };
+    const step = nextStep(stored(again), SETTINGS);
+    expect(step).toEqual({ kind: 'settle', change: { state: 'registered', error: null } });
+  });
+});
+
+describe('what is shown', () => {
+  const after = (
+    seen: Seen,
+    settings: Partial<RegistrationSettings> = {},
+    state: StoredRegistration = stored(),
+  ) => judgeSeen(state, seen, { ...SETTINGS, ...settings });
+  const never = stored(UNREGISTERED, { ownUrls: [] });
+
+  it('is left as it is where it is ours', () => {
+    const fine = { kind: 'settle', change: { state: 'registered', error: null } };
+    expect(after(shown(`${WANTED}/`))).toEqual(fine);
+    expect(after(shown(WANTED, { active: null, eventTypes: ['*'] }))).toEqual(fine);
+    const all = ['research', 'bulk'].flatMap((kind) => [`${kind}.failed`, `${kind}.completed`]);
+    all.push('something.new', 'watchlist.change_detected', 'list.failed', 'list.analyzed');
+    expect(after(shown(WANTED, { eventTypes: all }))).toEqual(fine);
+    // The registration's answer showed these: that is how the service says "all".
+    const answered = stored({ ...REGISTERED, eventTypes: ['b', 'a'] });
+    expect(after(shown(WANTED, { eventTypes: ['a', 'b'] }), {}, answered)).toEqual(fine);
+  });
+
+  it.each([
+    ['nothing', 'none', { never: false, 'if-empty': true, always: true }],
+    [
+      'one that is switched off',
+      shown(THEIRS, { active: false }),
+      { never: false, 'if-empty': true, always: true },
+    ],
+    ['somebody else’s', shown(THEIRS), { never: false, 'if-empty': false, always: true }],
+    ['the URL wanted, registered elsewhere', shown(WANTED), { never: true, 'if-empty': true, always: true }],
+  ] as const)(
+    'by an account without a webhook of ours, being %s, is replaced as configured',
+    (_, seen, replaced) => {
+      for (const takeover of ['never', 'if-empty', 'always'] as const) {
+        expect(after(seen, { takeover }, never).kind).toBe(replaced[takeover] ? 'register' : 'settle');
+      }
+    },
+  );
+
+  it('is told with the host and nothing else of somebody’s URL', () => {
+    const step = after(shown(THEIRS), {}, never);
+    expect(step).toMatchObject({ change: { state: 'foreign' } });
+    expect(JSON.stringify(step)).toContain('other.example.com');
+    expect(JSON.stringify(step)).not.toContain('secret-path');
+  });
+
+  it.each(['never', 'if-empty', 'always'] as const)(
+    'is renewed where it is ours, also with takeover %s',
+    (takeover) => {
+      const old = 'https://old.example.com/webhooks/1001';
+      const moved = stored({ ...REGISTERED, url: old }, { ownUrls: [{ url: old, registeredAt: ago(600) }] });
+      for (const step of [
+        after(shown(old), { takeover }, moved),
+        after(shown(WANTED, { eventTypes: ['list.failed'] }), { takeover }),
+        after(shown(WANTED), { takeover }, stored({ ...REGISTERED, secret: null })),
+        after(shown(WANTED), { takeover }, stored({ ...REGISTERED, state: 'registering' })),
+        after('none', { takeover }),
+      ]) {
+        expect(step).toMatchObject({ kind: 'register', url: WANTED, change: { registeringAt: NOW } });
+      }
+    },
+  );
+
+  it('proves nothing for two minutes after a registration: it may not show yet', () => {
+    const young = stored({ ...REGISTERED, registeringAt: ago(1.9), registeredAt: ago(1.9) });
+    expect(after('none', {}, young)).toEqual({ kind: 'settle', change: {} });
+    expect(after(shown(THEIRS), { takeover: 'always' }, young)).toEqual({ kind: 'settle', change: {} });
+  });
+
+  it('stops all registering where ours is replaced twice within an hour, until a restart an hour later', () => {
+    const always = { takeover: 'always' } as const;
+    const once = after(shown(THEIRS), always);
+    expect(once).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
+    const twice = after(shown(THEIRS), always, stored({ ...REGISTERED, replacedAt: [ago(59)] }));
+    expect(twice).toMatchObject({ kind: 'settle', change: { state: 'stopped', replacedAt: [ago(59), NOW] } });
+    const longAgo = after(shown(THEIRS), always, stored({ ...REGISTERED, replacedAt: [ago(61)] }));
+    expect(longAgo).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
+
+    const stopped = stored({ ...REGISTERED, state: 'stopped', replacedAt: [ago(90), ago(61)] });
+    expect(after(shown(THEIRS), always, stopped).kind).toBe('settle');
+    expect(after(shown(THEIRS), { ...always, fresh: true }, stopped).kind).toBe('register');
+    const lately = stored({ ...REGISTERED, state: 'stopped', replacedAt: [ago(59), ago(30)] });
+    expect(after(shown(THEIRS), { ...always, fresh: true }, lately).kind).toBe('settle');
+    expect(after(shown(WANTED), always, lately)).toMatchObject({ change: { state: 'registered' } });
+  });
+
+  it('is not asked to change for an hour after a refusal, unless another URL is wanted', () => {
+    const refused = { ...UNREGISTERED, url: WANTED, registeringAt: ago(59) };
+    expect(after('none', {}, stored(refused)).kind).toBe('settle');
+    expect(after('none', {}, stored({ ...refused, registeringAt: ago(60) })).kind).toBe('register');
+    expect(after('none', {}, stored({ ...refused, url: 'https://typo.example.com' })).kind).toBe('register');
+    // The one before the refused one is still in force: its signatures match.
+    const works = { ...REGISTERED, registeringAt: ago(61), verifiedAt: ago(3) };
+    expect(after(shown(WANTED), {}, stored(works))).toMatchObject({ change: { state: 'registered' } });
+  });
+
+  it('is removed where it is ours and no public URL is set any more', () => {
+    expect(after(shown(WANTED), { wanted: undefined })).toEqual({ kind: 'remove', change: {} });
+    expect(after(shown(THEIRS), { wanted: undefined })).toEqual({
+      kind: 'settle',
+      change: { state: 'none', error: null },
+    });
+  });
+
+  it('is left alone by a copy of the database, also after its release: the original’s is not its own', () => {
+    const copy = stored(REGISTERED, { held: true });
+    const elsewhere = 'https://staging.example.com/webhooks/1001';
+    for (const wanted of [undefined, elsewhere]) {
+      const step = after(shown(WANTED), { wanted, takeover: 'always' }, copy);
+      expect(step).toMatchObject({ kind: 'settle', change: { keepOwnUrls: [] } });
+      const released = stored(REGISTERED, { ownUrls: [] });
+      expect(after(shown(WANTED), { wanted }, released).kind).toBe('settle');
+    }
+    // Restored where it was: ours stays ours.
+    const restored = after(shown(WANTED, { eventTypes: [] }), {}, copy);
+    expect(restored.kind).toBe('settle');
+    expect(restored).not.toHaveProperty('change.keepOwnUrls');
+  });
+
+  it('is seen to at once after a release', () => {
+    const held = { ...REGISTERED, error: 'x', checkedAt: ago(2) };
+    const step = after(shown(WANTED, { eventTypes: [] }), {}, stored(held, { held: true }));
+    const error = step.kind === 'settle' ? (step.change.error ?? '') : '';
+    expect(error).toContain('submissions release');
+    expect(nextStep(stored({ ...held, error }), SETTINGS)).toEqual({ kind: 'look' });
+    expect(nextStep(stored({ ...held, error }, { held: true }), SETTINGS).kind).toBe('wait');
+  });
+});

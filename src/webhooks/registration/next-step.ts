@@ -1,0 +1,71 @@
+import {
+  isLately,
+  type Registration,
+  type StoredRegistration,
+  SUSPECT_MISMATCHES,
+} from '../../model/registration.ts';
+import { HELD, SUSPECT } from './remedies.ts';
+import {
+  AGAIN_MS,
+  CHECK_MS,
+  EFFECT_MS,
+  LEAST_CHECK_MS,
+  LOST_MS,
+  type RegistrationSettings,
+  type NextStep,
+} from './step.ts';
+
+/** Without a success for so long, mismatches are no accident. */
+const NO_SUCCESS_MS = 10 * 60_000;
+
+/** What to do next about an account's webhook (design 8), by what is stored of it; pure. */
+export function nextStep(stored: StoredRegistration, settings: RegistrationSettings): NextStep {
+  const { registration, now } = stored;
+  if (settings.wanted !== undefined) {
+    if (registration.state === 'registered' && isSuspicious(registration, now)) {
+      return { kind: 'settle', change: { state: 'suspect', error: SUSPECT } };
+    }
+    if (registration.state === 'suspect' && !isSuspicious(registration, now)) {
+      return { kind: 'settle', change: { state: 'registered', error: null } };
+    }
+  }
+  const due = lookDue(stored, settings);
+  return due.getTime() <= now.getTime() ? { kind: 'look' } : { kind: 'wait', until: due };
+}
+
+/** No secret is known; or too many deliveries mismatch, and none has matched for a while. */
+function isSuspicious({ secret, mismatches, verifiedAt }: Registration, now: Date): boolean {
+  if (secret === null) return true;
+  if (mismatches < SUSPECT_MISMATCHES) return false;
+  return verifiedAt === null || !isLately(verifiedAt, NO_SUCCESS_MS, now);
+}
+
+/** When the service is to be asked again what is registered. */
+function lookDue(stored: StoredRegistration, settings: RegistrationSettings): Date {
+  const { registration, now } = stored;
+  const { state, checkedAt, registeringAt } = registration;
+  if (state === 'registering' && registeringAt !== null) {
+    // Whatever is seen earlier, the request may still take effect.
+    const waitMs = Math.min(CHECK_MS, LOST_MS * 2 ** Math.max(0, settings.lost - 1));
+    if (isLately(registeringAt, waitMs, now)) return new Date(registeringAt.getTime() + waitMs);
+  }
+  if (checkedAt === null || settings.fresh || !isLately(checkedAt, CHECK_MS, now)) return now;
+  const wish = reasonToLook(stored, settings)?.getTime() ?? checkedAt.getTime() + CHECK_MS;
+  return new Date(
+    Math.max(checkedAt.getTime() + LEAST_CHECK_MS, Math.min(checkedAt.getTime() + CHECK_MS, wish)),
+  );
+}
+
+/** When something is to be looked at out of turn. */
+function reasonToLook(
+  { registration, held, now }: StoredRegistration,
+  { wanted }: RegistrationSettings,
+): Date | undefined {
+  const { state, checkedAt, registeredAt, suspectAt, error } = registration;
+  if (wanted === undefined || held) return undefined;
+  if (state === 'registering' || error === HELD) return now;
+  if (state === 'suspect') return suspectAt === null ? now : new Date(suspectAt.getTime() + AGAIN_MS);
+  if (state !== 'registered' || registeredAt === null) return undefined;
+  const shows = new Date(registeredAt.getTime() + EFFECT_MS);
+  return checkedAt === null || checkedAt < shows ? shows : undefined;
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest';
+import { HOUR, MINUTE, OURS, RegistrationWorld, THEIRS } from '../../../test/support/registration-world.ts';
+import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+
+describe('the registrar', () => {
+  it('registers for all events, with the secret known here and nowhere told', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(MINUTE);
+    expect(world.isRegistered()).toBe(true);
+    const post = world.service.log.find(({ method }) => method === 'POST');
+    expect(JSON.parse(post?.body ?? '')).toEqual({ url: OURS, event_types: null });
+    expect(world.hidden).toEqual(new Set(['secret-1']));
+    expect(world.told.at(-1)).toContain('mirror.example.com');
+    expect(world.told.join()).not.toContain('secret-1');
+    world.kill();
+  });
+
+  it('goes on where another process stopped, without registering anew', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(10 * MINUTE);
+    world.kill();
+    world.start();
+    await world.clock.advance(HOUR);
+    world.kill();
+    expect(world.service.count('POST')).toBe(1);
+  });
+
+  it('registers anew after a crash that lost the secret, a minute later', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(120);
+    world.kill();
+    expect(world.service.count('POST')).toBe(1);
+    expect(world.store.registration).toMatchObject({ state: 'registering', secret: null });
+    world.start();
+    await world.clock.advance(59_000);
+    expect(world.service.count('POST')).toBe(1);
+    await world.clock.advance(2_000);
+    world.kill();
+    expect(world.isRegistered()).toBe(true);
+    expect(world.service.count('POST')).toBe(2);
+  });
+
+  it.each(['lost-done', 'lost-undone', 'garbage', 500] as const)(
+    'trusts no secret after an answer that was lost, and registers anew a minute later: %s',
+    async (fault) => {
+      const world = new RegistrationWorld();
+      await world.clock.advance(10 * MINUTE);
+      world.service.webhook = undefined;
+      world.service.faults = [fault];
+      await world.clock.advance(10 * MINUTE);
+      expect(world.service.count('POST')).toBe(3);
+      expect(world.isRegistered()).toBe(true);
+      const [lost, again] = world.service.log.filter(({ method }) => method === 'POST').slice(1);
+      expect((again?.at ?? 0) - (lost?.at ?? 0)).toBeGreaterThan(MINUTE);
+      world.kill();
+    },
+  );
+
+  it('keeps the secret of a registration that is answered while it stops', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(120);
+    world.stop();
+    await world.clock.advance(MINUTE);
+    expect(world.isRegistered()).toBe(true);
+    expect(world.service.log).toHaveLength(2);
+  });
+
+  it('removes what is ours, and nothing else, when no public URL is set any more', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(MINUTE);
+    world.kill();
+    world.publicUrl = undefined;
+    world.start();
+    await world.clock.advance(MINUTE);
+    expect(world.service.webhook).toBeUndefined();
+    expect(world.store).toMatchObject({ row: 'none', registration: { state: 'none', error: null } });
+    world.service.intrude(THEIRS);
+    await world.clock.advance(HOUR);
+    world.kill();
+    expect(world.service.count('DELETE')).toBe(1);
+    expect(world.store.row).toMatchObject({ url: THEIRS });
+  });
+
+  it('reports what the service refuses, tries hourly, and goes on', async () => {
+    for (const status of [400, 402, 403, 404, 405] as const) {
+      const world = new RegistrationWorld();
+      world.service.faults = [status, status];
+      await world.clock.advance(HOUR - MINUTE);
+      expect(world.service.count('POST')).toBe(1);
+      expect(world.store.registration).toMatchObject({ state: 'none' });
+      expect(world.store.registration.error).toContain(`answered ${status}: no`);
+      await world.clock.advance(2 * HOUR + 31 * MINUTE);
+      world.kill();
+      expect(world.isRegistered()).toBe(true);
+      expect(world.service.count('POST')).toBe(3);
+    }
+  });
+
+  it('asks hourly for a secret where the answer has none, and says so', async () => {
+    const world = new RegistrationWorld();
+    world.service.faults = ['no-secret'];
+    await world.clock.advance(59 * MINUTE);
+    expect(world.store.registration.state).toBe('suspect');
+    expect(world.store.registration.error).toContain('no secret');
+    expect(world.service.count('POST')).toBe(1);
+    await world.clock.advance(16 * MINUTE);
+    world.kill();
+    expect(world.isRegistered()).toBe(true);
+  });
+
+  it('ends where no key is good, with what was registered before it', async () => {
+    const world = new RegistrationWorld();
+    world.service.faults = [403];
+    world.keyIsGood = false;
+    await world.clock.advance(10 * MINUTE);
+    expect(world.ended).toBeInstanceOf(KeyRefused);
+    expect(world.store.registration).toMatchObject({ state: 'none', registeringAt: null });
+    expect(world.service.count('POST')).toBe(1);
+  });
+
+  it('ends when the account is somebody else’s', async () => {
+    const world = new RegistrationWorld();
+    world.store.failNext = new LeaseLost('it is another’s');
+    await world.clock.advance(MINUTE);
+    expect(world.ended).toBeInstanceOf(LeaseLost);
+    expect(world.service.count('POST')).toBe(0);
+  });
+
+  it('looks at what receivers stored when the bell rings, and each minute', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(20 * MINUTE + 40_000);
+    world.service.rotate();
+    // Twelve deliveries later: ten minutes without a success.
+    await world.clock.advance(12 * MINUTE);
+    expect(world.isRegistered()).toBe(true);
+    expect(world.service.count('POST')).toBe(2);
+    world.store.held = true;
+    world.service.webhook = undefined;
+    await world.clock.advance(HOUR);
+    expect(world.store.registration.error).toContain('submissions release');
+    world.store.held = false;
+    world.bell.ring();
+    await world.clock.advance(1_000);
+    world.kill();
+    expect(world.isRegistered()).toBe(true);
+  });
+
+  it('minds no moment that a clock told which was set back since', async () => {
+    for (const fault of ['none', 400] as const) {
+      const world = new RegistrationWorld();
+      await world.clock.advance(20 * MINUTE);
+      world.service.webhook = undefined;
+      world.service.faults = [fault];
+      await world.clock.advance(15 * MINUTE + 30_000);
+      world.clock.jumpWall(-24 * HOUR);
+      if (fault === 'none') world.service.webhook = undefined;
+      await world.clock.advance(5 * MINUTE);
+      world.kill();
+      expect(world.isRegistered()).toBe(true);
+      expect(world.broken).toEqual([]);
+    }
+  });
+
+  it('tells once of each registration that it is new, and of one that it finds that it is not', async () => {
+    const world = new RegistrationWorld();
+    const renewals = (): number => world.told.filter((line) => line.includes('"renewed":true')).length;
+    await world.clock.advance(HOUR);
+    expect(renewals()).toBe(1);
+    world.service.webhook = undefined;
+    await world.clock.advance(HOUR);
+    expect(renewals()).toBe(2);
+    world.kill();
+    world.start();
+    await world.clock.advance(HOUR);
+    world.kill();
+    expect(world.service.count('POST')).toBe(2);
+    expect(renewals()).toBe(2);
+    expect(world.told.at(-1)).toContain('"renewed":false');
+  });
+
+  it('tells somebody else’s webhook by its host', async () => {
+    const world = new RegistrationWorld();
+    world.service.intrude('https://other.example.com/T0/token');
+    await world.clock.advance(MINUTE);
+    world.kill();
+    expect(world.told.at(-1)).toContain('other.example.com');
+    expect(world.told.join()).not.toContain('token');
+  });
+});

@@ -1,0 +1,218 @@
+import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import type { Registration, RegistrationStore, Seen, StoredRegistration } from '../../model/registration.ts';
+import type { RegistrationState } from '../../model/webhook-secrets.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Doorbell } from '../../runtime/doorbell.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { messageOf } from '../../runtime/message.ts';
+import { afterRequest } from './after-request.ts';
+import { judgeSeen } from './judge-seen.ts';
+import { nextStep } from './next-step.ts';
+import { hostOf } from './same-url.ts';
+import {
+  askWhatIsRegistered,
+  register,
+  remove,
+  WebhookProblem,
+  type WebhookService,
+} from './service-calls.ts';
+import { CHECK_MS, type RegistrationSettings } from './step.ts';
+
+export interface RegistrarOptions {
+  readonly userId: string;
+  /** MIRROR_PUBLIC_URL, without trailing slash. */
+  readonly publicUrl: string | undefined;
+  readonly takeover: RegistrationSettings['takeover'];
+  readonly service: WebhookService;
+  readonly store: RegistrationStore;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'debug'>;
+  /** From now on this is in no line of output. */
+  readonly hide: (secret: string) => void;
+  /** Receivers, releases and the like ring it: look at what is stored. */
+  readonly bell: Doorbell;
+  /** Called at the beginning, whenever it is another one, and after each registration. */
+  readonly onChange: (news: RegistrationNews) => void;
+}
+
+export interface RegistrationNews {
+  readonly userId: string;
+  readonly state: RegistrationState;
+  /** Host of our URL; null: none was ever sent. */
+  readonly host: string | null;
+  /** What is in the way, with the remedy. */
+  readonly error: string | null;
+  /** It has just been registered: what changed before was announced to nobody, and only a reading finds it. */
+  readonly renewed: boolean;
+}
+
+/** How often (ms) what receivers in other processes store is looked at. */
+const STORED_MS = 60_000;
+/** Wait (ms) after a failure; doubled for each one more, up to the regular interval. */
+const FIRST_RETRY_MS = 60_000;
+
+/**
+ * Keeps one account's webhook registered as configured (design 8), for as long as this process owns the account.
+ * The loop ends only by throwing: KeyRefused where no key is good, LeaseLost, the signal's reason.
+ */
+export function registrar(options: RegistrarOptions): (signal: AbortSignal) => Promise<never> {
+  return async (signal) => {
+    const run = new Registrar(options);
+    for (;;) {
+      const waitMs = await run.once(signal);
+      await rungOrOver(options, waitMs, signal);
+    }
+  };
+}
+
+class Registrar {
+  readonly #options: RegistrarOptions;
+  readonly #wanted: string | undefined;
+  #fresh = true;
+  #lost = 0;
+  #failures = 0;
+  /** Nothing is tried before then, on the monotonic clock, however often the bell rings. */
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #told = '';
+  #renewed = false;
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options;
+    this.#wanted =
+      options.publicUrl === undefined ? undefined : `${options.publicUrl}/webhooks/${options.userId}`;
+  }
+
+  /** One step. @returns milliseconds until the next one is due */
+  async once(signal: AbortSignal): Promise<number> {
+    const { clock } = this.#options;
+    const left = this.#notBefore - clock.monotonic();
+    if (left > 0) return left;
+    try {
+      const waitMs = await this.#step(signal);
+      if (waitMs > 0) this.#failures = 0;
+      return waitMs;
+    } catch (error) {
+      if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
+      this.#options.log[this.#failures === 0 ? 'warn' : 'debug'](
+        `account ${this.#options.userId}: webhook: ${messageOf(error)}`,
+      );
+      const waitMs = Math.min(CHECK_MS, FIRST_RETRY_MS * 2 ** this.#failures);
+      this.#failures += 1;
+      this.#notBefore = clock.monotonic() + waitMs;
+      await this.#noteFailure(messageOf(error));
+      return waitMs;
+    }
+  }
+
+  async #step(signal: AbortSignal): Promise<number> {
+    const stored = await this.#load();
+    const step = nextStep(stored, this.#settings());
+    switch (step.kind) {
+      case 'wait': {
+        const waitMs = step.until.getTime() - stored.now.getTime();
+        return this.#wanted === undefined ? waitMs : Math.min(waitMs, STORED_MS);
+      }
+      case 'settle':
+        await this.#options.store.save(() => step.change);
+        return 0;
+      case 'look':
+        return this.#look(signal);
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<number> {
+    const { service, store } = this.#options;
+    const seen = await askWhatIsRegistered(service, signal);
+    const stored = await this.#load();
+    const verdict = judgeSeen(stored, seen, this.#settings());
+    const { kind, change } = verdict;
+    switch (kind) {
+      case 'register':
+        return this.#register(verdict.url, seen, stored.registration, signal);
+      case 'remove':
+        if (await remove(service, () => this.#claim('remove', seen), signal)) {
+          await store.save((now) => ({ state: 'none', error: null, checkedAt: now }), 'none');
+          this.#fresh = false;
+        }
+        return 0;
+      case 'settle':
+        await store.save((now) => ({ ...change, checkedAt: now }), seen);
+        this.#fresh = false;
+        return 0;
+    }
+  }
+
+  /** Another program may have changed what is stored while the request waited for its slot. */
+  async #claim(kind: 'register' | 'remove', seen: Seen): Promise<boolean> {
+    const verdict = judgeSeen(await this.#load(), seen, this.#settings());
+    if (verdict.kind !== kind) return false;
+    // Committed before the request is written: whoever comes after a crash knows that it may be under way.
+    await this.#options.store.save((now) => ({ ...verdict.change, checkedAt: now }), seen);
+    return true;
+  }
+
+  async #register(url: string, seen: Seen, before: Registration, signal: AbortSignal): Promise<number> {
+    const { service, store, hide } = this.#options;
+    const outcome = await register(service, url, () => this.#claim('register', seen), signal);
+    if (outcome === undefined) return 0;
+    if (outcome.kind === 'accepted' && outcome.secret !== undefined) hide(outcome.secret);
+    const shown = outcome.kind === 'accepted' ? outcome.seen : undefined;
+    await store.save((now) => afterRequest(outcome, url, before, now), shown);
+    this.#lost = outcome.kind === 'lost' ? this.#lost + 1 : 0;
+    this.#renewed = outcome.kind === 'accepted';
+    if (outcome.kind === 'undone') throw new WebhookProblem(`it could not be registered: ${outcome.why}`);
+    this.#fresh = false;
+    return 0;
+  }
+
+  /** For `status`, where deliveries are wanted and nothing worse is known; as far as the database can be reached. */
+  async #noteFailure(why: string): Promise<void> {
+    if (this.#wanted === undefined) return;
+    const { store } = this.#options;
+    const error = `the webhook can't be seen to: ${why}. Tried again within a quarter of an hour`;
+    try {
+      const { registration } = await store.load();
+      if (registration.error === null) await store.save(() => ({ error }));
+    } catch (failure) {
+      if (failure instanceof LeaseLost) throw failure;
+    }
+  }
+
+  async #load(): Promise<StoredRegistration> {
+    const { store, hide, onChange, log, userId } = this.#options;
+    const stored = await store.load();
+    const { state, url, secret, error } = stored.registration;
+    if (secret !== null) hide(secret);
+    const news = { userId, state, host: url === null ? null : hostOf(url), error };
+    const text = JSON.stringify(news);
+    if (text !== this.#told || this.#renewed) {
+      const renewed = this.#renewed;
+      this.#told = text;
+      this.#renewed = false;
+      if (error !== null) log.warn(`account ${userId}: ${error}`);
+      else if (state === 'registered') log.info(`account ${userId}: events come to ${news.host}`);
+      onChange({ ...news, renewed });
+    }
+    return stored;
+  }
+
+  #settings(): RegistrationSettings {
+    const { takeover } = this.#options;
+    return { wanted: this.#wanted, takeover, fresh: this.#fresh, lost: this.#lost };
+  }
+}
+
+/** Waits so long, or until the bell is rung. */
+async function rungOrOver(
+  { clock, bell }: RegistrarOptions,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    await Promise.race([clock.sleep(waitMs, either), bell.heard(either)]);
+  } finally {
+    over.abort();
+  }
+}

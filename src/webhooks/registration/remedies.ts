@@ -1,0 +1,28 @@
+import type { Seen } from '../../model/registration.ts';
+import { hostOf } from './same-url.ts';
+
+/**
+ * What `status` says of an account's webhook where something is in its way: one sentence each, with its remedy.
+ * Of URLs only the host is told.
+ */
+
+export const SUSPECT =
+  'deliveries come with signatures that no known secret explains: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
+
+export const HELD =
+  'the database was restored or copied: no webhook is registered or removed until "research-mirror submissions release"';
+
+export const STOPPED =
+  'our webhook was replaced, changed, switched off or removed twice within an hour, so it is left alone: only polls find changes. See which other program registers webhooks for this account (or whether deliveries reach MIRROR_PUBLIC_URL), then restart';
+
+export const NO_SECRET =
+  "the service's answer to the registration held no secret: deliveries can't be verified, and are refused until one does; tried again hourly";
+
+export function leftAlone(seen: Seen, takeover: string): string {
+  const host = seen === 'none' ? 'nobody' : hostOf(seen.url);
+  return `the account's webhook leads to ${host}, and MIRROR_WEBHOOK_TAKEOVER=${takeover} leaves it there: only polls find changes. Set it to "always" to replace that one, or unset MIRROR_PUBLIC_URL`;
+}
+
+export function nothingThere(): string {
+  return 'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
+}

@@ -1,0 +1,20 @@
+/**
+ * Whether two URLs name the same address, however a service spells the one that it was given: letter case of scheme
+ * and host, default port, slashes at the end, letter case of percent-encodings.
+ */
+export function sameUrl(one: string, other: string): boolean {
+  return normalUrl(one) === normalUrl(other);
+}
+
+function normalUrl(text: string): string {
+  const url = URL.parse(text.trim());
+  if (url === null) return text;
+  const host = `${url.hostname.replace(/\.$/, '')}:${url.port}`;
+  const path = url.pathname.replace(/\/+$/, '').replaceAll(/%[\da-f]{2}/gi, (code) => code.toUpperCase());
+  return `${url.protocol}//${host}${path}${url.search}`;
+}
+
+/** Of a URL of somebody else only the host is told: path and query may hold secrets. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? 'an address that is no URL';
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { SIGNATURE_SCHEMES, type Scheme } from '../../model/signature-scheme.ts';
+import { presentedSignatures } from './presented.ts';
+import { proofsOf, signedBody } from './verify-signature.ts';
+
+// Vectors made by Python's hmac, hashlib and json; those of the raw body by `openssl dgst -sha256 -hmac`, too.
+const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';
+const BODY =
+  '{"id":"evt_1","type":"research.completed","created_at":"2026-01-02T03:04:05Z","data":{"job_id":9007199254740993,"document_id":7,"company_url":"https://exämple.com/"}}';
+const HEX = '72bd1a57bbf1d38448c7ee951d99f9b01b0758b5d6d104b7dc57269892bf28ad';
+const HEX_OF_BYTES = '6462b687f592b4063dc5deff9bacd6724ea27a1cd391d2b47312ebcb0bc1cfb7';
+const TIMESTAMPED = '01ddf151aa87e8ad89eeea681991f49714f912cb0998700f75b0e5f3ecbc9374';
+const STANDARD = 'bQ6lbJHb12UKf51MUmcKKKWoIlHzkmRxP526Rjb9aik=';
+const SHA1 = '4fd3bfbe82a6baf1f4a55eece3db06eda3c5e7ed';
+const MOMENT = { 'webhook-id': 'msg_1', 'webhook-timestamp': '1767323045' };
+
+const ALL = new Set(SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto'));
+
+function schemes(
+  headers: Record<string, string>,
+  { secret = SECRET, body = BODY, among = ALL } = {},
+): Scheme[] {
+  const presented = presentedSignatures(headers, 'X-Service-Signature');
+  return proofsOf(signedBody(presented, Buffer.from(body)), secret, among).map(({ scheme }) => scheme);
+}
+
+function own(value: string): Record<string, string> {
+  return { 'x-service-signature': value };
+}
+
+describe('a signature is right', () => {
+  it.each<[string, Record<string, string>, Scheme]>([
+    ['hex', own(HEX), 'hex'],
+    ['hex in capitals', own(HEX.toUpperCase()), 'hex'],
+    ['hex, the secret decoded', own(HEX_OF_BYTES), 'hex'],
+    ['hex with a prefix', own(`sha256=${HEX}`), 'sha256-hex'],
+    ['hex with a prefix, the secret decoded', own(`sha256=${HEX_OF_BYTES}`), 'sha256-hex'],
+    ['base64', own('cr0aV7vx04RIx+6VHZn5sBsHWLXW0QS33FcmmJK/KK0='), 'base64'],
+    ['base64, the secret decoded', own('ZGK2h/WStAY9xd7/m6zWck6iehzTkdK0cxLrywvBz7c='), 'base64'],
+    ['base64 without padding', own('cr0aV7vx04RIx+6VHZn5sBsHWLXW0QS33FcmmJK/KK0'), 'base64'],
+    ['a moment before the body', own(`t=1767323045,v1=${TIMESTAMPED}`), 'timestamped'],
+    ['the same, spread out', own(` v1=${TIMESTAMPED} , t=1767323045`), 'timestamped'],
+    [
+      'the same, the secret decoded',
+      own('t=1767323045,v1=bb59756496b1c79e4cf4012b1dbb8e23c1690e91ab1af368566fbbb07f2a471c'),
+      'timestamped',
+    ],
+    ['one of several', own(`t=1767323045,v1=${HEX},v0=x,v1=${TIMESTAMPED}`), 'timestamped'],
+    ['of several headers one', own(`${HEX_OF_BYTES.replaceAll('6', '7')}, ${HEX}`), 'hex'],
+    ['Standard Webhooks', { ...MOMENT, 'webhook-signature': `v1,${STANDARD}` }, 'standard-webhooks'],
+    [
+      'Standard Webhooks, several',
+      { ...MOMENT, 'webhook-signature': `v1a,xyz v1,${STANDARD.replace('b', 'c')} v1,${STANDARD}` },
+      'standard-webhooks',
+    ],
+    ['Standard Webhooks in our header', { ...MOMENT, ...own(`v1,${STANDARD}`) }, 'standard-webhooks'],
+    [
+      'Standard Webhooks, the secret decoded',
+      { ...MOMENT, 'webhook-signature': 'v1,QaYAzz/7+MfxfXIMJX8Bwy3uvEXNlCwgV3tSjv5Df3g=' },
+      'standard-webhooks',
+    ],
+    [
+      'canonical JSON',
+      own('8198aee12d514c8c2843502210fb1c267dcebca29091fb6865f485a5652bad98'),
+      'canonical-json',
+    ],
+    [
+      'canonical JSON, the secret decoded',
+      own('sha256=e8f834627eafa5a09eb189fc040b53a0be4d37e0c279fd83ddedc11d2bf4bc03'),
+      'canonical-json',
+    ],
+  ])('as %s', (_, headers, scheme) => {
+    expect(schemes(headers)).toEqual([scheme]);
+    expect(schemes(headers, { among: new Set([scheme]) })).toEqual([scheme]);
+    const others = new Set([...ALL].filter((each) => each !== scheme));
+    expect(schemes(headers, { among: others })).toEqual([]);
+    expect(schemes(headers, { body: BODY.replace('evt_1', 'evt_2') })).toEqual([]);
+    expect(schemes(headers, { secret: SECRET.replace('5f', '5e') })).toEqual([]);
+  });
+
+  it('under the key that a whsec_ secret holds, with its prefix or without', () => {
+    const headers = { ...MOMENT, 'webhook-signature': 'v1,N8gELeCa0Y+ysXvqB8xyOZ6U+UYXz8E4ctWnfPCq/9A=' };
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+    expect(schemes(headers, { secret })).toEqual(['standard-webhooks']);
+    expect(schemes(headers, { secret: secret.slice(6) })).toEqual(['standard-webhooks']);
+  });
+
+  it('in two ways where the body is its own canonical form', () => {
+    const body = '{"data":{},"id":"evt_1"}';
+    const hex = '249918607c6367e68d12ca56d3e05c611859d531d8332f1be57f0aef0d4808e4';
+    expect(schemes(own(hex), { body })).toEqual(['hex', 'canonical-json']);
+  });
+});
+
+describe('a signature is wrong', () => {
+  it.each<[string, Record<string, string>]>([
+    ['none', {}],
+    ['empty', own('')],
+    ['SHA-1', own(SHA1)],
+    ['SHA-1 with its name', own(`sha1=${SHA1}`)],
+    ['a hash with another name', own(`sha512=${HEX}`)],
+    ['half of it', own(HEX.slice(0, 32))],
+    ['more than it', own(`${HEX}00`)],
+    ['something beside it', own(`${HEX}, hello`)],
+    ['a moment that is not signed', own(`t=1767323045,v1=${HEX}`)],
+    ['another moment', own(`t=1767323046,v1=${TIMESTAMPED}`)],
+    ['two moments', own(`t=1767323045,t=1767323045,v1=${TIMESTAMPED}`)],
+    ['a moment that is no number', own(`t=now,v1=${TIMESTAMPED}`)],
+    ['another version', own(`t=1767323045,v0=${TIMESTAMPED}`)],
+    [
+      'Standard Webhooks without ID',
+      { 'webhook-timestamp': '1767323045', 'webhook-signature': `v1,${STANDARD}` },
+    ],
+    ['Standard Webhooks without moment', { 'webhook-id': 'msg_1', 'webhook-signature': `v1,${STANDARD}` }],
+    ['Standard Webhooks of another version', { ...MOMENT, 'webhook-signature': `v1a,${STANDARD}` }],
+    ['another header', { 'x-signature': HEX }],
+  ])('that is %s', (_, headers) => {
+    expect(schemes(headers)).toEqual([]);
+  });
+
+  it('under an empty secret, which everybody has', () => {
+    const hex = 'b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad';
+    expect(schemes(own(hex), { secret: '', body: '' })).toEqual([]);
+  });
+});
+
+it('proves the moment of signing where it is signed', () => {
+  const at = (headers: Record<string, string>): (number | undefined)[] =>
+    proofsOf(
+      signedBody(presentedSignatures(headers, 'X-Service-Signature'), Buffer.from(BODY)),
+      SECRET,
+      ALL,
+    ).map(({ signedAt }) => signedAt);
+  expect(at(own(`t=1767323045,v1=${TIMESTAMPED}`))).toEqual([1_767_323_045_000]);
+  expect(at({ ...MOMENT, 'webhook-signature': `v1,${STANDARD}` })).toEqual([1_767_323_045_000]);
+  expect(at(own(HEX))).toEqual([undefined]);
+});
+
+it('reads a moment in milliseconds, too', () => {
+  const { timestamped } = presentedSignatures(own(`t=1767323045123,v1=${HEX}`), 'X-Service-Signature');
+  expect(timestamped?.signedAt).toEqual({ text: '1767323045123', ms: 1_767_323_045_123 });
+});
