@@ -11,7 +11,8 @@ import { KeyRefused } from '../model/errors.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import { messageOf } from '../runtime/message.ts';
 import type { OpenDeletions } from './account-store.ts';
-import { andSince, ListsReader, type ListsRequest } from './read-lists.ts';
+import { type HintedOutcome, type HintedRequest, readHinted } from './hints/read-hinted.ts';
+import { andSince, type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
 import { pollScope, readAll } from './read-scope.ts';
 import { NOTHING, outcomeOf, type ReadOutcome } from './read-outcome.ts';
 import { readSingle } from './read-single.ts';
@@ -95,13 +96,46 @@ export class AccountReader {
     return this.#sessions.use(scope, found, task);
   }
 
-  /** Reads those lists of the collection that a change or a hint made due. */
+  /** Reads those lists of the collection that a change made due. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
     return this.#turn(`${name}/poll`, () =>
       this.#readLists(found, { what: 'poll', dueOnly: true, accept: false, signal }),
     );
+  }
+
+  /**
+   * Reads what events named of one scope of the collection, in the fewest requests.
+   * @throws LeaseLost, KeyRefused: the account can't go on
+   */
+  async readHinted(name: CollectionName, request: HintedRequest): Promise<HintedOutcome> {
+    const found = collection(name);
+    const { parent, hinted, signal, ...bounds } = request;
+    // What was broken off has no error, and has read a part at best.
+    const isWholly = ({ error }: ReadOutcome): boolean => error === undefined && !signal.aborted;
+    if (found.kind === 'single') {
+      const outcome = await this.read(name, { what: 'current', signal });
+      return { outcome, walkNeeded: false, tellsOf: () => isWholly(outcome) };
+    }
+    if (found.parent !== undefined) {
+      const read = await this.#lists.readOne(found, parent, { priority: bounds.priority, signal });
+      const outcome = { ...NOTHING, error: read.error, totals: read.totals, ...this.#ensuing(found, read) };
+      return { outcome, walkNeeded: false, tellsOf: () => isWholly(outcome) };
+    }
+    const scope: Scope = { userId: this.userId, collection: name, parent };
+    return this.#sessions.use(scope, found, async (session) => {
+      const onRead = this.#onRead(name, 'poll');
+      const reading = { reader: this.#reader, collection: found, session, signal, onRead, ...bounds };
+      const read = await readHinted(reading, hinted, (task) => this.#turn(`${name}/poll`, task));
+      const { result, tellsOf } = read;
+      return { outcome: outcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', tellsOf };
+    });
+  }
+
+  /** A full walk of the collection is under way. */
+  isWalking(name: CollectionName): boolean {
+    return this.#walking.has(name);
   }
 
   /**
@@ -220,11 +254,19 @@ export class AccountReader {
       totals: addTotals(read.totals, settled.totals),
       fullNeeded: false,
       unproven: settled.unproven,
-      doubts: [
-        ...(read.doubts || request.what === 'full' ? [name] : []),
-        ...(read.suspected === 'in-doubt' ? [parentsOf(lists).table] : []),
-      ],
-      fullWalks: read.suspected === 'full-needed' ? [parentsOf(lists).table] : [],
+      ...this.#ensuing(lists, { ...read, doubts: read.doubts || request.what === 'full' }),
+    };
+  }
+
+  /** What lists that were read leave to be done. */
+  #ensuing(
+    lists: ListCollection,
+    { doubts, suspected }: Pick<ListsRead, 'doubts' | 'suspected'>,
+  ): Pick<ReadOutcome, 'doubts' | 'fullWalks'> {
+    const { table } = parentsOf(lists);
+    return {
+      doubts: [...(doubts ? [lists.name] : []), ...(suspected === 'in-doubt' ? [table] : [])],
+      fullWalks: suspected === 'full-needed' ? [table] : [],
     };
   }
 

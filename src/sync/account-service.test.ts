@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
+import { DatabaseUnavailable, KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
 import type { AccountReader, ReadRequest } from './account-reader.ts';
-import { accountService, type AccountService } from './account-service.ts';
+import { accountService, type AccountService, type Companion } from './account-service.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 
 const GOOD: ReadOutcome = NOTHING;
@@ -16,7 +16,12 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.stop();
 });
 
-function account(answer: Answer, ping: () => Promise<void> = () => Promise.resolve()) {
+function account(
+  answer: Answer,
+  ping: () => Promise<void> = () => Promise.resolve(),
+  companions: readonly Companion[] = [],
+  onState: () => Promise<void> = () => Promise.resolve(),
+) {
   const clock = new VirtualClock();
   const reads: string[] = [];
   const states: string[] = [];
@@ -39,9 +44,10 @@ function account(answer: Answer, ping: () => Promise<void> = () => Promise.resol
     ping,
     onState: (state) => {
       states.push(state);
-      return Promise.resolve();
+      return onState();
     },
     onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
+    companions,
     clock,
     random: () => 1,
   });
@@ -85,6 +91,34 @@ describe('a running account', () => {
     expect(reads).toContain('list_items rows');
   });
 
+  it('does not read all rows twice: a full walk that is to begin will do', async () => {
+    let fails = true;
+    const { clock, service, reads } = account((name, what) => {
+      if (name === 'lists' && what === 'poll') return { ...GOOD, fullNeeded: true };
+      return fails && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD;
+    });
+    await service.start();
+    await clock.advance(0);
+    // While the failed walk waits to be tried again, its cron line fires.
+    service.fullDue('lists');
+    reads.length = 0;
+    fails = false;
+    service.pollDue('lists');
+    await clock.advance(60_000);
+    expect(reads.filter((each) => each === 'lists full')).toHaveLength(1);
+    expect(reads).not.toContain('lists rows');
+  });
+
+  it('reads the lists that a poll of the lists made due', async () => {
+    const { clock, service, reads } = account(() => GOOD);
+    await service.start();
+    await clock.advance(0);
+    reads.length = 0;
+    service.pollDue('lists');
+    await clock.advance(0);
+    expect(reads).toEqual(['lists poll', 'list_items due']);
+  });
+
   it('tries again what failed, later and later, and goes on with the rest', async () => {
     const error = new TransportError('no route');
     const { clock, service, reads, failures } = account((name, what) =>
@@ -104,6 +138,22 @@ describe('a running account', () => {
     service.pollDue('list_items');
     await clock.advance(0);
     expect(reads.at(-1)).toBe('list_items poll');
+  });
+
+  it('goes on with a first load within minutes of an outage’s end, however long that was', async () => {
+    let isAway = true;
+    const { clock, service, reads } = account((name, what) =>
+      isAway && name === 'lists' && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD,
+    );
+    await service.start();
+    await clock.advance(3 * 3_600_000);
+    isAway = false;
+    reads.length = 0;
+    await clock.advance(300_000);
+    expect(reads).toContain('lists full');
+    reads.length = 0;
+    await clock.advance(3_600_000);
+    expect(reads).toEqual([]);
   });
 
   it('stops when its keys are refused, asks after 30 s, 1, 5 and 15 minutes, and goes on', async () => {
@@ -132,6 +182,22 @@ describe('a running account', () => {
     await clock.advance(900_000);
     expect(states).toEqual(['stopped', 'active']);
     expect(reads).toContain('lists poll');
+  });
+
+  it('ends where it can not be stored that its keys are good again, and waits for no further ping', async () => {
+    const refusal = new KeyRefused('bad key', 401);
+    const stored = [Promise.resolve(), Promise.reject(new DatabaseUnavailable('away'))];
+    stored[1]?.catch(() => {});
+    const { clock, service, states } = account(
+      () => Promise.reject(refusal),
+      undefined,
+      [],
+      () => stored.shift() ?? Promise.resolve(),
+    );
+    await service.start();
+    await clock.advance(30_000);
+    expect(states).toEqual(['stopped', 'active']);
+    await expect(service.ended).resolves.toBeInstanceOf(DatabaseUnavailable);
   });
 
   it('settles doubts when a walk raised some, and again when those that are left are ripe', async () => {
@@ -176,6 +242,45 @@ describe('a running account', () => {
     reads.length = 0;
     await clock.advance(59_000);
     expect(reads).toEqual(['lists settle']);
+  });
+
+  it('runs its companions, ends them where a key is refused, and begins them again when one is good', async () => {
+    let begun = 0;
+    let ended = 0;
+    const refuse = Promise.withResolvers<never>();
+    const companion: Companion = async (signal) => {
+      begun += 1;
+      if (begun === 1) return refuse.promise;
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      ended += 1;
+      throw signal.reason;
+    };
+    const { clock, service, states } = account(() => GOOD, undefined, [companion]);
+    await service.start();
+    await clock.advance(0);
+    expect(begun).toBe(1);
+    refuse.reject(new KeyRefused('bad key', 401));
+    await clock.advance(30_000);
+    expect(states).toEqual(['stopped', 'active']);
+    expect({ begun, ended }).toEqual({ begun: 2, ended: 0 });
+    await service.stop();
+    expect(ended).toBe(1);
+    await expect(service.ended).resolves.toBeUndefined();
+  });
+
+  it('does what a companion’s readings leave to be done', async () => {
+    const companion: Companion = (signal, follow) => {
+      follow({ doubts: [], fullWalks: ['list_items'] });
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    };
+    const { clock, service, reads } = account(() => GOOD, undefined, [companion]);
+    await service.start();
+    await clock.advance(0);
+    expect(reads).toContain('list_items full');
   });
 
   it('ends when the account is another process’s', async () => {

@@ -5,6 +5,7 @@ import { Doorbell } from '../runtime/doorbell.ts';
 import { isStopped, type Service, service } from '../runtime/service.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-outcome.ts';
+import { refusedKeyWait } from './refused-key-wait.ts';
 
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
@@ -18,9 +19,20 @@ export interface AccountServiceOptions {
   /** The account's keys are refused, or good again. */
   readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
   readonly onFailure: (what: string, error: Error) => void;
+  /** What runs, and ends, with the account's own loops; left out: nothing. */
+  readonly companions?: readonly Companion[];
   readonly clock: Clock;
   readonly random: Random;
 }
+
+/**
+ * Runs until the signal aborts. A refused key ends it like all loops of the account, and the ping begins it again.
+ * @throws KeyRefused, LeaseLost; any other error ends the account's service
+ */
+export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
+
+/** Sees to what a reading left to be done: second readings of rows in doubt, full walks. */
+export type Follow = (outcome: Pick<ReadOutcome, 'doubts' | 'fullWalks'>) => void;
 
 /** The running account: what its schedule, its commands and its hints ring. */
 export interface AccountService extends Service {
@@ -29,12 +41,11 @@ export interface AccountService extends Service {
   fullDue(name: CollectionName): void;
 }
 
-/** How long (ms) a refused key is left alone before each ping (unknowns.md, "bad key"); the last one repeats. */
-const PING_WAITS_MS = [30_000, 60_000, 300_000, 900_000] as const;
 /** Waits (ms) before what failed is tried again: doubling, with jitter. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_POLL_RETRY_MS = 30_000;
-const LONGEST_FULL_RETRY_MS = 3_600_000;
+/** A full walk goes on where it failed: to try it costs a request or two, and the end of an outage is not told. */
+const LONGEST_FULL_RETRY_MS = 300_000;
 const TIDY_MS = 5_000;
 
 /** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
@@ -55,6 +66,11 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const ring = (name: CollectionName, which: 'poll' | 'rows' | 'full' | 'due' | 'doubts'): void =>
     bells.get(name)?.[which].ring();
 
+  const follow: Follow = ({ doubts, fullWalks }) => {
+    for (const name of doubts) ring(name, 'doubts');
+    for (const name of fullWalks) ring(name, 'full');
+  };
+
   /** Repeats `act` at each ring; what fails is tried again, later and later. */
   const loop = async (
     what: string,
@@ -70,8 +86,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       try {
         const outcome = await act();
         ({ error } = outcome);
-        for (const name of outcome.doubts) ring(name, 'doubts');
-        for (const name of outcome.fullWalks) ring(name, 'full');
+        follow(outcome);
       } catch (thrown) {
         if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
         error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -140,7 +155,9 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const runLoops = async (stop: AbortSignal): Promise<void> => {
     const broken = new AbortController();
     const signal = AbortSignal.any([stop, broken.signal]);
-    const loops = options.collections.flatMap((name) => loopsOf(name, signal)).concat(tidyLoop(signal));
+    const companions = (options.companions ?? []).map((run) => run(signal, follow));
+    const own = options.collections.flatMap((name) => loopsOf(name, signal));
+    const loops = [...own, ...companions, tidyLoop(signal)];
     for (const each of loops) each.catch((error: unknown) => broken.abort(error));
     const ended = await Promise.allSettled(loops);
     stop.throwIfAborted();
@@ -154,15 +171,17 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
     await options.onState('stopped', refusal);
     for (let tries = 0; ; tries += 1) {
-      await clock.sleep(PING_WAITS_MS[Math.min(tries, PING_WAITS_MS.length - 1)] ?? 0, signal);
+      await clock.sleep(refusedKeyWait(tries), signal);
       try {
         await options.ping(signal);
-        await options.onState('active', undefined);
-        return;
       } catch (error) {
         if (signal.aborted || isStopped(error) || error instanceof LeaseLost) throw error;
         if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
+        continue;
       }
+      // Where this can't be stored the service ends, and the account is opened again soon; the next ping may be far off.
+      await options.onState('active', undefined);
+      return;
     }
   };
 

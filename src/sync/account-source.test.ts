@@ -1,21 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import type { Api, PageRequest } from '../api/api.ts';
+import type { Api, OnceRequest, PageRequest, RawAnswer } from '../api/api.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { FreedSlots } from '../budget/store.ts';
 import { KeyRefused, RequestRefused, TransportError } from '../model/errors.ts';
 import { AccountSource, type AccountKey } from './account-source.ts';
 
-const REQUEST = { path: '/v1/lists', route: '/v1/lists' } as PageRequest;
+const REQUEST = {
+  path: '/v1/lists',
+  route: '/v1/lists',
+  signal: new AbortController().signal,
+} as PageRequest;
 
 /** A key whose endpoints answer as told: what is thrown, or undefined for a good answer. */
-function key(keyHash: string, answers: { page?: Error; ping?: Error }): AccountKey & { asked: string[] } {
+function key(
+  keyHash: string,
+  answers: { page?: Error; ping?: Error; once?: Error },
+): AccountKey & { asked: string[] } {
   const asked: string[] = [];
-  const answer = (what: 'page' | 'ping'): Promise<never> => {
+  const answer = (what: 'page' | 'ping' | 'once'): Promise<never> => {
     asked.push(what);
     const error = answers[what];
     return error === undefined ? Promise.resolve(keyHash as never) : Promise.reject(error);
   };
-  const api: Api = { page: () => answer('page'), object: () => answer('ping') };
+  const api: Api = {
+    page: () => answer('page'),
+    object: () => answer('ping'),
+    once: async () => {
+      await answer('once');
+      return { status: 401 } as RawAnswer;
+    },
+  };
   return { keyHash, api, budget: {} as Budget, asked };
 }
 
@@ -50,6 +64,22 @@ describe('the keys of an account', () => {
     await expect(source.page(REQUEST)).rejects.toThrow('reset');
   });
 
+  it('are asked about once, however many requests are refused at a time', async () => {
+    const bad = key('bad', { page: refused, ping: refused });
+    const plan = key('plan', { page: new KeyRefused('not in your plan', 403) });
+    for (const each of [bad, plan]) {
+      const source = new AccountSource([each]);
+      const all = await Promise.allSettled(Array.from({ length: 5 }, () => source.page(REQUEST)));
+      expect(all.every(({ status }) => status === 'rejected')).toBe(true);
+      expect(each.asked.filter((what) => what === 'ping')).toHaveLength(1);
+    }
+    // What comes later is asked about anew.
+    const source = new AccountSource([plan]);
+    await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
+    await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
+    expect(plan.asked.filter((what) => what === 'ping')).toHaveLength(3);
+  });
+
   it('are good again once a ping says so', async () => {
     const answers: { page?: Error; ping?: Error } = { page: refused, ping: refused };
     const source = new AccountSource([key('k', answers)]);
@@ -75,5 +105,39 @@ describe('the keys of an account', () => {
     const source = new AccountSource([withBudget('a'), withBudget('b')]);
     source.putBack(source.takeFreed());
     expect(back).toEqual(['a:a', 'b:b']);
+  });
+});
+
+describe('a request that is sent once', () => {
+  const request = { path: '/v1/research' } as OnceRequest;
+  const ping = { priority: 50, signal: new AbortController().signal } as const;
+
+  it('is sent with the first good key alone: a 401 is an answer, with the key that it is about', async () => {
+    const [old, fresh] = [key('old', { ping: refused }), key('new', {})];
+    const source = new AccountSource([old, fresh]);
+    expect(await source.once(request)).toEqual({ status: 401, keyHash: 'old' });
+    expect([old.asked, fresh.asked]).toEqual([['once'], []]);
+    expect(await source.isGood('old', ping)).toBe(false);
+    expect(await source.once(request)).toEqual({ status: 401, keyHash: 'new' });
+    expect(await source.isGood('new', ping)).toBe(true);
+  });
+
+  it('is asked of no other key when it fails', async () => {
+    const [first, second] = [key('a', { once: new TransportError('reset') }), key('b', {})];
+    await expect(new AccountSource([first, second]).once(request)).rejects.toThrow('reset');
+    expect(second.asked).toEqual([]);
+  });
+
+  it('stops the account when the last key turns out to be refused', async () => {
+    const source = new AccountSource([key('k', { ping: refused })]);
+    await source.once(request);
+    expect(await source.isGood('k', ping)).toBe(false);
+    await expect(source.once(request)).rejects.toThrow(KeyRefused);
+  });
+
+  it('leaves a key in use whose ping could not be asked', async () => {
+    const source = new AccountSource([key('k', { ping: new TransportError('reset') })]);
+    await expect(source.isGood('k', ping)).rejects.toThrow('reset');
+    await expect(source.once(request)).resolves.toMatchObject({ keyHash: 'k' });
   });
 });

@@ -51,6 +51,8 @@ export interface AccountStore {
   saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
   /** When each collection's next full walk was to begin, as last stored. */
   promisedFullWalks(): Promise<ReadonlyMap<string, Date>>;
+  /** Stores when collections' next full walks are to begin; null: never. */
+  promiseFullWalks(next: ReadonlyMap<CollectionName, Date | null>): Promise<void>;
   readonly recordFreed: RecordFreed;
 }
 
@@ -140,6 +142,11 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
         rows.flatMap((row) => (row.next_full_at === null ? [] : [[row.collection, row.next_full_at]])),
       );
     },
+    promiseFullWalks: (next) =>
+      fenced(db, schema, fence, async (trx) => {
+        for (const [name, nextFullAt] of next)
+          await saveCollection(trx, schema, userId, name, { nextFullAt });
+      }),
     recordFreed: recordFreed(schema, userId),
   };
 }

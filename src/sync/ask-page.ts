@@ -44,6 +44,7 @@ export async function askPage(
       keyType: collection.keyType,
       cursor: ask.cursor ?? undefined,
       limit: ask.limit ?? undefined,
+      large: ask.large,
       priority,
       signal: broken,
       stop: signal,

@@ -6,7 +6,7 @@ export interface PassOptions {
   readonly lists: ListCollection;
   /** Scopes read since then are not read again, unless they became due anew. */
   readonly since: Date;
-  /** Only scopes that are due by a change or a hint, not all. */
+  /** Only scopes that a change made due, not all. */
   readonly dueOnly: boolean;
   /** Every scope is walked fully: one that a poll read since is not left out. */
   readonly fully: boolean;
@@ -24,7 +24,7 @@ export interface PassOptions {
 const BATCH = 20;
 
 /**
- * Reads scopes one after another in the order in which they are due (design 6): changed, new and hinted ones, then
+ * Reads scopes one after another in the order in which they are due (design 6): changed and new ones, then
  * those with rows that may still change, then those read longest ago.
  * @param read reads one scope; false: it failed and is not tried again in this pass
  * @throws what `read` throws, when all reads under way have ended

@@ -10,8 +10,6 @@ export interface SyncObserver {
   doubtsWait?(event: DoubtsWait): void;
   /** Proven deletions were carried out, or the brake held them. */
   deletionsJudged?(event: DeletionsJudged): void;
-  /** An account stopped, or went on again. */
-  accountChanged?(event: AccountChanged): void;
 }
 
 export interface WalkStarted {
@@ -59,12 +57,6 @@ export interface DeletionsJudged {
   readonly held: number;
 }
 
-export interface AccountChanged {
-  readonly userId: string;
-  readonly state: 'active' | 'stopped';
-  readonly reason: string | undefined;
-}
-
 /** Passes every event on to each of `observers`. */
 export function observeAll(observers: readonly SyncObserver[]): Required<SyncObserver> {
   return {
@@ -73,6 +65,5 @@ export function observeAll(observers: readonly SyncObserver[]): Required<SyncObs
     walkEnded: (event) => observers.forEach((each) => each.walkEnded?.(event)),
     doubtsWait: (event) => observers.forEach((each) => each.doubtsWait?.(event)),
     deletionsJudged: (event) => observers.forEach((each) => each.deletionsJudged?.(event)),
-    accountChanged: (event) => observers.forEach((each) => each.accountChanged?.(event)),
   };
 }

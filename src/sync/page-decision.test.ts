@@ -17,6 +17,7 @@ const items: readonly Item[] = ['3', '2', '1'].map((key) => ({
 const taken: PageStep = {
   scope: { userId: '1', collection: 'research_jobs', parent: '' },
   startedAt: new Date(began + 5),
+  firstSentAt: new Date(began + 5),
   totals: NO_TOTALS,
   before: memory,
   walk: beginFull(memory, { liveRows: 3, now: began }).walk,
@@ -166,6 +167,8 @@ describe('what is stored with a page', () => {
         decide({ ...taken, page: snapshot, end }, view, null).decision.scope.completeAsOf;
       expect(asOf(seen)).toEqual(new Date(began - 60_000));
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
+      // A row that is seen and not believed is not here.
+      expect(asOf(observed('unchanged', 'deferred', 'unchanged'))).toBeUndefined();
       // It may have gone right after it came: as of the settle time ago the mirror would have a row too many.
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: began - 1 }] })).toBeUndefined();
       const candidate = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;

@@ -11,6 +11,7 @@ import type { WrittenRow } from '../walk/order.ts';
 import type { WholeWalk } from '../walk/pair.ts';
 import type { End, TakenPage, Walk } from '../walk/walk.ts';
 import { withoutPolledAt } from './unbelieved.ts';
+import { walkBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
@@ -18,6 +19,8 @@ export interface PageStep {
   readonly scope: Scope;
   /** When this run of the walk began. */
   readonly startedAt: Date;
+  /** When its first request was sent, by the database's clock; undefined: the page's is the first. */
+  readonly firstSentAt: Date | undefined;
   /** Of this run of the walk, without what the page will have changed. */
   readonly totals: ReadTotals;
   /** The scope's memory as stored. */
@@ -67,7 +70,7 @@ export function decide(step: PageStep, observed: ObservedPage, whole: WholeWalk 
     ...(memory === taken.before ? {} : { memory }),
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
-    ...(end === undefined ? {} : readUpTo(taken, end, observed.at)),
+    ...(end === undefined ? {} : readUpTo(taken, end, observed)),
     ...(completeAsOf === undefined ? {} : { completeAsOf }),
   };
   const decision: Decision = {
@@ -133,7 +136,7 @@ function completeFrom(
 }
 
 /** What a walk that ended well says of its scope; a failure is remembered with its message. */
-function readUpTo(taken: PageStep, end: End, at: Date): Decision['scope'] {
+function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Decision['scope'] {
   if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
   // A confirming walk reads what is in doubt: of what is new it says nothing.
   if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
@@ -141,7 +144,8 @@ function readUpTo(taken: PageStep, end: End, at: Date): Decision['scope'] {
   const began = new Date(taken.walk.began);
   return {
     lastReadAt: began,
-    clearDueUntil: began,
+    // What came due is told by the database's clock.
+    clearDueUntil: walkBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,
     ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
     ...(end.outcome === 'complete' ? { fullAt: began } : {}),

@@ -1,8 +1,8 @@
-import { PRIORITY } from '../budget/priorities.ts';
+import { PRIORITY, type Priority } from '../budget/priorities.ts';
 import { collection, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { passOverScopes } from './list-pass.ts';
-import { both, pollScope, readAll } from './read-scope.ts';
+import { both, pollScope, readAll, type ScopeReading } from './read-scope.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import type { SessionPool } from './session-pool.ts';
@@ -12,7 +12,7 @@ import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 export interface ListsRequest {
   readonly what: 'poll' | 'full';
-  /** Only those that a change or a hint made due. */
+  /** Only those that a change made due. */
   readonly dueOnly: boolean;
   readonly accept: boolean;
   readonly signal: AbortSignal;
@@ -71,7 +71,11 @@ export class ListsReader {
         signal,
       },
       async ({ scope }) => {
-        const result = await this.#readList(lists, scope, what, { accept, signal });
+        const result = await this.#readList(lists, scope, what, {
+          accept,
+          priority: PRIORITY.LISTS,
+          signal,
+        });
         if (result.error instanceof KeyRefused) throw result.error;
         totals = addTotals(totals, result.totals);
         doubts ||= result.doubts;
@@ -88,25 +92,36 @@ export class ListsReader {
     return { since, totals: addTotals(totals, more), error, failed, whole, doubts, suspected };
   }
 
+  /** Reads one list, as a pass does. @throws KeyRefused */
+  async readOne(
+    lists: ListCollection,
+    parent: string,
+    { priority, signal }: { readonly priority: Priority; readonly signal: AbortSignal },
+  ): Promise<Pick<ListsRead, 'totals' | 'error' | 'doubts' | 'suspected'>> {
+    const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
+    const result = await this.#readList(lists, scope, 'poll', { accept: false, priority, signal });
+    const { error, doubts, totals } = result;
+    if (error instanceof KeyRefused) throw error;
+    if (!this.#isNewlyUnknown(scope, result)) return { totals, error, doubts, suspected: 'none' };
+    const { suspected, more } = await this.#suspect(lists, [parent], signal);
+    return { totals: addTotals(totals, more), error, doubts, suspected };
+  }
+
   #readList(
     lists: ListCollection,
     scope: Scope,
     what: 'poll' | 'full',
-    options: { readonly accept: boolean; readonly signal: AbortSignal },
+    options: Pick<ScopeReading, 'priority' | 'signal'> & { readonly accept: boolean },
   ): Promise<WalkResult> {
-    return this.#sessions.use(scope, lists, async (session) => {
-      const reading = {
-        reader: this.#reader,
-        collection: lists,
-        session,
-        priority: PRIORITY.LISTS,
-        ...options,
-      };
-      const all = (): Promise<WalkResult> => readAll(reading);
-      if (what === 'full' || !session.everComplete) return andSince(session, all, all);
-      const polled = await pollScope(reading);
-      return polled.outcome === 'full-needed' ? all() : polled;
-    });
+    return this.#sessions.use(scope, lists, (session) =>
+      session.inTurn(async () => {
+        const reading = { reader: this.#reader, collection: lists, session, ...options };
+        const all = (): Promise<WalkResult> => readAll(reading);
+        if (what === 'full' || !session.everComplete) return andSince(session, all, all);
+        const polled = await pollScope(reading);
+        return polled.outcome === 'full-needed' ? all() : polled;
+      }),
+    );
   }
 
   /** 404 says that the list is gone, or else that the service is confused: its row in the lists tells. */

@@ -27,6 +27,8 @@ export interface ScopeReading {
   readonly session: ScopeSession;
   readonly priority: Priority;
   readonly signal: AbortSignal;
+  /** After as many requests a walk breaks off, and the next reading goes on. Left out: it goes to its end. */
+  readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
   /** What `freshness` says of the collection once it is read well; left out for one list among many. */
@@ -41,10 +43,8 @@ export interface ScopeReading {
 export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const { reader, session } = reading;
   const now = reader.clock.now();
-  const direction = usableDirection(session.memory);
-  const overlapKey = direction === null ? null : await reader.store.nthNewest(session.scope, OVERLAP_ROWS);
   let asOf = now;
-  const poll = await runWalk(reader, session, beginPoll(session.memory, { overlapKey, now }), {
+  const poll = await runWalk(reader, session, await beginNextPoll(reading, now), {
     ...reading,
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
@@ -77,6 +77,22 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   return both(poll, refresh);
 }
 
+/**
+ * Reads what is new, and nothing else: of the scope's unsettled rows it says nothing.
+ * @returns `full-needed` as `pollScope`
+ */
+export async function readNew(reading: ScopeReading): Promise<WalkResult> {
+  const { reader, session } = reading;
+  return runWalk(reader, session, await beginNextPoll(reading, reader.clock.now()), reading);
+}
+
+/** Reads given rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
+export async function rereadRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
+  const { reader, session } = reading;
+  const begun = beginRefresh(session.memory, { unsettled: keys, now: reader.clock.now() });
+  return runWalk(reader, session, begun, reading);
+}
+
 /** Reads all pages, going on at the stored cursor where a full walk was interrupted. */
 export async function readAll(reading: ScopeReading): Promise<WalkResult> {
   const { reader, session } = reading;
@@ -103,6 +119,7 @@ export async function confirmRows(reading: ScopeReading, keys: readonly string[]
 export function both(first: WalkResult, then: WalkResult): WalkResult {
   return {
     ...then,
+    seen: first.seen.union(then.seen),
     totals: addTotals(first.totals, then.totals),
     doubts: first.doubts || then.doubts,
     whole: then.whole ?? first.whole,
@@ -122,6 +139,12 @@ async function mirroredAsOf(
   const polledAt = new Date(asOf);
   const unbelieved = await unbelievedRows(reader, session.scope);
   return { polledAt, unbelieved, ...(onRead === undefined ? {} : { collection: onRead(polledAt) }) };
+}
+
+async function beginNextPoll({ reader, session }: ScopeReading, now: number): Promise<Step> {
+  const direction = usableDirection(session.memory);
+  const overlapKey = direction === null ? null : await reader.store.nthNewest(session.scope, OVERLAP_ROWS);
+  return beginPoll(session.memory, { overlapKey, now });
 }
 
 async function beginOrResume(reader: Reader, session: ScopeSession): Promise<Step> {

@@ -22,6 +22,7 @@ export class ScopeSession {
   /** What the full walk under way has seen, where that may come to prove something. */
   whole: WholeReading | undefined;
   #obs: number;
+  readonly #readings = new Mutex();
   readonly #requests = new Mutex();
   readonly #writes = new Mutex();
 
@@ -54,6 +55,11 @@ export class ScopeSession {
       return { processed: promise };
     });
     return processed;
+  }
+
+  /** One reading after another, where each may be a walk over all pages. */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    return this.#readings.run(task);
   }
 
   /** Does in the write lane what is no page: no page of the scope is written meanwhile. */

@@ -207,6 +207,8 @@ export class DoubtSettler {
       unproven += settled.unproven;
       error ??= settled.error;
     });
+    // What a stop broke off ends without an error, and has not been tried.
+    signal.throwIfAborted();
     return { totals, error, unproven };
   }
 

@@ -26,10 +26,13 @@ function page(keys: readonly string[], hasMore: boolean): Answer {
 function played(
   answers: readonly Answer[],
   wrote: Partial<typeof written> = {},
+  { liveRows, fullAt }: { liveRows: number; fullAt: Date | undefined } = { liveRows: 5, fullAt: new Date(0) },
+  { resumed = false, startedAt = 0 } = {},
 ): { proofs: WalkProofs; session: ScopeSession; walk: FullWalk } {
-  const session = new ScopeSession(stored as never, 'bigint');
-  let at: Step<FullWalk> = beginFull(session.memory, { liveRows: 5, now: 0 });
-  const proofs = new WalkProofs(session, at.walk);
+  const session = new ScopeSession({ ...stored, fullAt } as never, 'bigint');
+  let at: Step<FullWalk> = beginFull(session.memory, { liveRows, now: 0 });
+  at = { ...at, walk: { ...at.walk, resumed } };
+  const proofs = new WalkProofs(session, at.walk, new Date(startedAt));
   for (const answer of answers) {
     at = step(at.walk, at.memory, answer, 0);
     session.memory = at.memory;
@@ -52,6 +55,31 @@ describe('what a full walk proves', () => {
     expect(proofs.whole).toMatchObject({ began: new Date(1000), clean: true });
     expect(session.whole).toBeDefined();
     expect(proofs.reading).toBeDefined();
+  });
+
+  it('is told by the database’s clock also where it went on from an earlier process', () => {
+    const { began } = played(
+      pages,
+      {},
+      { liveRows: 5, fullAt: new Date(0) },
+      { resumed: true, startedAt: 400 },
+    ).proofs.whole ?? { began: undefined };
+    // It began 400 ms before this run of it did, whose first request was sent at 1000.
+    expect(began).toEqual(new Date(600));
+  });
+
+  it('is all on a first load, and nothing is remembered: there is no row that could be missing', () => {
+    const { proofs, session } = played(pages, { judged: false }, { liveRows: 0, fullAt: undefined });
+    expect(proofs.whole?.clean).toBe(true);
+    expect([session.whole, proofs.reading]).toEqual([undefined, undefined]);
+  });
+
+  it('is what it judged, where an earlier first load failed: rows that it left may be gone since', () => {
+    const before = { liveRows: 5, fullAt: undefined };
+    const { proofs } = played(pages, { judged: false }, before);
+    expect(proofs.whole?.clean).toBe(false);
+    expect(proofs.reading).toBeDefined();
+    expect(played(pages, {}, before).proofs.whole?.clean).toBe(true);
   });
 
   it('is not all where rows are missing that came too lately to be doubted', () => {

@@ -3,6 +3,7 @@ import type { End, Walk } from '../walk/walk.ts';
 import type { Asked } from './ask-page.ts';
 import type { ScopeSession } from './scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
+import { walkBegan } from './walk-began.ts';
 import { WholeReading } from './whole-reading.ts';
 import type { WrittenStep } from './write-step.ts';
 
@@ -12,11 +13,12 @@ const REMEMBERED_ROWS = 100_000;
 /** What a running walk puts in doubt and proves, told page by page. */
 export class WalkProofs {
   readonly #session: ScopeSession;
+  readonly #startedAt: Date;
   /** What a full walk sees, while that may come to prove something. */
   #reading: WholeReading | undefined;
   /** When the first request was sent, by the database's clock. */
   #began: Date | undefined;
-  /** Nothing can be missing yet. */
+  /** Nothing was there before, so nothing can be missing. (A first load that failed leaves rows that may go since.) */
   readonly #firstLoad: boolean;
   /** Every page so far was read in trusted order: each told what it lacks. */
   #trusted = true;
@@ -25,9 +27,11 @@ export class WalkProofs {
   #proven = false;
   #whole: ReadWhole | undefined;
 
-  constructor(session: ScopeSession, walk: Walk) {
+  /** @param startedAt when this run of the walk began, by this machine's clock */
+  constructor(session: ScopeSession, walk: Walk, startedAt: Date) {
     this.#session = session;
-    this.#firstLoad = !session.everComplete;
+    this.#startedAt = startedAt;
+    this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
     if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading();
     if (walk.kind === 'full') session.whole = this.#reading;
   }
@@ -82,7 +86,7 @@ export class WalkProofs {
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);
     this.#whole = {
-      began: resumed ? new Date(walk.began) : this.#began,
+      began: resumed ? walkBegan(walk, this.#startedAt, this.#began) : this.#began,
       clean: walk.restarts === 0 && !this.#overlooks && (this.#trusted || sawAll),
       complete: step.complete,
     };

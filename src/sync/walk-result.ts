@@ -10,6 +10,8 @@ export interface WalkOptions {
   readonly priority: Priority;
   /** Aborted: no further request; the page in hand is still written. */
   readonly signal: AbortSignal;
+  /** After as many requests, and not before one of them led on, the walk breaks off, as by a stop. Left out: never. */
+  readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
   /** What to store besides when the walk ends, asked in the step that ends it. */
@@ -42,6 +44,8 @@ export interface WalkResult {
   readonly error: Error | undefined;
   /** Status of the service's refusal, where that ended the walk. */
   readonly status: number | undefined;
+  /** Where it stood then. */
+  readonly walk: Walk;
   /** Keys that the walk read; not kept for a full walk. */
   readonly seen: ReadonlySet<string>;
   readonly totals: ReadTotals;

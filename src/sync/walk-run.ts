@@ -1,6 +1,6 @@
 import { LeaseLost, RequestRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
-import { isStopped } from '../runtime/service.ts';
+import { isStopped, Stopped } from '../runtime/service.ts';
 import { step } from '../walk/step.ts';
 import type { End, Step, Walk } from '../walk/walk.ts';
 import { type Asked, askPage, type PageAsk } from './ask-page.ts';
@@ -61,7 +61,7 @@ class WalkRun {
     this.#begun = begun;
     this.#walk = begun.walk;
     this.#startedAt = new Date(reader.clock.now());
-    this.#proofs = new WalkProofs(session, begun.walk);
+    this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt);
   }
 
   async run(): Promise<WalkResult> {
@@ -105,6 +105,7 @@ class WalkRun {
       outcome,
       error,
       status: this.#status,
+      walk: this.#walk,
       seen: this.#seen,
       totals: this.#totals,
       doubts: this.#proofs.raised,
@@ -146,6 +147,7 @@ class WalkRun {
   /** In the scope's write lane: one step of the walk, the next request on its way, then the page's transaction. */
   async #process(asked: Asked, obs: number): Promise<Turn> {
     this.#broken.signal.throwIfAborted();
+    const before = this.#walk;
     const stepped = await this.#resolve(
       step(this.#walk, this.#session.memory, asked.told, this.#reader.clock.now()),
     );
@@ -155,7 +157,7 @@ class WalkRun {
     this.#proofs.pageCame(stepped.walk, asked, keys);
     const { ask } = stepped;
     const end = ask.type === 'end' ? this.#settled(ask) : undefined;
-    const following = ask.type === 'page' && !this.#options.signal.aborted ? this.#turn(ask) : undefined;
+    const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
       await this.#write(asked, obs, stepped, end);
       if (end !== undefined && this.#proofs.proven) await this.#delete();
@@ -167,8 +169,17 @@ class WalkRun {
       this.#broken.abort(new Error('its list is deleted'));
       return { end: { type: 'end', outcome: 'complete' }, following: undefined };
     }
-    if (end === undefined && following === undefined) this.#options.signal.throwIfAborted();
+    if (end === undefined && following === undefined) {
+      this.#options.signal.throwIfAborted();
+      throw new Stopped('a walk at its bound of requests');
+    }
     return { end, following };
+  }
+
+  /** Nothing more is to be asked. A bound counts once a page led on: a reading that goes on later is never stuck. */
+  #isOver(before: Walk): boolean {
+    const { signal, requests = Infinity } = this.#options;
+    return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
   }
 
   /**
@@ -204,6 +215,7 @@ class WalkRun {
       taken: {
         scope,
         startedAt: this.#startedAt,
+        firstSentAt: this.#proofs.began,
         totals: this.#totals,
         before: this.#session.memory,
         walk,
@@ -219,7 +231,6 @@ class WalkRun {
       obs,
       sentAfter: asked.sentAfter,
       whole: this.#proofs.reading,
-      began: this.#proofs.began,
     });
     if (end !== undefined) this.#ended = true;
     if (written.state === 'parent_deleted') {
@@ -247,4 +258,10 @@ class WalkRun {
     const { deleted, along } = await applyDeletions(this.#reader, this.#session.scope, accept);
     this.#totals = addTotals(this.#totals, { deleted, along });
   }
+}
+
+/** The walk has come further: what is left to be covered has become less, or else it read rows that it had not read. */
+function hasLedOn(before: Walk, after: Walk): boolean {
+  if ('todo' in before && 'todo' in after) return after.todo.length < before.todo.length;
+  return after.recent.at(-1) !== before.recent.at(-1);
 }

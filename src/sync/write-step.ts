@@ -14,8 +14,6 @@ export interface StepWrite {
   readonly sentAfter: number;
   /** What its walk has seen, while that may come to prove something. */
   readonly whole: WholeReading | undefined;
-  /** When the walk's first request was sent, by the database's clock; undefined: this is it. */
-  readonly began: Date | undefined;
 }
 
 /** What became of a page. */
@@ -66,7 +64,7 @@ export async function writeStep(
         ({ sentAt } = observed);
         whole?.note(taken.items, observed);
         const judges = end?.outcome === 'complete' && !snapshot;
-        present = (judges ? whole?.walk(write.began ?? sentAt, observed.at) : undefined) ?? null;
+        present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         decided = decide(taken, observed, present);
         return decided.decision;
       },

@@ -53,6 +53,14 @@ describe('a confirming walk', () => {
     expect(steps.map(shown)).toEqual(['top', '<19', '20', 'reached']);
   });
 
+  it('goes on after the last row that it has read where the stored predecessor lies before that', () => {
+    const steps = play(beginConfirm(memory(), { keys: ['45', '40'], now: 0 }), [
+      page(range(50, 41), true),
+      { type: 'predecessor', key: '42' },
+    ]);
+    expect(steps.map(shown)).toEqual(['top', '<40', '41']);
+  });
+
   it('tells what each page proves, for the rows that it was sent for', () => {
     const keys = ['18', '45'];
     const steps = play(beginConfirm(memory(), { keys, now: 0 }), [

@@ -13,7 +13,13 @@ export function askFor(reading: Reading, memory: ScopeMemory): Ask {
   if (reading.seek > 0 && reading.cursor !== null && direction !== null) {
     return { type: 'predecessor', of: reading.cursor, nth: reading.seek, direction };
   }
-  return { type: 'page', cursor: reading.cursor, limit: limitOf(reading, memory) };
+  const page = { type: 'page', cursor: reading.cursor, limit: limitOf(reading, memory) } as const;
+  return isLeast(reading.keyless) ? { ...page, large: true } : page;
+}
+
+/** Items without a usable key, and the one behind them: with fewer the walk would be where it is. */
+function isLeast(keyless: Keyless | null): boolean {
+  return keyless !== null && keyless.ask === keyless.items + 1;
 }
 
 export function limitOf(reading: Reading, memory: ScopeMemory): number | null {

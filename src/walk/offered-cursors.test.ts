@@ -116,6 +116,16 @@ describe('a walk over cursors that the service offers', () => {
     expect(idAsked.memory.cursors).toBe('offered');
   });
 
+  it.each([400, 404, 410, 422])(
+    'learns of a refusal with status %i that a service takes no IDs',
+    (status) => {
+      const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+      const { walk, memory } = step(begun.walk, begun.memory, page(range(100, 76), true, 'x'), 0);
+      const idAsked = step({ ...walk, cursor: '76', token: false }, memory, refused(status), 0);
+      expect(idAsked.memory.cursors).toBe('offered-only');
+    },
+  );
+
   it('begins a refresh again at the top where it finds out that a service refuses IDs', () => {
     const memory: ScopeMemory = { ...usableMemory(), cursors: 'offered' };
     const begun = beginRefresh(memory, { unsettled: ['90'], now: 0 });

@@ -11,6 +11,7 @@ import {
 import { WalkClient, type Running } from '../../test/support/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../test/support/walk-source.ts';
 import { OVERLAP } from './frontier.ts';
+import { beginPoll } from './poll.ts';
 import type { FullWalk, PollWalk } from './walk.ts';
 
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
@@ -145,6 +146,12 @@ describe('a poll', () => {
     client.asked.length = 0;
     expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toBe('reached');
     expect(client.asked.slice(0, 4)).toEqual(['51', '46', '41', null]);
+  });
+
+  it('of a rising list begins after the stored row before the overlap, so that the overlap is read whole', () => {
+    const { client } = loaded(RISING);
+    const begun = beginPoll(client.memory, { overlapKey: '30', now: 0 });
+    expect(begun.ask).toEqual({ type: 'predecessor', of: '30', nth: 1, direction: 'rising' });
   });
 
   it('reads a small scope in one request, whatever its order', () => {

@@ -190,11 +190,17 @@ describe('step', () => {
       '76/3',
       '75/3',
     ]);
-    let stepped: Step = begun;
-    for (const answer of [...down, none, two, large, large]) {
-      stepped = step(stepped.walk, stepped.memory, answer, 0);
-    }
-    expect(stepped.ask).toMatchObject({
+    // Where fewer would not do, as much is held as of a single item.
+    const last = (answers: readonly Answer[]): Step['ask'] => {
+      let stepped: Step = begun;
+      for (const answer of answers) stepped = step(stepped.walk, stepped.memory, answer, 0);
+      return stepped.ask;
+    };
+    expect(last([...down, none])).toEqual({ type: 'page', cursor: '76', limit: 2, large: true });
+    expect(last([...down, none, two])).toEqual({ type: 'page', cursor: '76', limit: 4 });
+    expect(last([...down, none, two, large])).toEqual({ type: 'page', cursor: '76', limit: 3, large: true });
+    expect(last([...down, none, page([undefined, '75'], true)])).not.toHaveProperty('large');
+    expect(last([...down, none, two, large, large])).toMatchObject({
       outcome: 'failed',
       reason:
         'page 4 (after "76") is too large to be held: its first 2 items have no usable cursor ID, and the one behind is needed',

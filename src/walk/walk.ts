@@ -64,8 +64,16 @@ export interface FullWalk extends Reading {
 }
 
 export type Ask =
-  /** GET with `starting_after` = cursor and `limit`, each left out where null. */
-  | { readonly type: 'page'; readonly cursor: string | null; readonly limit: number | null }
+  /**
+   * GET with `starting_after` = cursor and `limit`, each left out where null. `large`: fewer items would not do, so that
+   * the page may have as many bytes as a single item.
+   */
+  | {
+      readonly type: 'page';
+      readonly cursor: string | null;
+      readonly limit: number | null;
+      readonly large?: true;
+    }
   /**
    * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
    * null where there is none. `direction` is the list's: before means greater where it is falling.

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/compare-rows.ts';
-import { doubtsAmong, liveAmong, liveRows } from '../../mirror/live-rows.ts';
+import { doubtsAmong } from '../../mirror/deletion/candidates.ts';
+import { liveAmong, liveRows } from '../../mirror/live-rows.ts';
 import { readScope } from '../../mirror/scope-store.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
 import { RequestRefused } from '../../model/errors.ts';

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HintBucket } from './hint-bucket.ts';
+
+describe('the hints’ part of the budget', () => {
+  it('is five requests at once, and then half of what the budget allows', () => {
+    const bucket = new HintBucket(0);
+    expect(bucket.tokens(0, 60)).toBe(5);
+    bucket.spend(5);
+    expect(bucket.tokens(0, 60)).toBe(0);
+    expect(bucket.waitMs(0, 60)).toBe(2_000);
+    expect(bucket.tokens(1_999, 60)).toBe(0);
+    expect(bucket.tokens(2_000, 60)).toBe(1);
+    expect(bucket.tokens(60_000, 60)).toBe(5);
+  });
+
+  it('owes what a reading took beyond it', () => {
+    const bucket = new HintBucket(0);
+    bucket.spend(20);
+    expect(bucket.tokens(0, 48)).toBe(0);
+    expect(bucket.waitMs(0, 48)).toBe(16 * 2_500);
+    expect(bucket.tokens(40_000, 48)).toBe(1);
+  });
+
+  it('never gives more than half of the budget and five, in whatever steps it is asked', () => {
+    const step = fc.record({ ms: fc.nat(5_000), wants: fc.nat(8) });
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 200 }),
+        fc.integer({ min: 1, max: 600 }),
+        (steps, perMinute) => {
+          const bucket = new HintBucket(0);
+          let [now, taken] = [0, 0];
+          for (const { ms, wants } of steps) {
+            now += ms;
+            const some = Math.min(wants, bucket.tokens(now, perMinute));
+            bucket.spend(some);
+            taken += some;
+            expect(taken).toBeLessThanOrEqual(5 + (now * perMinute) / 120_000 + 1e-5 * (steps.length + 1));
+          }
+          const wait = bucket.waitMs(now, perMinute);
+          expect(bucket.tokens(now + wait, perMinute)).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,40 @@
+/** Requests that hints may have at once, after a quiet time. */
+const BURST = 5;
+/** Part of the budget that hints may have before all that is due (design 6). */
+const SHARE = 0.5;
+
+/**
+ * Token bucket of the requests that hints may put before other readings: half of what the budget allows, so that polls
+ * and walks always have the other half. A reading that took more than there was is owed: the next one waits for it.
+ * Moments are milliseconds of one monotonic clock; rates are the budget's, in requests a minute, and may change.
+ */
+export class HintBucket {
+  #tokens = BURST;
+  #at: number;
+
+  constructor(now: number) {
+    this.#at = now;
+  }
+
+  /** Whole tokens that there are; 0 also where some are owed. */
+  tokens(now: number, perMinute: number): number {
+    this.#tokens = Math.min(BURST, this.#tokens + (now - this.#at) * tokensPerMs(perMinute));
+    this.#at = now;
+    // Sums of fractions: a token that lacks less than any timer can tell is one.
+    return Math.max(0, Math.floor(this.#tokens + 1e-6));
+  }
+
+  spend(requests: number): void {
+    this.#tokens -= requests;
+  }
+
+  /** How long (ms) until there is a token. */
+  waitMs(now: number, perMinute: number): number {
+    if (this.tokens(now, perMinute) > 0) return 0;
+    return Math.ceil((1 - this.#tokens) / tokensPerMs(perMinute));
+  }
+}
+
+function tokensPerMs(perMinute: number): number {
+  return (SHARE * perMinute) / 60_000;
+}

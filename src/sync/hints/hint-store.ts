@@ -1,0 +1,99 @@
+import { type Kysely, sql } from 'kysely';
+import { fenced } from '../../db/fenced.ts';
+import {
+  dueHints,
+  forgetOtherHints,
+  nextHint,
+  type NextHint,
+  settleHints,
+  type SettledHints,
+  type StoredHint,
+} from '../../db/hint-store.ts';
+import { keyColumn } from '../../mirror/key-order.ts';
+import { inScope, named, tableOf, typeName } from '../../mirror/table.ts';
+import { liveCount } from '../../mirror/known-rows.ts';
+import { collection, type CollectionName, type Scope } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+import type { RowState } from './judge-hints.ts';
+
+/** What the reading of hinted rows asks of an account's rows in Postgres, and stores. */
+export interface HintStore {
+  /** The scope whose hint is due first, among these collections and except these scopes. */
+  next(among: readonly CollectionName[], except: readonly Scope[]): Promise<NextHint | undefined>;
+  /** The scope's hints that are due; more than can be taken together come next time. */
+  due(scope: Scope): Promise<StoredHint[]>;
+  /** The rows that the mirror has, deleted ones too, by key. */
+  rows(scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>>;
+  /** When a row of the scope changed last; undefined: it has none. */
+  lastChange(scope: Scope): Promise<Date | undefined>;
+  /** Live rows of the scope. */
+  size(scope: Scope): Promise<number>;
+  /** The row that the scope hangs on is there and not deleted; true for a scope without one. */
+  isThere(scope: Scope): Promise<boolean>;
+  /** Forgets hints of other collections than these. @throws LeaseLost */
+  forgetOthers(mirrored: readonly CollectionName[]): Promise<void>;
+  /** @param judge gets the database's time @throws LeaseLost */
+  settle(scope: Scope, judge: (now: Date) => SettledHints): Promise<void>;
+}
+
+/** Hints of one scope that are read together at most: as many as two pages hold. */
+const TOGETHER = 1_000;
+
+export function createHintStore(db: Kysely<unknown>, schema: string, fence: Fence): HintStore {
+  return {
+    next: (among, except) => nextHint(db, schema, fence.userId, among, except),
+    due: (scope) => dueHints(db, schema, scope, TOGETHER),
+    rows: (scope, keys) => rowsOf(db, schema, scope, keys),
+    lastChange: (scope) => lastChange(db, schema, scope),
+    size: (scope) => liveCount(db, schema, scope),
+    isThere: async (scope) => {
+      const parent = parentOf(scope);
+      if (parent === undefined) return true;
+      return (await rowsOf(db, schema, parent.scope, [parent.key])).get(parent.key)?.live === true;
+    },
+    forgetOthers: (mirrored) =>
+      fenced(db, schema, fence, (trx) => forgetOtherHints(trx, schema, fence.userId, mirrored)),
+    settle: (scope, judge) =>
+      fenced(db, schema, fence, (trx, now) => settleHints(trx, schema, scope, judge(now))),
+  };
+}
+
+async function rowsOf(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, RowState>> {
+  const table = tableOf(schema, scope.collection);
+  if (table.key === undefined || keys.length === 0) return new Map();
+  const { rows } = await sql<{ key: string } & RowState>`
+    select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
+      t._deleted_at is null as live
+    from ${named(table)} as t
+    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${typeName(table.key)}[])`.execute(
+    db,
+  );
+  return new Map(rows.map((row) => [row.key, row]));
+}
+
+async function lastChange(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Date | undefined> {
+  const table = tableOf(schema, scope.collection);
+  // Of one list among many all rows are looked at: by the index of changes, the changes of all other lists would be.
+  const newest =
+    table.parent === undefined
+      ? sql`t._changed_at as at from ${named(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
+      : sql`max(t._changed_at) as at from ${named(table)} as t where ${inScope(table, scope)}`;
+  const { rows } = await sql<{ at: Date | null }>`select ${newest}`.execute(db);
+  return rows[0]?.at ?? undefined;
+}
+
+/** The row that the scope hangs on. */
+function parentOf({
+  userId,
+  collection: name,
+  parent: key,
+}: Scope): { scope: Scope; key: string } | undefined {
+  const found = collection(name);
+  if (found.kind !== 'list' || found.parent === undefined) return undefined;
+  return { scope: { userId, collection: found.parent.collection, parent: '' }, key };
+}

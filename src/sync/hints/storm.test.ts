@@ -1,0 +1,135 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { LargeList, MemoryAccount, type SentRequest } from '../../../test/support/memory-account.ts';
+import { seeded } from '../../../test/support/random.ts';
+import { VirtualClock } from '../../../test/support/virtual-clock.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { accountService, type AccountService } from '../account-service.ts';
+import { hintDesk, type HintDesk } from './hint-desk.ts';
+import { readingBudget } from './reading-budget.ts';
+
+const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'bulk_research_jobs'];
+const MINUTE = 60_000;
+const JOBS = 60_000;
+
+let service: AccountService | undefined;
+afterEach(() => service?.stop());
+
+interface Running {
+  readonly account: MemoryAccount;
+  readonly jobs: LargeList;
+  readonly desk: HintDesk;
+  readonly clock: VirtualClock;
+}
+
+/** A running account, all of it mirrored, polled each minute at its beginning. */
+async function running(): Promise<Running> {
+  const clock = new VirtualClock();
+  const jobs = new LargeList(JOBS);
+  const account = await MemoryAccount.make(clock, {
+    research_jobs: jobs,
+    bulk_research_jobs: new LargeList(3_000),
+  });
+  const failures: string[] = [];
+  const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
+  const { reader, source, hintStore: store, settleMs } = account;
+  const desk = hintDesk({
+    reader,
+    store,
+    collections: COLLECTIONS,
+    budget: readingBudget(source),
+    settleMs,
+    onFailure,
+    clock,
+    random: seeded(1),
+  });
+  service = accountService({
+    reader,
+    collections: COLLECTIONS,
+    fullDue: [],
+    tidy: () => Promise.resolve(),
+    ping: () => Promise.resolve(),
+    onState: () => Promise.resolve(),
+    onFailure,
+    companions: [desk.loop],
+    clock,
+    random: seeded(2),
+  });
+  await service.start();
+  const poll = (): void => {
+    for (const name of COLLECTIONS) service?.pollDue(name);
+    clock.after(MINUTE, poll);
+  };
+  clock.after(MINUTE, poll);
+  for (
+    let minutes = 0;
+    minutes < 30 && COLLECTIONS.some((name) => account.stale(name).length > 0);
+    minutes += 1
+  )
+    await clock.advance(MINUTE);
+  await clock.advance(5 * MINUTE);
+  expect(failures).toEqual([]);
+  account.sent.length = 0;
+  return { account, jobs, desk, clock };
+}
+
+const isHinted = ({ priority }: SentRequest): boolean =>
+  priority === PRIORITY.HINT || priority === PRIORITY.LATE_HINT;
+
+/** 1,000 events in 10 s, each of one of the newest 2,000 jobs: four pages. @returns when each row's last event came */
+function storm({ account, jobs, desk, clock }: Running): ReadonlyMap<string, number> {
+  const random = seeded(3);
+  const lastEvent = new Map<string, number>();
+  for (let at = 0; at < 1_000; at += 1) {
+    clock.after(at * 10, () => {
+      const key = String(JOBS - Math.floor(random() * 2_000));
+      jobs.change(key);
+      account.hint('research_jobs', key);
+      lastEvent.set(key, clock.monotonic());
+      desk.bell.ring();
+    });
+  }
+  return lastEvent;
+}
+
+/** Rows of which no request after their last event told. */
+function unread(account: MemoryAccount, lastEvent: ReadonlyMap<string, number>): string[] {
+  const lastRead = new Map(account.sent.flatMap(({ keys, sentAt }) => keys.map((key) => [key, sentAt])));
+  return [...lastEvent].filter(([key, at]) => (lastRead.get(key) ?? -1) < at).map(([key]) => key);
+}
+
+/** The longest time (ms) without a poll of the collection. */
+function longestPause({ sent }: MemoryAccount, name: CollectionName, begin: number): number {
+  const polls = sent.filter((each) => each.name === name && each.priority === PRIORITY.POLL);
+  const moments = [begin, ...polls.map(({ sentAt }) => sentAt)];
+  return Math.max(...moments.slice(1).map((moment, at) => moment - (moments[at] ?? begin)));
+}
+
+describe('a storm of 1,000 events in 10 s', () => {
+  it('has every row read within seconds of its last event, by some 20 requests', async () => {
+    const all = await running();
+    const { account, clock } = all;
+    const lastEvent = storm(all);
+    await clock.advance(20_000);
+    expect(unread(account, lastEvent)).toEqual([]);
+    expect(account.hints.size).toBe(0);
+    expect(account.stale('research_jobs')).toEqual([]);
+    expect(account.sent.filter(isHinted).length).toBeLessThanOrEqual(24);
+  });
+
+  it('starves neither polls nor the full walk that takes all slots that are left', async () => {
+    const all = await running();
+    const { account, clock } = all;
+    service?.fullDue('research_jobs');
+    await clock.advance(MINUTE / 2);
+    account.sent.length = 0;
+    const begin = clock.monotonic();
+    const lastEvent = storm(all);
+    await clock.advance(2 * MINUTE);
+    expect(unread(account, lastEvent)).toEqual([]);
+    expect(account.hints.size).toBe(0);
+    expect(account.sent.filter(isHinted).length).toBeLessThanOrEqual(24);
+    expect(account.sent.filter(({ priority }) => priority === PRIORITY.FULL).length).toBeGreaterThan(50);
+    for (const name of COLLECTIONS) expect(longestPause(account, name, begin)).toBeLessThan(1.1 * MINUTE);
+  });
+});
