@@ -1,26 +1,7 @@
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
-import { beside, own } from './table.ts';
-
-/**
- * Takes `count` change IDs of the account, under its fence: they rise in commit order and are unique per account
- * (design 7, step 4).
- * @returns the ID before the first one
- */
-export async function takeChangeIds(
-  trx: Executor,
-  schema: string,
-  userId: string,
-  count: number,
-): Promise<bigint> {
-  const { rows } = await sql<{ change_id: string }>`
-    update ${own(schema, 'account')} set change_id = change_id + ${count}::bigint
-    where _user_id = ${userId}::bigint returning change_id`.execute(trx);
-  const last = rows[0]?.change_id;
-  if (last === undefined) throw new Error(`account ${userId} has no row`);
-  return BigInt(last) - BigInt(count);
-}
+import { beside } from './table.ts';
 
 /** Adds to the collection's counters of live and deleted rows, which `freshness` shows. */
 export async function countRows(

@@ -2,7 +2,7 @@ import { canonicalText, fieldSources } from '../model/json-text.ts';
 import type { ChangedRow } from './classify.ts';
 import { columnValue, type ColumnType, type ColumnValue } from './columns/column-value.ts';
 import { creditsText } from './columns/credits.ts';
-import { jsonbText } from './jsonb-text.ts';
+import { jsonbText } from '../model/jsonb-text.ts';
 
 /** A field that has a column. */
 export interface FieldColumn {

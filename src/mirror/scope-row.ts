@@ -46,7 +46,12 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   };
   if (change.memory !== undefined) assign('memory', json(change.memory));
   if (change.clearDueUntil !== undefined) {
-    assign('due_at', sql`case when t.due_at <= ${change.clearDueUntil} then null else t.due_at end`);
+    const until = sql`${change.clearDueUntil}::timestamptz`;
+    // What came due again while it was read is due from then on.
+    assign(
+      'due_at',
+      sql`case when t.last_due_at > ${until} then t.last_due_at when t.due_at <= ${until} then null else t.due_at end`,
+    );
   }
   if (change.lastReadAt !== undefined) assign('last_read_at', sql`${change.lastReadAt}::timestamptz`);
   if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
@@ -84,11 +89,13 @@ export async function markChildrenDue(
 ): Promise<void> {
   for (const child of childrenOf(scope.collection)) {
     await sql`
-      insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at)
-      select a._user_id, ${child.name}, x.key, ${at}::timestamptz
+      insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at, last_due_at)
+      select a._user_id, ${child.name}, x.key, ${at}::timestamptz, ${at}::timestamptz
       from ${own(schema, 'account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
       where a._user_id = ${scope.userId}::bigint
       on conflict (_user_id, collection, parent) do update
-      set due_at = least(t.due_at, excluded.due_at), gone_at = excluded.gone_at`.execute(trx);
+      set due_at = least(t.due_at, excluded.due_at), last_due_at = excluded.last_due_at, gone_at = excluded.gone_at`.execute(
+      trx,
+    );
   }
 }

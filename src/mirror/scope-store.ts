@@ -1,13 +1,14 @@
-import { type Kysely, sql } from 'kysely';
-import type { CollectionName, Scope } from '../model/collections.ts';
-import { own } from './table.ts';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { collection as catalogued, type CollectionName, type Scope } from '../model/collections.ts';
+import { STAMP_EVERY_MS } from './quarantine/quarantine.ts';
+import { beside, own } from './table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */
 export interface StoredScope {
   readonly scope: Scope;
   /** JSON as stored; {} for a new scope. */
   readonly memory: unknown;
-  /** Since when it is to be read as soon as possible: changed, new or hinted. */
+  /** Since when it is to be read as soon as possible: its parent's row is new, or has changed. */
   readonly dueAt: Date | undefined;
   /** When its last walk ended. */
   readonly lastReadAt: Date | undefined;
@@ -87,8 +88,8 @@ export interface DueScopes {
 }
 
 /**
- * Scopes of a collection that has one for each row of its parent's, in the order in which they are to be read: changed,
- * new or hinted ones first (the oldest of them first), then those with rows that may still change, then those read
+ * Scopes of a collection that has one for each row of its parent's, in the order in which they are to be read: changed
+ * and new ones first (the oldest of them first), then those with rows that may still change, then those read
  * longest ago. Deleted parents have none.
  */
 export async function dueScopes(db: Kysely<unknown>, schema: string, due: DueScopes): Promise<StoredScope[]> {
@@ -108,20 +109,9 @@ export async function dueScopes(db: Kysely<unknown>, schema: string, due: DueSco
   return rows.map(storedScope);
 }
 
-/** A hint: the scope is due at `at`, or since it was due before. Anybody may give it, without a fence. */
-export async function markDue(db: Kysely<unknown>, schema: string, scope: Scope, at: Date): Promise<void> {
-  await sql`
-    insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at)
-    select a._user_id, ${scope.collection}, ${scope.parent}, ${at}::timestamptz
-    from ${own(schema, 'account')} as a where a._user_id = ${scope.userId}::bigint
-    on conflict (_user_id, collection, parent) do update set due_at = least(t.due_at, excluded.due_at)`.execute(
-    db,
-  );
-}
-
 /**
  * As of when all scopes of a collection are polled: the least over those of parents that are not deleted; undefined
- * where there are none. `unread`: at least one of them was never polled.
+ * where there are none. `unread`: at least one of them was never polled, or can't be, its parent being in quarantine.
  */
 export async function leastPolledAt(
   db: Kysely<unknown>,
@@ -156,12 +146,33 @@ async function leastOfScopes(
 ): Promise<{ readonly least: Date | undefined; readonly lacking: boolean }> {
   const moment = sql.id('t', column);
   const { rows } = await sql<{ least: Date | null; lacking: boolean }>`
-    select min(${moment}) as least, coalesce(bool_or(${moment} is null), false) as lacking
+    select min(${moment}) as least,
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread(schema, userId, collection)} as lacking
     from ${own(schema, 'scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
       and t.gone_at is null`.execute(db);
   const [row] = rows;
   return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
+}
+
+/**
+ * Whether a parent is in quarantine and has no row: it has no scope either, so that what hangs on it is not read. (One
+ * that the last complete reading of the parents did not see is gone.)
+ */
+function hasUnread(schema: string, userId: string, name: CollectionName): RawBuilder<boolean> {
+  const found = catalogued(name);
+  if (found.kind !== 'list' || found.parent === undefined) return sql`false`;
+  return sql`exists (
+    select from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${userId}::bigint and q.collection = ${found.parent.collection} and q.parent = ''
+      and q.key is not null
+      and not exists (
+        select from ${own(schema, 'scope')} as s
+        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.parent = q.key)
+      and not exists (
+        select from ${own(schema, 'scope')} as p
+        where p._user_id = ${userId}::bigint and p.collection = q.collection and p.parent = ''
+          and p.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at))`;
 }
 
 function storedScope(row: ScopeRow): StoredScope {

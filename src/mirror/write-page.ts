@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { takeChangeIds } from '../db/change-ids.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type SortedPage,
 } from './classify.ts';
 import { type ColumnRegistry, tableVersion } from './columns/column-registry.ts';
-import { countConflicts, countRows, takeChangeIds } from './counters.ts';
+import { countConflicts, countRows } from './counters.ts';
 import { contradicting } from './deletion/deferred.ts';
 import type { Executor } from './executor.ts';
 import { logWalk } from './log-walk.ts';

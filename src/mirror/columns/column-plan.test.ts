@@ -61,4 +61,8 @@ describe('planColumns', () => {
     expect(plan({ a: ['null'], 'b\0': ['1'], '\ud800': ['1'], ['c'.repeat(2000)]: ['1'] })).toEqual([]);
     expect(storableName('ordinary')).toBe(true);
   });
+
+  it('leaves out names with the character that stands in _raw for what jsonb can’t hold', () => {
+    expect(plan({ 'a\ufffd': ['true'] })).toEqual([]);
+  });
 });

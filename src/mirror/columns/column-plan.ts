@@ -1,6 +1,7 @@
+import { timestampText } from '../../model/timestamp-text.ts';
 import { columnName } from './column-name.ts';
 import { integerText, type ColumnType, type ValueKind, valueKind } from './column-value.ts';
-import { namedLikeTime, timestampText } from './timestamp.ts';
+import { namedLikeTime } from './time-name.ts';
 
 /** Longest name of a field that gets a column; longer ones, in bytes, stay in `_raw`, unregistered. */
 const MAX_FIELD_BYTES = 1024;
@@ -50,9 +51,12 @@ export function planColumns(input: PlanInput): PlannedColumn[] {
   });
 }
 
-/** PostgreSQL's text holds neither U+0000 nor lone surrogates: such fields stay in `_raw`, unregistered. */
+/**
+ * PostgreSQL's text holds neither U+0000 nor lone surrogates: such fields stay in `_raw`, unregistered. So do those with
+ * U+FFFD, which takes their place there: another field's value would come into their column.
+ */
 export function storableName(field: string): boolean {
-  return !field.includes('\0') && field.isWellFormed() && Buffer.byteLength(field) <= MAX_FIELD_BYTES;
+  return !/[\0\ufffd]/.test(field) && field.isWellFormed() && Buffer.byteLength(field) <= MAX_FIELD_BYTES;
 }
 
 const INTEGER_NAME = /^(?:id|.*_id|.*_count)$/;

@@ -1,4 +1,4 @@
-import { timestampText } from './timestamp.ts';
+import { timestampText } from '../../model/timestamp-text.ts';
 
 /** Types of the columns that fields become (contract "Every further top-level field"). */
 export const COLUMN_TYPES = ['text', 'timestamptz', 'numeric', 'bigint', 'boolean', 'jsonb'] as const;

@@ -32,6 +32,30 @@ export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: S
   return rows.map(candidate);
 }
 
+/** Keys asked for by one statement. */
+const BATCH = 10_000;
+
+/**
+ * Those of `keys` whose rows are in doubt (design 4), by key: they wait for a second observation, or their deletion is
+ * proven and not carried out yet.
+ */
+export async function doubtsAmong(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<Map<string, 'waiting' | 'proven'>> {
+  const doubts = new Map<string, 'waiting' | 'proven'>();
+  for (let start = 0; start < keys.length; start += BATCH) {
+    const { rows } = await sql<{ key: string; proven: boolean }>`
+      select c.key, c.proven_at is not null as proven from ${own(schema, 'candidate')} as c
+      where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}
+        and c.key = any(${keys.slice(start, start + BATCH)}::text[])`.execute(db);
+    for (const { key, proven } of rows) doubts.set(key, proven ? 'proven' : 'waiting');
+  }
+  return doubts;
+}
+
 /** A scope with rows in doubt. */
 export interface ScopeInDoubt {
   readonly scope: Scope;

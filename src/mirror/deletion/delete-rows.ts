@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { countRows, takeChangeIds } from '../counters.ts';
+import { takeChangeIds } from '../../db/change-ids.ts';
+import { countRows } from '../counters.ts';
 import { addDeletions } from './toll.ts';
 import type { Executor } from '../executor.ts';
 import { historyColumns } from '../history/archived-columns.ts';

@@ -1,8 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { MissingRow } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
-import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
-import { inScope, named, tableOf } from '../table.ts';
+import { liveRows } from '../live-rows.ts';
 
 /**
  * Missing rows that one observation tells of at most, so that memory stays bounded; those first in key order are
@@ -10,9 +9,6 @@ import { inScope, named, tableOf } from '../table.ts';
  * brake counts what went before.
  */
 export const MAX_MISSING = 200_000;
-
-/** Live keys read by one statement. */
-const BATCH = 10_000;
 
 /**
  * Live rows of the scope that a whole walk did not see, in key order, as far as they are older than `changedBefore`;
@@ -26,20 +22,12 @@ export async function liveKeysMissing(
   seen: (key: string) => boolean,
   changedBefore: Date,
 ): Promise<MissingRow[]> {
-  const table = tableOf(schema, scope.collection);
   const missing: MissingRow[] = [];
-  let after: string | undefined;
-  for (;;) {
-    const beyond = after === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, after)}`;
-    const { rows } = await sql<{ key: string; changed_at: Date }>`
-      select ${keyColumn(table)}::text as key, t._changed_at as changed_at from ${named(table)} as t
-      where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
-      order by ${placeOrder(table, 'up')} limit ${BATCH}`.execute(db);
-    for (const { key, changed_at: changedAt } of rows) {
+  for await (const rows of liveRows(db, schema, scope)) {
+    for (const { key, changedAt } of rows) {
       if (changedAt <= changedBefore && !seen(key)) missing.push({ key, changedAt: changedAt.getTime() });
       if (missing.length >= MAX_MISSING) return missing;
     }
-    after = rows.at(-1)?.key;
-    if (rows.length < BATCH) return missing;
   }
+  return missing;
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { DoubtChange } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
 import { ofScope } from './candidates.ts';
@@ -78,30 +78,30 @@ export async function forgetCandidates(
   keys: readonly string[],
 ): Promise<Forgotten> {
   if (keys.length === 0) return { total: 0, proven: 0 };
-  const { rows } = await sql<{ proven: boolean }>`
-    delete from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[])
-    returning c.proven_at is not null as proven`.execute(trx);
-  return counted(rows);
+  return forgetThose(trx, schema, scope, sql`c.key = any(${[...keys]}::text[])`);
 }
 
 /** Removes all candidates of a scope. They stay counted: see `countDoubts`. */
-export async function forgetAllCandidates(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
-  const { rows } = await sql<{ proven: boolean }>`
-    delete from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}
-    returning c.proven_at is not null as proven`.execute(trx);
-  return counted(rows);
+export function forgetAllCandidates(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
+  return forgetThose(trx, schema, scope, sql`true`);
 }
 
 /** The order was contradicted: what it proved is no proof, and never was. */
-async function forgetOrdered(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
-  const { rows } = await sql<{ proven: boolean }>`
-    delete from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'interval'
-    returning c.proven_at is not null as proven`.execute(trx);
-  return counted(rows);
+function forgetOrdered(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
+  return forgetThose(trx, schema, scope, sql`c.kind = 'interval'`);
 }
 
-function counted(rows: readonly { readonly proven: boolean }[]): Forgotten {
+/** @param which condition on the table aliased `c` */
+async function forgetThose(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  which: RawBuilder<unknown>,
+): Promise<Forgotten> {
+  const { rows } = await sql<{ proven: boolean }>`
+    delete from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and ${which}
+    returning c.proven_at is not null as proven`.execute(trx);
   return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
 }
 
