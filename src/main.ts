@@ -1,4 +1,3 @@
-import { runCommandLine } from './cli/run.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { interrupts } from './cli/interrupts.ts';
 import { failureText } from './cli/failure.ts';
@@ -48,6 +47,9 @@ if (process.env['RESEARCH_MIRROR_LAUNCHER'] !== undefined) {
   process.channel?.unref();
 }
 
+// Loaded only now, which takes longer than all the rest: a signal meanwhile finds somebody who listens. Process 1 of a
+// container would miss it otherwise, and be killed when its grace is over.
+const { runCommandLine } = await import('./cli/run.ts');
 const code = await runCommandLine(process.argv.slice(2), {
   env: process.env,
   out: process.stdout,

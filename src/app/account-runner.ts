@@ -1,7 +1,8 @@
 import type { Secret } from '../config/secret.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
-import type { ProcessIdentity } from '../db/process-identity.ts';
+import { pruneEvents } from '../db/prune-events.ts';
+import { pruneSubmissions } from '../db/submissions.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import { pruneHistory } from '../mirror/history/retention.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
@@ -11,50 +12,45 @@ import type { Fence } from '../model/fence.ts';
 import { messageOf } from '../runtime/message.ts';
 import { type Service, service } from '../runtime/service.ts';
 import { accountService, type AccountService } from '../sync/account-service.ts';
-import { type AccountParts, openAccount, type OpenAccount } from './open-account.ts';
+import { accountEdges, type AccountEdges } from './account-edges.ts';
+import { openAccount, type OpenAccount } from './open-account.ts';
 import { promisedWalks } from './promised-walks.ts';
-import type { LinkedKey } from './service-link.ts';
+import type { RunnerParts } from './runner-parts.ts';
 
-export interface RunnerParts extends AccountParts {
-  readonly processId: string;
-  readonly identity: ProcessIdentity;
+/** An account that runs. */
+export interface RunningAccount {
+  readonly account: OpenAccount;
+  readonly service: AccountService;
+  readonly bells: AccountEdges['bells'];
 }
 
 /** An account as the daemon keeps it: taken when it is free, run while it is ours, taken again. */
 export interface AccountRunner extends Service {
   readonly userId: string;
   /** What runs now; undefined while the account is another process's. */
-  current(): { readonly account: OpenAccount; readonly service: AccountService } | undefined;
+  current(): RunningAccount | undefined;
 }
 
 /** Waits (ms) before a held account is looked at again, and before a failed one is opened again. */
 const HELD_MS = 2_000;
 const BROKEN_MS = 5_000;
 
-export function accountRunner(
-  parts: RunnerParts,
-  userId: string,
-  keys: readonly Secret[],
-  linked: LinkedKey | undefined,
-): AccountRunner {
+export function accountRunner(parts: RunnerParts, userId: string, keys: readonly Secret[]): AccountRunner {
   const { log, link } = parts;
   let current: ReturnType<AccountRunner['current']>;
-  // A freshly pinged key's budget serves the first opening; later ones begin with what the database has.
-  let fresh = linked;
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
     const fence = await take(parts, userId, signal);
-    const account = await openAccount(parts, fence, keys, fresh);
-    fresh = undefined;
+    const account = await openAccount(parts, fence, keys);
     const over = new AbortController();
     try {
+      // What was refused before may be another key: the first answers tell anew.
+      await account.store.saveState('active', null);
       const waits = await waitsAtStart(parts, account);
-      const running = serviceOf(
-        parts,
-        account,
-        [...waits.keys()].filter((name) => waits.get(name) === 0),
-      );
-      current = { account, service: running };
+      const edges = accountEdges(parts, account);
+      const fullDue = [...waits.keys()].filter((name) => waits.get(name) === 0);
+      const running = serviceOf(parts, account, edges, fullDue);
+      current = { account, service: running, bells: edges.bells };
       const stop = (): void => void running.stop();
       signal.addEventListener('abort', stop, { signal: over.signal });
       if (signal.aborted) return;
@@ -111,19 +107,26 @@ export function heldBy(userId: string, { command, pid, here }: Holder): string {
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
 }
 
-/** Full walks that no cron line will begin in time, and how long (ms) each is to wait. */
+/**
+ * Full walks that no cron line will begin in time, and how long (ms) each is to wait. All others are promised for when
+ * their lines fire, before a walk has come to its end: a first one's successor must not be forgotten by a restart.
+ */
 async function waitsAtStart(
   { db, config, firings }: RunnerParts,
   { store, fence }: OpenAccount,
 ): Promise<ReadonlyMap<CollectionName, number>> {
   const now = await databaseTime(db);
   const next = (name: CollectionName): Date | null => firings(fence.userId, name).nextFullAt;
-  return promisedWalks(config.collections, await store.promisedFullWalks(), next, now.getTime());
+  const waits = promisedWalks(config.collections, await store.promisedFullWalks(), next, now.getTime());
+  const others = config.collections.filter((name) => !waits.has(name));
+  await store.promiseFullWalks(new Map(others.map((name) => [name, next(name)])));
+  return waits;
 }
 
 function serviceOf(
   parts: RunnerParts,
   { fence, reader, source, store, mirror }: OpenAccount,
+  { loops }: AccountEdges,
   fullDue: readonly CollectionName[],
 ): AccountService {
   const { config, db, log, link } = parts;
@@ -133,6 +136,7 @@ function serviceOf(
     reader,
     collections: config.collections,
     fullDue,
+    companions: loops,
     clock: link.clock,
     random: link.random,
     ping: (stop) => source.ping({ priority: PRIORITY.POLL, signal: new AbortController().signal, stop }),
@@ -141,7 +145,9 @@ function serviceOf(
       for (const { budget } of source.keys) await budget.flush();
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
-      await pruneLog(db, config.schema, fence, config.retention.logMs);
+      await pruneLog(db, config.schema, fence, config.retention.logMs, signal);
+      await pruneSubmissions(db, config.schema, fence, config.retention.logMs, signal);
+      await pruneEvents(db, config.schema, fence, config.retention.eventsMs, signal);
       const { history } = config;
       if (history.kept && history.forMs !== undefined) {
         await pruneHistory(db, config.schema, fence, history.forMs, signal);
@@ -152,11 +158,10 @@ function serviceOf(
       if (message === undefined) log.info(`account ${userId}: goes on`);
       else log.error(`account ${userId} has stopped: ${message}; its data stays. Set a good MIRROR_API_KEY`);
       await store.saveState(state, message ?? null);
-      for (const each of parts.observers) each.accountChanged?.({ userId, state, reason: message });
     },
     onFailure: (what, error) => log.warn({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`),
   });
 }
 
-/** How often (ms) old rows of sync_log and old versions are looked for. */
+/** How often (ms) rows that are kept for a time only are looked for. */
 const PRUNE_MS = 3_600_000;

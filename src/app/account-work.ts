@@ -4,27 +4,15 @@ import type { Secret } from '../config/secret.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { ensureAccount, type Holder, livingHolder, takeAccount } from '../db/lease.ts';
 import { KeyRefused } from '../model/errors.ts';
-import { systemClock } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { messageOf } from '../runtime/message.ts';
-import { startAll, stopAll } from '../runtime/service.ts';
-import { heldBy, type RunnerParts } from './account-runner.ts';
+import { heldBy } from './account-runner.ts';
+import type { RunnerParts } from './runner-parts.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
-import { logObserver } from './log-observer.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
 import type { SyncObserver } from '../sync/observer.ts';
-import { openMirror } from './open-mirror.ts';
-import { createProcess, DAEMON } from './process.ts';
-import { hashOfKey, type LinkedKey } from './service-link.ts';
-
-/** What a command that works on accounts is given. */
-export interface WorkOptions {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Takes a secret that was learnt while running: no output shows it then. */
-  readonly hide: (secret: string) => void;
-  readonly scrub: (text: string) => string;
-}
+import { asProcess, type WorkOptions } from './own-process.ts';
+import { DAEMON } from './process.ts';
+import { hashOfKey } from './service-link.ts';
 
 /** What a command does account by account, and what it asks of a daemon that holds one. */
 export interface AccountWork<T> {
@@ -56,11 +44,10 @@ export interface WorkDone<T> {
   readonly unknownKeys: readonly UnknownKey[];
 }
 
-/** An account's keys; `linked` where one was pinged just now. */
+/** An account and its keys. */
 interface Candidate {
   readonly userId: string;
   readonly keys: readonly Secret[];
-  readonly linked: LinkedKey | undefined;
 }
 
 /**
@@ -70,34 +57,12 @@ interface Candidate {
  */
 export async function workOnAccounts<T>(
   config: ServiceConfig,
-  { signal, log, hide, scrub }: WorkOptions,
+  options: WorkOptions,
   work: AccountWork<T>,
 ): Promise<WorkDone<T>> {
-  const clock = systemClock;
-  const program = `research-mirror ${work.command}`;
-  const mirror = await openMirror(config, { program, clock, log, signal, hide });
-  try {
-    const running = await createProcess({
-      command: work.command,
-      config,
-      mirror,
-      clock,
-      log,
-      scrub,
-      onExchange: () => {},
-      observers: [logObserver(log), ...(work.observers ?? [])],
-    });
-    const services = [running.heartbeat, running.notifications];
-    await startAll(services);
-    try {
-      return await workOnAll(config, running.parts, signal, work);
-    } finally {
-      await stopAll(services);
-      await running.close();
-    }
-  } finally {
-    await mirror.close();
-  }
+  return asProcess(config, work.command, options, work.observers ?? [], ({ parts }) =>
+    workOnAll(config, parts, options.signal, work),
+  );
 }
 
 async function workOnAll<T>(
@@ -128,14 +93,14 @@ async function workOnAll<T>(
 
 async function workOnOne<T>(
   parts: RunnerParts,
-  { userId, keys, linked }: Candidate,
+  { userId, keys }: Candidate,
   work: AccountWork<T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
   const { db, config } = parts;
   await ensureAccount(db, config.schema, userId, await databaseTime(db));
   const taken = await takeAccount(db, config.schema, userId, parts.processId, parts.identity);
   if (taken.state === 'held') return { holder: taken.by };
-  const account = await openAccount(parts, taken.fence, keys, linked);
+  const account = await openAccount(parts, taken.fence, keys);
   try {
     return { results: await work.own(account, parts) };
   } catch (error) {
@@ -177,9 +142,7 @@ async function candidates(
 ): Promise<{ readonly found: readonly Candidate[]; readonly unknownKeys: readonly UnknownKey[] }> {
   const register = { db, schema: config.schema, link };
   const { byOwner, unknown } = await sortKeys(register, config.service.keys);
-  const found = new Map<string, Candidate>(
-    [...byOwner].map(([userId, keys]) => [userId, { userId, keys, linked: undefined }]),
-  );
+  const found = new Map<string, Candidate>([...byOwner].map(([userId, keys]) => [userId, { userId, keys }]));
   const unknownKeys: UnknownKey[] = [];
   let first: unknown;
   for (const key of unknown) {
@@ -189,9 +152,8 @@ async function candidates(
       continue;
     }
     try {
-      const { userId, linked } = await askOwner(register, key, signal);
-      const before = found.get(userId);
-      found.set(userId, { userId, keys: [...(before?.keys ?? []), key], linked: before?.linked ?? linked });
+      const userId = await askOwner(register, key, signal);
+      found.set(userId, { userId, keys: [...(found.get(userId)?.keys ?? []), key] });
     } catch (error) {
       signal.throwIfAborted();
       first ??= error;

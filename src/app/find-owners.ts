@@ -5,13 +5,7 @@ import { databaseTime } from '../db/database-time.ts';
 import { createFirstPingStore } from '../db/first-ping-store.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
-import { hashOfKey, linkKey, type LinkedKey, pingOwner, type ServiceLink } from './service-link.ts';
-
-/** A key whose owner was asked just now; its budget knows of that ping, and is to be kept. */
-export interface OwnedKey {
-  readonly userId: string;
-  readonly linked: LinkedKey;
-}
+import { hashOfKey, linkKey, pingOwner, type ServiceLink } from './service-link.ts';
 
 export interface KeyRegister {
   readonly db: Kysely<unknown>;
@@ -41,26 +35,30 @@ export async function sortKeys(
 }
 
 /**
- * Asks the service whose the key is, and remembers it.
+ * Asks the service whose the key is, and remembers it. The ping's slot is kept under the key; its budget is read anew by
+ * whoever takes the account: another process may have used the key until then.
+ * @returns the account
  * @throws KeyRefused, and what requests throw
  */
 export async function askOwner(
   { db, schema, link }: KeyRegister,
   key: Secret,
   stop: AbortSignal,
-): Promise<OwnedKey> {
-  const linked = await linkKey(link, key, createFirstPingStore(db, schema));
-  const { keyHash } = linked;
+): Promise<string> {
+  const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db, schema));
   try {
-    const userId = await pingOwner(linked.api, stop);
+    const userId = await pingOwner(api, stop);
     await rememberKey(db, schema, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
-    return { userId, linked };
+    return userId;
   } catch (error) {
-    linked.budget.close(new Error('the key has no owner yet'));
     if (error instanceof KeyRefused) {
       const pingedAt = await databaseTime(db);
       await rememberKey(db, schema, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });
     }
     throw error;
+  } finally {
+    budget.close(new Error('the owner of the key was asked'));
+    // Pings that never left give their slots back. Where that can't be stored, they count as sent for a while.
+    await budget.flush().catch(() => {});
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../model/status-report.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK } from '../db/stored-edges.ts';
 import { judgeStatus } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -44,19 +45,21 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
     collections: [collection()],
     walks: [],
     budgets: [],
+    webhook: NO_WEBHOOK,
+    submissions: NO_SUBMISSIONS,
     ...changes,
   };
 }
 
 describe('judgeStatus', () => {
   it('finds nothing wrong with current collections under a running daemon', () => {
-    expect(judgeStatus([account()], [DAEMON], NOW)).toEqual({ problems: [], notes: [] });
+    expect(judgeStatus([account()], [DAEMON], NOW, null)).toEqual({ problems: [], notes: [] });
   });
 
   it('takes a mirror without daemon for healthy until its polls are late', () => {
-    expect(judgeStatus([account()], [], NOW).problems).toEqual([]);
+    expect(judgeStatus([account()], [], NOW, null).problems).toEqual([]);
     const late = account({ collections: [collection({ nextPollAt: '2026-01-01T11:54:00Z' })] });
-    expect(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW).problems).toEqual([
+    expect(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null).problems).toEqual([
       'polls of account 42 are up to 6 min late (lists): no daemon runs, "research-mirror start"',
     ]);
   });
@@ -67,7 +70,7 @@ describe('judgeStatus', () => {
       error: 'the key is refused',
       collections: [collection({ nextPollAt: '2026-01-01T01:00:00Z' })],
     });
-    expect(judgeStatus([stopped], [DAEMON], NOW).problems).toEqual([
+    expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
       'account 42 has stopped: the key is refused',
     ]);
   });
@@ -77,14 +80,14 @@ describe('judgeStatus', () => {
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
     ];
-    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW);
+    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual(['42/lists fails: answers HTML']);
     expect(notes).toHaveLength(2);
   });
 
   it('tells of held deletions as a problem, with the command that lets them go', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
-    const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW);
+    const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual([
       '42/lists: the brake holds 400 of 1,000 rows back from deletion; if they are gone on purpose: ' +
         'research-mirror sync lists --full --accept-deletions',
@@ -96,7 +99,7 @@ describe('judgeStatus', () => {
       collection({ waitingDeletions: 1 }),
       collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
     ];
-    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW);
+    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual([]);
     expect(notes).toEqual([
       '42/lists: 1 row in doubt waits for a second proof',

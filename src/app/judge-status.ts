@@ -1,24 +1,22 @@
-import type { AccountStatus, CollectionStatus, ProcessStatus } from '../model/status-report.ts';
+import type { AccountStatus, CollectionStatus, HeldStatus, ProcessStatus } from '../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
+import { judgeEdges } from './judge-edges.ts';
+import type { Judgement } from './judgement.ts';
 
 /** A poll that is this late (milliseconds) is late for a reason that somebody should look at. */
 const LATE = 5 * 60_000;
-
-export interface Judgement {
-  /** What is wrong, with its remedy, the worst first. */
-  readonly problems: readonly string[];
-  readonly notes: readonly string[];
-}
 
 /**
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
  * a healthy mirror; one that is dead shows by polls that are late.
  * @param now the database's time
+ * @param held what holds submissions back; null: nothing
  */
 export function judgeStatus(
   accounts: readonly AccountStatus[],
   processes: readonly ProcessStatus[],
   now: Date,
+  held: HeldStatus | null,
 ): Judgement {
   const running = processes.some(({ alive }) => alive);
   const remedy = running ? '' : ': no daemon runs, "research-mirror start"';
@@ -43,6 +41,9 @@ export function judgeStatus(
     }
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
+  const edges = judgeEdges(accounts, held, running);
+  problems.push(...edges.problems);
+  notes.push(...edges.notes);
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   return { problems, notes };
 }

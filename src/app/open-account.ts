@@ -17,7 +17,7 @@ import { createAccountStore, type AccountStore } from '../sync/account-store.ts'
 import { observeAll, type SyncObserver } from '../sync/observer.ts';
 import { stateClass } from '../walk/warmth.ts';
 import type { Firings } from './firings.ts';
-import { linkKey, type LinkedKey, type ServiceLink } from './service-link.ts';
+import { linkKey, type ServiceLink } from './service-link.ts';
 
 export interface AccountParts {
   readonly config: Config;
@@ -40,22 +40,15 @@ export interface OpenAccount {
   close(): Promise<void>;
 }
 
-/**
- * @param linked a key of the account whose budget is there already (it was just pinged to learn its owner)
- */
 export async function openAccount(
   parts: AccountParts,
   fence: Fence,
   keys: readonly Secret[],
-  linked: LinkedKey | undefined,
 ): Promise<OpenAccount> {
   const { config, db, link } = parts;
   const { schema } = config;
   const budgetStore = createBudgetStore(db, schema, fence);
-  linked?.budget.adopt(budgetStore);
-  const others = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
-  const all =
-    linked === undefined ? others : [linked, ...others.filter((each) => each.keyHash !== linked.keyHash)];
+  const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
   const source = new AccountSource(all);
   const store = createAccountStore(db, schema, fence);
   await openHistory(db, schema, fence, config.collections, config.history.kept);

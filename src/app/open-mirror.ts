@@ -16,6 +16,8 @@ export interface OpenMirror {
   readonly db: Kysely<unknown>;
   /** A small pool of its own: a heartbeat must not wait for a page's connection. */
   readonly heartbeatDb: Kysely<unknown>;
+  /** One pool more of so many connections, for what must not wait for a page's; closed with the mirror. */
+  readonly openPool: (connections: number) => Promise<Kysely<unknown>>;
   /** Unpooled where DATABASE_URL_DIRECT says so: for LISTEN. */
   readonly direct: ConnectionOptions;
   /** For people, without password: `embedded Postgres, port 54329`. */
@@ -31,6 +33,8 @@ export interface OpenOptions {
   readonly signal: AbortSignal;
   /** Takes the embedded server's password. */
   readonly hide: (secret: string) => void;
+  /** Of each attempt that failed and is repeated. */
+  readonly onFailure?: (error: DatabaseUnavailable) => void;
 }
 
 /** @throws Unusable, DatabaseUnavailable; the signal's reason */
@@ -52,7 +56,8 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
     await bringUp(config, reached.direct, options);
     const db = await open(reached.connection, {});
     const heartbeatDb = await open(reached.connection, { max: 1 });
-    return { db, heartbeatDb, direct: reached.direct, words: reached.words, close };
+    const openPool = (max: number): Promise<Kysely<unknown>> => open(reached.connection, { max });
+    return { db, heartbeatDb, openPool, direct: reached.direct, words: reached.words, close };
   } catch (error) {
     await close();
     throw error;
@@ -68,6 +73,7 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
       // A stop in the middle of a first connection is a stop, whatever the connection said of it.
       options.signal.throwIfAborted();
       if (!(error instanceof DatabaseUnavailable)) throw error;
+      options.onFailure?.(error);
       options.log.warn(`database: ${messageOf(error)}; next attempt in ${waitMs / 1000} s`);
       await options.clock.sleep(waitMs, options.signal);
     }

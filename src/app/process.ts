@@ -9,7 +9,7 @@ import { LeaseLost } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { SyncObserver } from '../sync/observer.ts';
-import type { RunnerParts } from './account-runner.ts';
+import type { RunnerParts } from './runner-parts.ts';
 import { firingsOf } from './firings.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from './program-files.ts';
@@ -25,7 +25,13 @@ export interface ProcessOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly scrub: (text: string) => string;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
   readonly onExchange: (exchange: Exchange) => void;
+  /** What came of sending a submission; left out: nobody is told. */
+  readonly onSubmission?: RunnerParts['onSubmission'];
+  /** An account's webhook registration is another now; left out: nobody is told. */
+  readonly onRegistration?: RunnerParts['onRegistration'];
   /** Read at each event: may grow and shrink. */
   readonly observers: readonly SyncObserver[];
 }
@@ -62,6 +68,12 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     userAgent: `research-mirror/${version}`,
     proxy: config.proxy,
   });
+  /** A process that can't say that it lives may have lost its accounts: it asks nothing more for them (design 10). */
+  const throwIfSilent = (): void => {
+    if (clock.monotonic() > heartbeat.ownsUntil()) {
+      throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
+    }
+  };
   const parts: RunnerParts = {
     config,
     db: mirror.db,
@@ -71,15 +83,20 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     observers: options.observers,
     onChanged: (change) => notifications.changed(change),
     firings: (userId, name) => firingsOf(config, userId, name),
+    ownsUntil: () => heartbeat.ownsUntil(),
+    hide: options.hide,
+    onSubmission: options.onSubmission ?? (() => {}),
+    onRegistration: options.onRegistration ?? (() => {}),
     link: {
       transport: {
         ...wire,
-        // A process that can't say that it lives may have lost its accounts: it asks nothing more for them (design 10).
         get: (path, key, signal, asked) => {
-          if (clock.monotonic() > heartbeat.ownsUntil()) {
-            throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
-          }
+          throwIfSilent();
           return wire.get(path, key, signal, asked);
+        },
+        send: (request) => {
+          throwIfSilent();
+          return wire.send(request);
         },
       },
       share: config.budgetShare,

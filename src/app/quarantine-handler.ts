@@ -4,8 +4,10 @@ import type { Config } from '../config/config.ts';
 import type { TableChange } from '../db/notifications.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { AccountRunner } from './account-runner.ts';
+import type { OpenAccount } from './open-account.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';
 import { retryQuarantined } from './quarantine-retry.ts';
+import { workOnHeld } from './work-on-held.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const RETRY = 'quarantine retry';
@@ -18,7 +20,7 @@ export interface RetryRequest {
 
 /** `quarantine retry` beside the daemon: of accounts that it holds, under its lease and in turn with its pages. */
 export function retryHandler(
-  { schema }: Config,
+  config: Config,
   db: Kysely<unknown>,
   runners: () => readonly AccountRunner[],
   onChanged: (change: TableChange) => void,
@@ -30,16 +32,8 @@ export function retryHandler(
       retried.set(`${each.userId}/${each.collection}`, each);
       report([...retried.values()]);
     };
-    const retry = async (userId: string): Promise<RetriedCollection[]> => {
-      const current = runners()
-        .find((runner) => runner.userId === userId)
-        ?.current();
-      if (current === undefined) {
-        const why = 'the daemon does not hold the account at the moment';
-        return collections.map((name) => notRetried(userId, name, why));
-      }
-      return retryQuarantined(current.account, { db, schema, collections, signal, onProgress, onChanged });
-    };
-    return (await Promise.all(userIds.map(retry))).flat();
+    const work = (account: OpenAccount): Promise<RetriedCollection[]> =>
+      retryQuarantined(account, { db, schema: config.schema, collections, signal, onProgress, onChanged });
+    return workOnHeld(config, runners(), { userIds, collections, work, notDone: notRetried });
   };
 }

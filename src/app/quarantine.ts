@@ -1,6 +1,7 @@
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { type UnknownKey, type WorkOptions, workOnAccounts } from './account-work.ts';
+import { type UnknownKey, workOnAccounts } from './account-work.ts';
+import type { WorkOptions } from './own-process.ts';
 import { RETRY, type RetryRequest } from './quarantine-handler.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';
 import { retryQuarantined } from './quarantine-retry.ts';

@@ -1,6 +1,7 @@
 import { commandService } from '../commands/command-service.ts';
 import { NEVER, type ServiceConfig } from '../config/config.ts';
-import { readStoredStatus } from '../db/stored-status.ts';
+import { endpointHost } from '../db/fingerprint.ts';
+import { createInstallation } from '../db/installation-service.ts';
 import { createWakeups } from '../db/wakeups.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { Doorbell } from '../runtime/doorbell.ts';
@@ -10,6 +11,7 @@ import { type Service, startAll, stopAll } from '../runtime/service.ts';
 import { cronService, type CronLine } from '../schedule/cron.ts';
 import { createMetrics } from '../status/metrics.ts';
 import { createStatusServer } from '../status/server.ts';
+import type { Ready } from '../status/answers.ts';
 import type { SyncObserver } from '../sync/observer.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { accountsService, type AccountsService } from './accounts-service.ts';
@@ -18,12 +20,16 @@ import { logObserver } from './log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from './open-mirror.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 import { createProcess, DAEMON } from './process.ts';
+import { pollAfterRegistration } from './poll-after-registration.ts';
 import { programVersion } from './program-files.ts';
 import { RETRY, retryHandler } from './quarantine-handler.ts';
+import { readiness } from './readiness.ts';
 import { statusReport } from './status-report.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from './sync-handler.ts';
 import { VERIFY, verifyHandler } from './verify-handler.ts';
+import { type WebhookListener, webhookListener } from './webhook-listener.ts';
+import { workFinder } from './work-finder.ts';
 
 export interface DaemonOptions {
   readonly signal: AbortSignal;
@@ -46,6 +52,11 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const metrics = createMetrics(programVersion());
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
+  let listener: WebhookListener | undefined;
+  let ownsUntil = (): number => -Infinity;
+  let unreached = 'the database is not reached or not migrated yet';
+  const ready = async (): Promise<Ready> =>
+    mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
 
   // The page comes first: whoever waits for a database that is away sees why.
   const server = createStatusServer({
@@ -55,14 +66,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     metrics,
     clock,
     log,
-    ready: async () => {
-      if (mirror === undefined) return { ok: false, why: 'the database is not reached or not migrated yet' };
-      await readStoredStatus(mirror.db, config.schema);
-      return { ok: true };
-    },
+    ready,
     status: async () => {
-      if (mirror === undefined) throw new Error('the database is not reached or not migrated yet');
-      return statusReport({ config, db: mirror.db, words: mirror.words, accounts });
+      if (mirror === undefined) throw new Error(unreached);
+      const { db, words } = mirror;
+      const now = ownsUntil() === -Infinity ? undefined : await ready();
+      return statusReport({ config, db, words, accounts, unready: now?.ok === false ? now.why : undefined });
     },
   });
   await server.start();
@@ -74,6 +83,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log,
       signal,
       hide,
+      onFailure: (error) => {
+        unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
+      },
     });
     // Commands beside the daemon listen for as long as they take: the list is read at each event.
     const observers: SyncObserver[] = [logObserver(log), metrics];
@@ -85,28 +97,61 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       clock,
       log,
       scrub,
+      hide,
       onExchange: (exchange) => metrics.requestEnded(exchange),
+      onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
+      onRegistration: (news) => {
+        listener?.registrationChanged(news.userId);
+        pollAfterRegistration(config, accounts?.runners() ?? [], news);
+      },
       observers,
     });
     const { heartbeat, notifications, parts } = running;
+    ownsUntil = () => heartbeat.ownsUntil();
     accounts = accountsService(parts, config.service.keys);
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
-    const bell = new Doorbell();
-    const carriers = [heartbeat, notifications];
+    const { publicUrl } = config.webhook;
+    if (publicUrl !== undefined) {
+      listener = await webhookListener(publicUrl, { config, mirror, accounts, metrics, clock, log, hide });
+    }
+    const { schema } = config;
+    const installation = createInstallation({
+      db: mirror.db,
+      schema,
+      host: endpointHost(mirror.direct.url, mirror.direct.variables),
+      submit: config.submit,
+      clock,
+      log,
+    });
+    const commands = new Doorbell();
+    const work = new Doorbell();
+    const carriers = [heartbeat, notifications, installation];
     const workers = [
+      ...(listener === undefined ? [] : [listener.server]),
       accounts,
+      workFinder({
+        db: mirror.db,
+        schema,
+        runners,
+        bell: work,
+        clock,
+        onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
+      }),
       createWakeups({
         connection: mirror.direct,
-        schema: config.schema,
+        schema,
         clock,
         log,
-        onWake: () => bell.ring(),
+        onWake: () => {
+          commands.ring();
+          work.ring();
+        },
       }),
       commandService({
         db: mirror.db,
-        schema: config.schema,
+        schema,
         processId: heartbeat.processId,
-        bell,
+        bell: commands,
         handlers: {
           [SYNC]: syncHandler(config, runners, observers),
           [VERIFY]: verifyHandler(config, mirror.db, runners),

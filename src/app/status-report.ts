@@ -10,6 +10,7 @@ import type {
   StatusReport,
 } from '../model/status-report.ts';
 import type { AccountsService } from './accounts-service.ts';
+import { foundChanges } from './found-changes.ts';
 import { judgeStatus } from './judge-status.ts';
 import { programVersion } from './program-files.ts';
 import { hashOfKey } from './service-link.ts';
@@ -21,20 +22,30 @@ export interface StatusSources {
   readonly words: string;
   /** The running daemon's accounts; undefined for a command, which knows what Postgres knows. */
   readonly accounts: AccountsService | undefined;
+  /** Why the running daemon can write nothing at this moment. */
+  readonly unready?: string | undefined;
 }
 
 /** What is mirrored, how fresh, and what is wrong: from Postgres, and from the memory of a daemon. */
-export async function statusReport({ config, db, words, accounts }: StatusSources): Promise<StatusReport> {
+export async function statusReport({
+  config,
+  db,
+  words,
+  accounts,
+  unready,
+}: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db, config.schema);
   const budgets = budgetsByUser(accounts);
+  const changes = await foundChanges(stored.accounts, db, config.schema, stored.now);
   const told = stored.accounts.map((account): AccountStatus => ({
     ...account,
     budgets: budgets.get(account.userId) ?? account.budgets,
+    webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
-  const judged = judgeStatus(told, stored.processes, stored.now);
+  const judged = judgeStatus(told, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
   const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
-  const problems = [...keys, ...judged.problems];
+  const problems = [...(unready === undefined ? [] : [unready]), ...keys, ...judged.problems];
   return {
     version: programVersion(),
     at: stored.now.toISOString(),
@@ -47,6 +58,7 @@ export async function statusReport({ config, db, words, accounts }: StatusSource
     processes: stored.processes,
     accounts: told,
     errors: stored.errors,
+    held: stored.held,
   };
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { makeFolder } from '../runtime/make-folder.ts';
 import { messageOf } from '../runtime/message.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/;
@@ -28,7 +29,7 @@ export async function statusToken(
   }
   const made = randomBytes(24).toString('base64url');
   try {
-    await mkdir(config.dataDir, { recursive: true });
+    await makeFolder(config.dataDir);
     await writeFile(file, `${made}\n`, { mode: 0o600 });
     log.warn(`the status page on ${host} asks for a token, made just now and kept in ${file}: ${made}`);
   } catch (error) {

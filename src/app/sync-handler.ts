@@ -1,13 +1,13 @@
 import type { CommandHandler } from '../commands/command-service.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { messageOf } from '../runtime/message.ts';
 import type { SyncObserver } from '../sync/observer.ts';
 import type { AccountRunner } from './account-runner.ts';
+import type { OpenAccount } from './open-account.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
+import { workOnHeld } from './work-on-held.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const SYNC = 'sync';
@@ -42,29 +42,16 @@ export function syncHandler(
       doubtsWait: (wait) => sum.doubtsWait?.(wait),
       deletionsJudged: (judged) => sum.deletionsJudged?.(judged),
     };
-    const passOf = async (userId: string): Promise<CollectionPass[]> => {
-      const current = runners()
-        .find((runner) => runner.userId === userId)
-        ?.current();
-      const none = (why: string): CollectionPass[] => collections.map((name) => noPass(userId, name, why));
-      if (current === undefined) return none('the daemon does not hold the account at the moment');
-      try {
-        const { reader, mirror, fence } = current.account;
-        const options = { collections, full, acceptDeletions, signal, clock: systemClock };
-        const passes = await passOver(reader, options);
-        // Columns that came late are filled, too, when the asker hears that all is there.
-        while (await mirror.backfill(fence)) signal.throwIfAborted();
-        return passes;
-      } catch (error) {
-        if (!(error instanceof KeyRefused)) throw error;
-        // The account's own loops are to find it out at once, too: they stop, and ask until a key is good.
-        for (const name of config.collections) current.service.pollDue(name);
-        return none(messageOf(error));
-      }
+    const work = async ({ reader, mirror, fence }: OpenAccount): Promise<CollectionPass[]> => {
+      const options = { collections, full, acceptDeletions, signal, clock: systemClock };
+      const passes = await passOver(reader, options);
+      // Columns that came late are filled, too, when the asker hears that all is there.
+      while (await mirror.backfill(fence)) signal.throwIfAborted();
+      return passes;
     };
     observers.push(observer);
     try {
-      return (await Promise.all(userIds.map(passOf))).flat();
+      return await workOnHeld(config, runners(), { userIds, collections, work, notDone: noPass });
     } finally {
       observers.splice(observers.indexOf(observer), 1);
     }

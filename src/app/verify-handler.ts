@@ -2,12 +2,12 @@ import type { Kysely } from 'kysely';
 import type { CommandHandler } from '../commands/command-service.ts';
 import type { Config } from '../config/config.ts';
 import { collection, type CollectionName } from '../model/collections.ts';
-import { KeyRefused } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { messageOf } from '../runtime/message.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify/report.ts';
 import type { AccountRunner } from './account-runner.ts';
+import type { OpenAccount } from './open-account.ts';
 import { verifyPass } from './verify-pass.ts';
+import { workOnHeld } from './work-on-held.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const VERIFY = 'verify';
@@ -31,30 +31,17 @@ export function verifyHandler(
       sums.set(`${each.userId}/${each.collection}`, each);
       report([...sums.values()]);
     };
-    const verify = async (userId: string): Promise<VerifiedCollection[]> => {
-      const current = runners()
-        .find((runner) => runner.userId === userId)
-        ?.current();
-      const none = (why: string): VerifiedCollection[] =>
-        collections.map((name) => notVerified(userId, name, why));
-      if (current === undefined) return none('the daemon does not hold the account at the moment');
-      try {
-        const { reader } = current.account;
-        const catchUp = async (name: CollectionName): Promise<void> => {
-          const found = collection(name);
-          // What fails here fails in the daemon's own polls, which tell it.
-          if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, signal);
-          else await reader.read(name, { what: 'poll', signal });
-        };
-        const pass = { config, db, clock: systemClock, collections, signal, onProgress, catchUp };
-        return await verifyPass(current.account, pass);
-      } catch (error) {
-        if (!(error instanceof KeyRefused)) throw error;
-        // The account's own loops are to find it out at once, too: they stop, and ask until a key is good.
-        for (const name of config.collections) current.service.pollDue(name);
-        return none(messageOf(error));
-      }
+    const work = (account: OpenAccount): Promise<VerifiedCollection[]> => {
+      const { reader } = account;
+      const catchUp = async (name: CollectionName): Promise<void> => {
+        const found = collection(name);
+        // What fails here fails in the daemon's own polls, which tell it.
+        if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, signal);
+        else await reader.read(name, { what: 'poll', signal });
+      };
+      const pass = { config, db, clock: systemClock, collections, signal, onProgress, catchUp };
+      return verifyPass(account, pass);
     };
-    return (await Promise.all(userIds.map(verify))).flat();
+    return workOnHeld(config, runners(), { userIds, collections, work, notDone: notVerified });
   };
 }

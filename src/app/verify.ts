@@ -1,7 +1,8 @@
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../sync/verify/report.ts';
-import { type UnknownKey, type WorkOptions, workOnAccounts } from './account-work.ts';
+import { type UnknownKey, workOnAccounts } from './account-work.ts';
+import type { WorkOptions } from './own-process.ts';
 import { VERIFY, type VerifyRequest } from './verify-handler.ts';
 import { verifyPass } from './verify-pass.ts';
 

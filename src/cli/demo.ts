@@ -1,9 +1,12 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PassProgress } from '../app.ts';
 import type { Config, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
+import { freePort } from '../db/embedded/free-port.ts';
+import { lookForEmbedded } from '../db/embedded/look.ts';
+import { usableFolder } from '../db/embedded/usable-folder.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
 import { isStopped } from '../runtime/service.ts';
 import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
@@ -49,7 +52,7 @@ export const addDemo: AddCommand = (program, run) => {
           shell.clock,
         );
         try {
-          await runDemo(shell, demoConfig(config, folder, sandbox), sandbox);
+          await runDemo(shell, demoConfig(config, folder, sandbox, await freePort()), sandbox);
         } finally {
           await sandbox.stop();
         }
@@ -62,6 +65,12 @@ async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): P
   const { runDaemon } = await loadEngine();
   const progress = new Progress(shell);
   const sums = new Map<string, PassProgress>();
+  // Of two demos the second one waits for the account, and shows nothing new: that must not look like a defect.
+  if ((await lookForEmbedded(config.dataDir)) === 'running') {
+    progress.say(
+      'a demo runs here already, or was killed: while another one runs, this one only waits for its end',
+    );
+  }
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   try {
     await runDaemon(config, {
@@ -83,14 +92,20 @@ async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): P
 }
 
 /** Nothing of the user's own account and database: those may be configured, and must not meet the demo's data. */
-function demoConfig(config: Config, folder: string, sandbox: Sandbox): ServiceConfig {
+function demoConfig(config: Config, folder: string, sandbox: Sandbox, webhookPort: number): ServiceConfig {
   return {
     ...config,
     dataDir: folder,
     database: { kind: 'embedded', dataDir: folder, port: 0 },
     service: { url: sandbox.url, keys: [new Secret(KEY)] },
     http: { ...config.http, host: '127.0.0.1', port: 0 },
-    webhook: { ...config.webhook, publicUrl: undefined },
+    // The emulated service runs beside it: loopback is as public as need be.
+    webhook: {
+      ...config.webhook,
+      publicUrl: `http://127.0.0.1:${webhookPort}`,
+      host: '127.0.0.1',
+      port: webhookPort,
+    },
   };
 }
 
@@ -103,7 +118,7 @@ async function epochOf(folder: string, shell: Shell): Promise<string> {
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (!Number.isNaN(Date.parse(kept))) return kept;
   const epoch = new Date(shell.clock.now()).toISOString();
-  await mkdir(folder, { recursive: true });
+  await usableFolder(folder);
   await writeFile(file, `${epoch}\n`);
   return epoch;
 }
@@ -117,6 +132,7 @@ function welcome(statusUrl: string, sandbox: Sandbox): string {
     '  Look at the mirror from another terminal, in this folder:',
     '    npm run -s mirror -- sql "select status, count(*) from research_jobs_live group by status"',
     '    npm run -s mirror -- status',
+    '    npm run -s mirror -- events',
     '',
     '  Ctrl-C ends it; the next demo goes on with its data.',
     '',

@@ -1,9 +1,13 @@
 import { InvalidConfig } from '../config/invalid.ts';
+import { KeyRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { OutputClosed } from './output-closed.ts';
 import { UsageError } from './usage-error.ts';
+
+/** What helps where the service refuses a key, or does not say whose it is. */
+export const SET_A_KEY = 'set a good MIRROR_API_KEY';
 
 /** What a command's failure means for whoever called the program. */
 export function exitCodeOf(error: unknown): ExitCode {
@@ -17,5 +21,6 @@ export function failureText(error: unknown, stack: boolean): string {
   if (error instanceof OutputClosed) return '';
   if (isStopped(error)) return 'research-mirror: interrupted\n';
   const trace = stack && error instanceof Error && error.stack !== undefined ? `${error.stack}\n` : '';
-  return `research-mirror: ${messageOf(error)}\n${trace}`;
+  const remedy = error instanceof KeyRefused ? `; ${SET_A_KEY}` : '';
+  return `research-mirror: ${messageOf(error)}${remedy}\n${trace}`;
 }

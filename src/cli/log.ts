@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { MirrorError } from '../model/errors.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { hasColour, isInteractive, type Shell, type Terminal } from './shell.ts';
 
@@ -13,5 +14,6 @@ export function makeLog(config: Config, shell: Shell, sink: Terminal, usual: 'in
     format: config.log.format ?? (isInteractive(sink, shell.env) ? 'pretty' : 'json'),
     colour: hasColour(sink, shell.env),
     scrub: shell.scrubber.scrub,
+    isExpected: (error) => error instanceof MirrorError,
   });
 }

@@ -1,21 +1,15 @@
-import type { RetriedCollection, RetryReport } from '../app/quarantine.ts';
 import { listQuarantine, quarantinedTexts } from '../app/quarantine-list.ts';
 import { loadConfig } from '../config/load.ts';
-import { suggestion } from '../config/suggestion.ts';
-import { openDatabase } from '../db/database.ts';
-import { pendingMigrations } from '../db/migrate.ts';
-import { MIGRATIONS } from '../app/program-files.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { Unusable } from '../model/errors.ts';
+import { chooseAction, readLimit, refuseFilters, refuseOptions } from './choose-action.ts';
 import { chooseCollections } from './choose-collections.ts';
 import { examples, type AddCommand } from './command.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { makeLog } from './log.ts';
-import { reachMirror } from './mirror-database.ts';
-import { Progress } from './progress.ts';
+import { onMigratedMirror } from './migrated-mirror.ts';
 import { describeQuarantine, describeRetry, retryingLine } from './quarantine-text.ts';
 import { widthOfTerminal, type Shell } from './shell.ts';
+import { showPass } from './show-pass.ts';
 import { UsageError } from './usage-error.ts';
 
 interface QuarantineOptions {
@@ -25,7 +19,7 @@ interface QuarantineOptions {
   readonly demo?: boolean;
 }
 
-const ACTIONS = ['list', 'retry'];
+const ACTIONS = ['list', 'retry'] as const;
 const USUAL_LIMIT = 100;
 
 export const addQuarantine: AddCommand = (program, run) => {
@@ -52,18 +46,11 @@ export const addQuarantine: AddCommand = (program, run) => {
       ]),
     )
     .action(
-      run(async (shell, action: string, names: string[], options: QuarantineOptions) => {
-        if (!ACTIONS.includes(action)) {
-          const near = suggestion(action, ACTIONS);
-          throw new UsageError(
-            `quarantine can't ${JSON.stringify(action)}${near}: there are ${ACTIONS.join(' and ')}`,
-          );
-        }
+      run(async (shell, given: string, names: string[], options: QuarantineOptions) => {
+        const action = chooseAction('quarantine', given, ACTIONS);
         const collections = chooseCollections(names);
-        if (action === 'list') return list(shell, collections ?? COLLECTION_NAMES, options);
-        const foreign = (['show', 'limit', 'demo'] as const).filter((name) => options[name] !== undefined);
-        if (foreign.length > 0)
-          throw new UsageError(`quarantine retry has no option --${foreign.join(', --')}`);
+        if (action === 'list') return list(shell, collections, options);
+        refuseOptions('quarantine retry', options, ['show', 'limit', 'demo']);
         return retry(shell, collections, options.json ?? false);
       }),
     );
@@ -71,44 +58,30 @@ export const addQuarantine: AddCommand = (program, run) => {
 
 async function list(
   shell: Shell,
-  collections: readonly CollectionName[],
-  { show, limit, json = false, demo = false }: QuarantineOptions,
+  collections: readonly CollectionName[] | undefined,
+  options: QuarantineOptions,
 ): Promise<ExitCode> {
-  const most = limit === undefined ? USUAL_LIMIT : Number(limit);
-  if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) throw new UsageError('--limit: must be a number from 1 up');
+  const { show, json = false, demo = false } = options;
+  const most = readLimit(options.limit, USUAL_LIMIT);
+  refuseFilters(options, ['limit']);
+  if (show !== undefined && collections !== undefined) {
+    throw new UsageError('--show goes without names of collections');
+  }
   if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show)) {
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
   }
   const config = loadConfig(shell.env, 'database');
   const { schema } = config;
-  const reached = await reachMirror(config, shell, {
-    program: 'research-mirror quarantine',
-    which: demo ? 'demo' : 'likely',
-    log: makeLog(config, shell, shell.err, 'warn'),
+  const which = demo ? 'demo' : 'likely';
+  return onMigratedMirror(shell, config, { command: 'quarantine', which }, async ({ db }) => {
+    if (show !== undefined) return showItem(shell, await quarantinedTexts(db, schema, show), show, json);
+    const listed = await listQuarantine(db, schema, collections ?? COLLECTION_NAMES, most);
+    const text = json
+      ? `${JSON.stringify(listed, undefined, 2)}\n`
+      : describeQuarantine(listed, widthOfTerminal(shell.out));
+    shell.out.write(shell.scrubber.scrub(text));
+    return EXIT.DONE;
   });
-  try {
-    const database = await openDatabase({ ...reached.connection, max: 1 });
-    const { kysely: db } = database;
-    try {
-      const behind = await pendingMigrations({ db, schema, folder: MIGRATIONS });
-      if (behind.length > 0) {
-        throw new Unusable(
-          `the database is behind this program (${behind.join(', ')}): "research-mirror migrate"`,
-        );
-      }
-      if (show !== undefined) return showItem(shell, await quarantinedTexts(db, schema, show), show, json);
-      const listed = await listQuarantine(db, schema, collections, most);
-      const text = json
-        ? `${JSON.stringify(listed, undefined, 2)}\n`
-        : describeQuarantine(listed, widthOfTerminal(shell.out));
-      shell.out.write(shell.scrubber.scrub(text));
-      return EXIT.DONE;
-    } finally {
-      await database.close();
-    }
-  } finally {
-    await reached.leave();
-  }
 }
 
 /** Verbatim, but for keys and secrets of ours that a service may have sent back. */
@@ -130,29 +103,12 @@ async function retry(
 ): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'service');
   const { runRetry } = await loadEngine();
-  const progress = new Progress(shell);
-  const retried = new Map<string, RetriedCollection>();
-  let report: RetryReport;
-  try {
-    report = await runRetry(config, {
-      collections: collections ?? COLLECTION_NAMES,
-      signal: shell.signal,
-      log: makeLog(config, shell, shell.err, 'warn'),
-      hide: (secret) => shell.scrubber.hide(secret),
-      scrub: (text) => shell.scrubber.scrub(text),
-      onProgress: (each) => {
-        retried.set(`${each.userId}/${each.collection}`, each);
-        progress.show(retryingLine(retried.values()));
-      },
-    });
-  } finally {
-    progress.end();
-  }
-  const text = json ? `${JSON.stringify(report)}\n` : describeRetry(report, widthOfTerminal(shell.out));
-  shell.out.write(shell.scrubber.scrub(text));
-  for (const { key, error } of report.unknownKeys) {
-    shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}\n`));
-  }
+  const report = await showPass(shell, config, {
+    run: (parts) => runRetry(config, { ...parts, collections: collections ?? COLLECTION_NAMES }),
+    line: retryingLine,
+    json,
+    describe: describeRetry,
+  });
   if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
     return EXIT.FAILED;
   }

@@ -3,6 +3,7 @@ import { secretsOf } from '../config/secrets.ts';
 import type { AddCommand } from './command.ts';
 import { addDemo } from './demo.ts';
 import { addDotEnv } from './environment.ts';
+import { addEvents } from './events.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { exitCodeOf, failureText } from './failure.ts';
 import { addMigrate } from './migrate.ts';
@@ -13,6 +14,8 @@ import { hasColour, widthOfTerminal, type Shell } from './shell.ts';
 import { addSql } from './sql.ts';
 import { addStart } from './start.ts';
 import { addStatus } from './status.ts';
+import { addSubmissions } from './submissions.ts';
+import { addSubmit } from './submit.ts';
 import { addSync } from './sync.ts';
 import { addVerify } from './verify.ts';
 
@@ -21,6 +24,9 @@ const COMMANDS: readonly AddCommand[] = [
   addSync,
   addVerify,
   addStatus,
+  addSubmit,
+  addSubmissions,
+  addEvents,
   addQuarantine,
   addMigrate,
   addSql,
@@ -29,8 +35,8 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 const AFTER_HELP = `
-Exit codes: 0 done or yes; 1 no (different, unhealthy, behind); 2 wrong usage or configuration; 3 could not find out or finish;
-130 interrupted.
+Exit codes: 0 done or yes; 1 no (different, unhealthy, behind, rejected); 2 wrong usage or configuration; 3 could not find out
+or finish; 4 outcome of a submission unknown; 130 interrupted.
 Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more, see README.md.
 
 Examples:

@@ -26,8 +26,9 @@ export const addStart: AddCommand = (program, run) => {
     .action(
       run(async (shell) => {
         const config = loadConfig(shell.env, 'service');
-        const { runDaemon } = await loadEngine();
         try {
+          const { runDaemon } = await loadEngine();
+          shell.signal.throwIfAborted();
           await runDaemon(config, {
             signal: shell.signal,
             log: makeLog(config, shell, shell.out, 'info'),

@@ -1,5 +1,6 @@
 import type { AccountStatus, CollectionStatus, StatusReport } from '../model/status-report.ts';
 import { formatAge, formatCount } from '../runtime/figures.ts';
+import { submissionsLine, webhookLine } from './edges-text.ts';
 import { formatTable, printable } from './table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */
@@ -64,5 +65,8 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
       ({ group, used, limit }) => `  key ${key}…: ${used} of ${limit} requests a minute in use (${group})\n`,
     ),
   );
-  return `\naccount ${who}${account.state === 'stopped' ? ', STOPPED' : ''}\n${table}${[...walks, ...budgets].join('')}`;
+  const edges = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
+    line === undefined ? '' : `  ${line}\n`,
+  );
+  return `\naccount ${who}${account.state === 'stopped' ? ', STOPPED' : ''}\n${table}${[...walks, ...budgets, ...edges].join('')}`;
 }

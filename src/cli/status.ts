@@ -83,6 +83,7 @@ async function readStatus(
       processes: [],
       accounts: [],
       errors: [],
+      held: null,
     };
   } finally {
     await database.close();

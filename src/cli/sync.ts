@@ -1,4 +1,4 @@
-import type { CollectionPass, PassProgress, SyncReport } from '../app.ts';
+import type { CollectionPass, SyncReport } from '../app.ts';
 import { heldBack } from '../app/judge-status.ts';
 import { loadConfig } from '../config/load.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
@@ -7,10 +7,9 @@ import { chooseCollections } from './choose-collections.ts';
 import { examples, type AddCommand } from './command.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
-import { makeLog } from './log.ts';
-import { Progress } from './progress.ts';
+import { SET_A_KEY } from './failure.ts';
 import { readingLine } from './reading-line.ts';
-import { widthOfTerminal } from './shell.ts';
+import { showPass } from './show-pass.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -50,37 +49,20 @@ export const addSync: AddCommand = (program, run) => {
         const chosen = chooseCollections(names);
         const config = loadConfig(shell.env, 'service');
         const { runSync } = await loadEngine();
-        const progress = new Progress(shell);
-        const sums = new Map<string, PassProgress>();
-        let report: SyncReport;
-        progress.show(readingLine([]));
-        try {
-          report = await runSync(config, {
-            collections: chosen ?? config.collections,
-            full: options.full ?? false,
-            acceptDeletions: options.acceptDeletions ?? false,
-            signal: shell.signal,
-            log: makeLog(config, shell, shell.err, 'warn'),
-            hide: (secret) => shell.scrubber.hide(secret),
-            scrub: (text) => shell.scrubber.scrub(text),
-            onProgress: (each) => {
-              sums.set(`${each.userId}/${each.collection}`, each);
-              progress.show(readingLine(sums.values()));
-            },
-          });
-        } finally {
-          progress.end();
-        }
-        const text =
-          options.json === true
-            ? `${JSON.stringify(report)}\n`
-            : describe(report, widthOfTerminal(shell.out));
-        shell.out.write(shell.scrubber.scrub(text));
-        for (const { key, error } of report.unknownKeys) {
-          shell.err.write(
-            shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; set a good MIRROR_API_KEY\n`),
-          );
-        }
+        const report = await showPass(shell, config, {
+          run: (parts) =>
+            runSync(config, {
+              ...parts,
+              collections: chosen ?? config.collections,
+              full: options.full ?? false,
+              acceptDeletions: options.acceptDeletions ?? false,
+            }),
+          line: readingLine,
+          begins: readingLine([]),
+          json: options.json ?? false,
+          describe,
+          remedy: SET_A_KEY,
+        });
         if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
           return EXIT.FAILED;
         }

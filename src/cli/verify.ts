@@ -1,14 +1,12 @@
 import type { VerifyReport } from '../app.ts';
-import type { VerifyProgress } from '../app/verify.ts';
 import { loadConfig } from '../config/load.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
 import { chooseCollections } from './choose-collections.ts';
 import { examples, type AddCommand } from './command.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { makeLog } from './log.ts';
-import { Progress } from './progress.ts';
-import { widthOfTerminal } from './shell.ts';
+import { SET_A_KEY } from './failure.ts';
+import { showPass } from './show-pass.ts';
 import { describeVerification, verifyingLine } from './verify-text.ts';
 
 export const addVerify: AddCommand = (program, run) => {
@@ -35,35 +33,14 @@ export const addVerify: AddCommand = (program, run) => {
         const chosen = chooseCollections(names);
         const config = loadConfig(shell.env, 'service');
         const { runVerify } = await loadEngine();
-        const progress = new Progress(shell);
-        const sums = new Map<string, VerifyProgress>();
-        let report: VerifyReport;
-        progress.show(verifyingLine([]));
-        try {
-          report = await runVerify(config, {
-            collections: chosen ?? config.collections,
-            signal: shell.signal,
-            log: makeLog(config, shell, shell.err, 'warn'),
-            hide: (secret) => shell.scrubber.hide(secret),
-            scrub: (text) => shell.scrubber.scrub(text),
-            onProgress: (each) => {
-              sums.set(`${each.userId}/${each.collection}`, each);
-              progress.show(verifyingLine(sums.values()));
-            },
-          });
-        } finally {
-          progress.end();
-        }
-        const text =
-          options.json === true
-            ? `${JSON.stringify(report)}\n`
-            : describeVerification(report, widthOfTerminal(shell.out));
-        shell.out.write(shell.scrubber.scrub(text));
-        for (const { key, error } of report.unknownKeys) {
-          shell.err.write(
-            shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; set a good MIRROR_API_KEY\n`),
-          );
-        }
+        const report = await showPass(shell, config, {
+          run: (parts) => runVerify(config, { ...parts, collections: chosen ?? config.collections }),
+          line: verifyingLine,
+          begins: verifyingLine([]),
+          json: options.json ?? false,
+          describe: describeVerification,
+          remedy: SET_A_KEY,
+        });
         return answerOf(report);
       }),
     );

@@ -1,4 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
+import type { SchemeChoice } from '../model/signature-scheme.ts';
 import type { Secret } from './secret.ts';
 
 /** Everything that an operator can set, validated; contract "Configuration". Durations are milliseconds. */
@@ -102,23 +103,13 @@ export interface HttpConfig {
   readonly token: Secret | undefined;
 }
 
-export const SIGNATURE_SCHEMES = [
-  'auto',
-  'hex',
-  'sha256-hex',
-  'base64',
-  'timestamped',
-  'standard-webhooks',
-  'canonical-json',
-] as const;
-
 export interface WebhookConfig {
   /** Without trailing slash; undefined: no webhooks, polling only. */
   readonly publicUrl: string | undefined;
   readonly host: string;
   readonly port: number;
   readonly takeover: 'never' | 'if-empty' | 'always';
-  readonly scheme: (typeof SIGNATURE_SCHEMES)[number];
+  readonly scheme: SchemeChoice;
   readonly header: string;
 }
 

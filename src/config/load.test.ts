@@ -131,6 +131,9 @@ describe('loadConfig', () => {
     expect(problems({ MIRROR_HTTP_PORT: '54329' })).toEqual([
       'MIRROR_PG_PORT: 54329 is the port of MIRROR_HTTP_PORT too: choose another one',
     ]);
+    expect(problems({ MIRROR_HISTORY: 'yes' })).toEqual([
+      'MIRROR_HISTORY: "yes" is none of on, off, and no duration such as 400d',
+    ]);
     expect(problems({ MIRROR_COLLECTIONS: 'list_items' })).toEqual([
       'MIRROR_COLLECTIONS: list_items needs lists too: its paths are found there',
     ]);
@@ -140,6 +143,9 @@ describe('loadConfig', () => {
     expect(loadConfig({ PORT: '3000' }, 'database').webhook.port).toBe(3000);
     expect(loadConfig({ PORT: '3000', MIRROR_WEBHOOK_PORT: '3001' }, 'database').webhook.port).toBe(3001);
     expect(loadConfig({ PORT: 'unix:/x' }, 'database').webhook.port).toBe(8081);
+    expect(problems({ PORT: '8080', MIRROR_PUBLIC_URL: 'https://mirror.example.com' })).toEqual([
+      'MIRROR_HTTP_PORT: 8080 is what PORT gives to webhook deliveries: choose another one',
+    ]);
   });
 });
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { COLLECTION_NAMES } from '../model/collections.ts';
+import { SIGNATURE_SCHEMES } from '../model/signature-scheme.ts';
 import {
   LOG_LEVELS,
-  SIGNATURE_SCHEMES,
   type Config,
   type DatabaseConfig,
   type History,
@@ -14,7 +14,7 @@ import { parseKeys, parseToken } from './credentials.ts';
 import { parseCronLine } from './cron.ts';
 import { parseDuration } from './duration.ts';
 import { textOf, type Environment } from './environment.ts';
-import { InvalidConfig } from './invalid.ts';
+import { InvalidConfig, InvalidValue } from './invalid.ts';
 import { Reader } from './reader.ts';
 import { Secret } from './secret.ts';
 import { secretsOf } from './secrets.ts';
@@ -99,7 +99,7 @@ export function loadConfig(env: Environment, need: Need): Config {
     },
     secrets: secretsOf(env),
   };
-  refuseSharedPorts(read, config);
+  refuseSharedPorts(read, config, platformPort(env));
   if (read.problems.length > 0) throw new InvalidConfig(read.problems);
   return config;
 }
@@ -169,6 +169,9 @@ function parseHistory(text: string): History {
   const choice = text.toLowerCase();
   if (choice === 'on') return { kept: true, forMs: undefined };
   if (choice === 'off') return { kept: false };
+  if (!/^\d/.test(text)) {
+    throw new InvalidValue(`${JSON.stringify(text)} is none of on, off, and no duration such as 400d`);
+  }
   return { kept: true, forMs: parseDuration(text, HOUR) };
 }
 
@@ -190,7 +193,7 @@ function platformPort(env: Environment): number | undefined {
 }
 
 /** Two listeners on one port: the second one would fail to start, at an hour when nobody watches. */
-function refuseSharedPorts(read: Reader, config: Config): void {
+function refuseSharedPorts(read: Reader, config: Config, platform: number | undefined): void {
   const listeners: { name: VariableName; port: number }[] = [
     { name: 'MIRROR_HTTP_PORT', port: config.http.port },
   ];
@@ -203,7 +206,10 @@ function refuseSharedPorts(read: Reader, config: Config): void {
   const right = listeners.filter(({ name, port }) => port !== 0 && read.isRight(name));
   for (const [index, { name, port }] of right.entries()) {
     const other = right.slice(0, index).find((earlier) => earlier.port === port);
-    if (other !== undefined)
-      read.problem(name, `${port} is the port of ${other.name} too: choose another one`);
+    if (other === undefined) continue;
+    // Who set none of the two would look for it in vain; and a platform's port is not to be chosen.
+    if (name === 'MIRROR_WEBHOOK_PORT' && !read.isSet(name) && platform === port) {
+      read.problem(other.name, `${port} is what PORT gives to webhook deliveries: choose another one`);
+    } else read.problem(name, `${port} is the port of ${other.name} too: choose another one`);
   }
 }

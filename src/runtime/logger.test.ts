@@ -48,6 +48,21 @@ describe('createLogger', () => {
     },
   );
 
+  it.each(['json', 'pretty'] as const)(
+    'tells where only those errors came from that say too little (%s)',
+    (format) => {
+      const isExpected = (error: Error): boolean => error.message.startsWith('the database');
+      const told = (message: string, level: string): string =>
+        written({ format, level, isExpected }, (log) =>
+          log.warn({ err: new Error(message, { cause: new Error('reset') }) }, 'a poll'),
+        );
+      expect(told('the database is away', 'info')).toContain('the database is away: reset');
+      expect(told('the database is away', 'info')).not.toContain('logger.test.ts');
+      expect(told('the database is away', 'debug')).toContain('logger.test.ts');
+      expect(told('undefined is no function', 'info')).toContain('logger.test.ts');
+    },
+  );
+
   it('keeps quiet below its level', () => {
     expect(written({ level: 'warn' }, (log) => log.info('nothing'))).toBe('');
   });

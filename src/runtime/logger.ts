@@ -1,5 +1,6 @@
 import { pino, type Logger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { messageOf } from './message.ts';
 
 export type { Logger } from 'pino';
 
@@ -15,6 +16,11 @@ export interface LoggerOptions {
   readonly colour: boolean;
   /** Replaces secrets in a finished line (scrub.ts): redaction by path would miss those inside messages. */
   readonly scrub: (line: string) => string;
+  /**
+   * Errors whose message says it all: where they came from is told at the levels debug and trace only. A database that is
+   * away would fill the log with its stack else. Default: none.
+   */
+  readonly isExpected?: (error: Error) => boolean;
 }
 
 /**
@@ -34,5 +40,13 @@ export function createLogger(sink: LineSink, options: LoggerOptions): Logger {
   const write = (line: string): void => {
     sink.write(options.scrub(pretty === undefined ? line : pretty(line)));
   };
-  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  const withStacks = /^(debug|trace)$/.test(options.level);
+  const err = (error: Error): unknown => {
+    if (withStacks || options.isExpected?.(error) !== true) return pino.stdSerializers.err(error);
+    return { type: error.name, message: messageOf(error) };
+  };
+  return pino(
+    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err } },
+    { write },
+  );
 }

@@ -64,6 +64,41 @@ describe('metrics', () => {
     expect(found.get('research_mirror_walk_seconds_bucket{le="5",kind="full"}')).toBe(1);
   });
 
+  it('count deliveries by result, events by known types, and submissions by operation and outcome', async () => {
+    const metrics = createMetrics('1.2.3');
+    metrics.deliveryJudged('stored', 'research.completed');
+    metrics.deliveryJudged('stored', 'made.up');
+    metrics.deliveryJudged('stored');
+    metrics.deliveryJudged('known', 'research.completed');
+    metrics.deliveryJudged('bad_signature');
+    metrics.submissionDone('enrich', 'accepted');
+    metrics.submissionDone('enrich', 'queued');
+    const found = await samples(metrics, undefined, true);
+    expect(found.get('research_mirror_webhook_deliveries_total{result="stored"}')).toBe(3);
+    expect(found.get('research_mirror_webhook_deliveries_total{result="bad_signature"}')).toBe(1);
+    expect(found.get('research_mirror_events_total{type="research.completed"}')).toBe(1);
+    expect(found.get('research_mirror_events_total{type="other"}')).toBe(2);
+    const submissions = 'research_mirror_submissions_total{operation="enrich",outcome=';
+    expect(found.get(`${submissions}"accepted"}`)).toBe(1);
+    expect(found.get(`${submissions}"queued"}`)).toBe(1);
+  });
+
+  it('show how events come in and submissions go out', async () => {
+    const metrics = createMetrics('1.2.3');
+    const found = await samples(metrics, sampleReport(), true);
+    expect(found.get('research_mirror_webhook_registered{user_id="42"}')).toBe(1);
+    expect(found.get('research_mirror_webhook_last_event_timestamp_seconds{user_id="42"}')).toBe(
+      Date.parse(before(45)) / 1000,
+    );
+    expect(found.get('research_mirror_hints_waiting{user_id="42"}')).toBe(2);
+    expect(found.get('research_mirror_webhook_changes{user_id="42",found="announced"}')).toBe(950);
+    expect(found.get('research_mirror_webhook_changes{user_id="42",found="polled"}')).toBe(50);
+    expect(found.get('research_mirror_submissions{user_id="42",state="queued"}')).toBe(3);
+    expect(found.get('research_mirror_submissions_on_hold')).toBe(0);
+    const held = sampleReport({ held: { since: before(60), why: 'restored' } });
+    expect((await samples(metrics, held, true)).get('research_mirror_submissions_on_hold')).toBe(1);
+  });
+
   it('show the report: freshness as moments, rows, budgets', async () => {
     const metrics = createMetrics('1.2.3');
     const jobs = sampleCollection({ polledAt: before(20), completeAsOf: null, quarantinedItems: 2 });
@@ -100,6 +135,8 @@ describe('metrics', () => {
     metrics.requestEnded(request({}));
     metrics.pageWritten({ scope, inserted: 1, updated: 0, unchanged: 0, quarantined: 0 });
     metrics.walkEnded({ scope, kind: 'poll', outcome: 'failed', milliseconds: 5 });
+    metrics.deliveryJudged('stored', 'list.analyzed');
+    metrics.submissionDone('list', 'unknown');
     const text = await metrics.render(sampleReport(), true);
     const types = [...text.matchAll(/^# TYPE (research_mirror_\S+) (\S+)$/gm)].map((match) => match.slice(1));
     expect(types.length).toBeGreaterThan(20);

@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { Scope } from '../model/collections.ts';
+import { EVENT_TYPES } from '../model/event-types.ts';
+import type { OperationName, Outcome } from '../model/submission.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import { createReportGauges } from './report-gauges.ts';
 
@@ -43,12 +45,23 @@ export interface Metrics {
   pageWritten(event: PageWritten): void;
   walkEnded(event: WalkEnded): void;
   deletionsJudged(event: DeletionsJudged): void;
+  /**
+   * A delivery came to the webhook's listener.
+   * @param result what became of it: `stored`, `known`, or why it was refused; a word of ours, not of the sender
+   * @param type of an event that was stored or known
+   */
+  deliveryJudged(result: string, type?: string): void;
+  /** @param outcome `queued`: it was not sent, and is tried again */
+  submissionDone(operation: OperationName, outcome: Outcome['state']): void;
   readonly contentType: string;
   /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
   render(report: StatusReport | undefined, ready: boolean): Promise<string>;
 }
 
 const SECONDS = 1000;
+
+/** A label holds no word that a sender chooses: each would be a series of its own. */
+const KNOWN_TYPES: ReadonlySet<string> = new Set(EVENT_TYPES);
 
 /** Labels never name a list: ten thousand lists would be ten thousand series. */
 export function createMetrics(version: string): Metrics {
@@ -119,6 +132,24 @@ export function createMetrics(version: string): Metrics {
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400],
     registers,
   });
+  const deliveries = new Counter({
+    name: 'research_mirror_webhook_deliveries_total',
+    help: 'Requests to the webhook’s listener, by what became of them.',
+    labelNames: ['result'],
+    registers,
+  });
+  const events = new Counter({
+    name: 'research_mirror_events_total',
+    help: 'Events stored, by type; types that the specification does not name are "other".',
+    labelNames: ['type'],
+    registers,
+  });
+  const submissions = new Counter({
+    name: 'research_mirror_submissions_total',
+    help: 'What came of sending submissions ("queued": it was not sent, and is tried again).',
+    labelNames: ['operation', 'outcome'],
+    registers,
+  });
   const readiness = new Gauge({
     name: 'research_mirror_ready',
     help: '1 while the database is migrated and can be written, as /readyz says.',
@@ -148,6 +179,13 @@ export function createMetrics(version: string): Metrics {
     },
     deletionsJudged({ scope: { collection }, deleted }) {
       rows.inc({ collection, op: 'delete' }, deleted);
+    },
+    deliveryJudged(result, type) {
+      deliveries.inc({ result });
+      if (result === 'stored') events.inc({ type: KNOWN_TYPES.has(type ?? '') ? (type ?? '') : 'other' });
+    },
+    submissionDone(operation, outcome) {
+      submissions.inc({ operation, outcome });
     },
     async render(report, ready) {
       readiness.set(ready ? 1 : 0);

@@ -1,5 +1,10 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
-import type { CollectionStatus, GroupBudgetStatus, StatusReport } from '../model/status-report.ts';
+import type {
+  AccountStatus,
+  CollectionStatus,
+  GroupBudgetStatus,
+  StatusReport,
+} from '../model/status-report.ts';
 
 /** What is shown of each collection; undefined: nothing to show yet. */
 const COLLECTION_GAUGES: readonly [string, string, (collection: CollectionStatus) => number | undefined][] = [
@@ -39,6 +44,8 @@ const BUDGET_GAUGES: readonly [string, string, (group: GroupBudgetStatus) => num
   ],
 ];
 
+const WAITING_STATES = ['queued', 'sending', 'held'] as const;
+
 /** Registers the gauges that a status report fills; the function that it gives fills them. */
 export function createReportGauges(registry: Registry): (report: StatusReport | undefined) => void {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
@@ -53,14 +60,48 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
     gauge: gauge(name, help, ['user_id', 'key', 'group']),
     value,
   }));
+  const registered = gauge('webhook_registered', '1 while a webhook of this mirror is registered.', [
+    'user_id',
+  ]);
+  const lastEvent = gauge('webhook_last_event_timestamp_seconds', 'When an event was stored last.', [
+    'user_id',
+  ]);
+  const hints = gauge('hints_waiting', 'Rows and lists that events named, and that are to be read again.', [
+    'user_id',
+  ]);
+  const changes = gauge(
+    'webhook_changes',
+    'Of the last 1,000 changes into a finished state: found after an event ("announced"), or by a poll first ("polled").',
+    ['user_id', 'found'],
+  );
+  const submissions = gauge('submissions', 'Submissions that have not ended.', ['user_id', 'state']);
+  const held = gauge(
+    'submissions_on_hold',
+    '1 while submissions are held: the database was restored or copied.',
+    [],
+  );
+  const edges = [registered, lastEvent, hints, changes, submissions];
+
+  const setEdges = ({ userId: user_id, webhook, submissions: counts }: AccountStatus): void => {
+    registered.set({ user_id }, webhook.state === 'registered' ? 1 : 0);
+    const last = seconds(webhook.lastEventAt);
+    if (last !== undefined) lastEvent.set({ user_id }, last);
+    hints.set({ user_id }, webhook.hintsWaiting);
+    for (const state of WAITING_STATES) submissions.set({ user_id, state }, counts[state]);
+    if (webhook.changes === null) return;
+    changes.set({ user_id, found: 'announced' }, webhook.changes.announced);
+    changes.set({ user_id, found: 'polled' }, webhook.changes.polled);
+  };
 
   return (report) => {
     // Rows of accounts that are gone must go, too.
-    for (const each of [healthy, accounts]) each.reset();
+    for (const each of [healthy, accounts, held, ...edges]) each.reset();
     for (const each of [...collections, ...budgets]) each.gauge.reset();
     healthy.set(report?.healthy === true ? 1 : 0);
+    held.set(report?.held === null || report === undefined ? 0 : 1);
     for (const account of report?.accounts ?? []) {
       const user_id = account.userId;
+      setEdges(account);
       accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
       for (const collection of account.collections) {
         for (const each of collections) {

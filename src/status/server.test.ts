@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { serverBehind } from '../../test/support/server-behind.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { sampleAccount, sampleCollection, sampleReport } from '../../test/support/status-report.ts';
 import { Unusable } from '../model/errors.ts';
@@ -185,6 +186,15 @@ describe('the status server', () => {
     const second = createStatusServer({ ...unstarted, port: taken });
     await expect(second.start()).rejects.toThrow(Unusable);
     await expect(second.start()).rejects.toThrow(/set MIRROR_HTTP_PORT/);
+  });
+
+  it('goes on when a connection could not be accepted, and says so', async () => {
+    const lines: string[] = [];
+    const server = await start({ log: pino({ level: 'warn' }, { write: (line) => void lines.push(line) }) });
+    (await serverBehind(`${server.url()}healthz`)).emit('error', new Error('accept EPERM'));
+    expect((await ask(`${server.url()}healthz`)).status).toBe(200);
+    expect(await Promise.race([server.ended, Promise.resolve('goes on')])).toBe('goes on');
+    expect(lines).toEqual([expect.stringContaining('accept EPERM')]);
   });
 
   it('can be stopped before it listens, and twice', async () => {

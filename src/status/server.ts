@@ -1,9 +1,11 @@
 import { createAdaptorServer } from '@hono/node-server';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Unusable } from '../model/errors.ts';
+import { listenProblem } from '../model/listen-problem.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { listenUntilClosed } from '../runtime/listening.ts';
 import { messageOf } from '../runtime/message.ts';
 import { service, type Service } from '../runtime/service.ts';
 import { isLoopback } from './access.ts';
@@ -30,8 +32,11 @@ export interface StatusServer extends Service {
   url(): string;
 }
 
-/** Requests under way get this long at a stop, in milliseconds; live pages are ended at once. */
-const GRACE_MS = 1_000;
+const LISTENER = {
+  what: 'the status page',
+  hostVariable: 'MIRROR_HTTP_HOST',
+  portVariable: 'MIRROR_HTTP_PORT',
+} as const;
 
 /** The listener for people inside: status page, `/api/status`, `/metrics`, `/healthz`, `/readyz`. */
 export function createStatusServer(options: StatusServerOptions): StatusServer {
@@ -50,30 +55,21 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
       log,
       stopped: signal,
     });
+    // Of the default kind: HTTP/1, as nothing else is asked for.
     const server = createAdaptorServer({ fetch: routes.fetch, hostname: host, overrideGlobalObjects: false });
-    const ended = Promise.withResolvers<void>();
-    server.once('error', (error: NodeJS.ErrnoException) => ended.reject(problemOf(error, host, port)));
-    const over = new AbortController();
-    const close = (): void => {
-      server.close(() => ended.resolve());
-      clock.sleep(GRACE_MS, over.signal).then(
-        () => 'closeAllConnections' in server && server.closeAllConnections(),
-        () => {},
-      );
-    };
-    server.once('listening', () => {
-      url = urlOf(host, server.address() as AddressInfo);
-      // A stop that came before the port was open could not close it.
-      if (signal.aborted) close();
-      ready();
+    await listenUntilClosed(server as Server, {
+      host,
+      port,
+      clock,
+      signal,
+      explain: (error) => listenProblem(error, { ...LISTENER, host, port }),
+      onRefused: (error) =>
+        log.warn(`a connection for the status page could not be taken: ${messageOf(error)}`),
+      onListening: (address) => {
+        url = urlOf(host, address);
+        ready();
+      },
     });
-    server.listen(port, host);
-    signal.addEventListener('abort', () => server.listening && close(), { once: true });
-    try {
-      await ended.promise;
-    } finally {
-      over.abort();
-    }
   });
   return {
     ...body,
@@ -88,19 +84,4 @@ function urlOf(host: string, { port }: AddressInfo): string {
   const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   // Whoever reads the line opens it on this machine.
   return `http://${name === '0.0.0.0' || name === '[::]' ? 'localhost' : name}:${port}/`;
-}
-
-function problemOf(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  if (error.code === 'EADDRINUSE') {
-    return new Unusable(
-      `the status page's address ${host}:${port} is in use (by another research-mirror?): set MIRROR_HTTP_PORT to a free port`,
-    );
-  }
-  if (error.code === 'EACCES') {
-    return new Unusable(`port ${port} may not be opened: set MIRROR_HTTP_PORT to one above 1023`);
-  }
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-    return new Unusable(`${host} is no address of this machine: set MIRROR_HTTP_HOST`);
-  }
-  return new Error(`the status page can't listen on ${host}:${port}: ${messageOf(error)}`, { cause: error });
 }

@@ -6,11 +6,12 @@ import type {
   WalkStatus,
 } from '../../model/status-report.ts';
 import { absolute, count, rate, relative, span } from './figures.ts';
+import { submissionsPart, webhookPart } from './edges-section.ts';
 import type { Html } from './html.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
 export function accountSection(account: AccountStatus, at: string, unfolded: boolean): Html {
-  const { userId, email, state, error, collections, walks, budgets } = account;
+  const { userId, email, state, error, collections, walks, budgets, webhook, submissions } = account;
   return html`<section class="account">
     <details ${unfolded ? 'open' : ''}>
       <summary>
@@ -35,7 +36,8 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
           ${collections.map((each) => collectionRow(each, at))}
         </tbody>
       </table>
-      ${walks.length === 0 ? '' : walkTable(walks, at)}
+      ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
+      ${submissionsPart(submissions)}
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>

@@ -36,6 +36,8 @@ export function reportView(report: StatusReport): Html {
 function troubled(account: AccountStatus): boolean {
   return (
     account.state === 'stopped' ||
+    account.webhook.state === 'suspect' ||
+    account.webhook.state === 'stopped' ||
     account.collections.some((each) => each.state === 'failing' || each.heldDeletions > 0)
   );
 }

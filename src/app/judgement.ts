@@ -1,0 +1,6 @@
+/** What is to be said of a mirror's state, one sentence each. */
+export interface Judgement {
+  /** What is wrong, with its remedy, the worst first. */
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,48 @@
+import type { Kysely } from 'kysely';
+import { accountsWithDueHints } from '../db/hint-store.ts';
+import { accountsWithSubmissions } from '../db/submissions.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Doorbell } from '../runtime/doorbell.ts';
+import { type Service, service } from '../runtime/service.ts';
+import type { AccountRunner } from './account-runner.ts';
+
+export interface WorkFinderOptions {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly runners: () => readonly AccountRunner[];
+  /** Rung when another process may have left something. */
+  readonly bell: Doorbell;
+  readonly clock: Clock;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** How often (ms) the queue is looked at: `submit()` sends no NOTIFY, which would lock the whole cluster's commits. */
+const LOOK_MS = 1_000;
+
+/**
+ * Rings the accounts of this process for which there is something to read or to send: two statements each second,
+ * however many accounts there are.
+ */
+export function workFinder({ db, schema, runners, bell, clock, onFailure }: WorkFinderOptions): Service {
+  return service('work finder', async ({ signal, ready }) => {
+    ready();
+    let failing = false;
+    for (;;) {
+      try {
+        const hinted = new Set(await accountsWithDueHints(db, schema));
+        const queued = new Set(await accountsWithSubmissions(db, schema));
+        for (const runner of runners()) {
+          if (hinted.has(runner.userId)) runner.current()?.bells.hints.ring();
+          if (queued.has(runner.userId)) runner.current()?.bells.submissions.ring();
+        }
+        failing = false;
+      } catch (error) {
+        if (!failing) onFailure(error);
+        failing = true;
+      }
+      const over = new AbortController();
+      const either = AbortSignal.any([signal, over.signal]);
+      await Promise.race([bell.heard(either), clock.sleep(LOOK_MS, either)]).finally(() => over.abort());
+    }
+  });
+}

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeFolder } from './make-folder.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'make-folder-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('making a folder', () => {
+  it('makes those above it, and takes one that is there', async () => {
+    const path = join(folder, 'a', 'b', 'c');
+    await makeFolder(path);
+    await makeFolder(path);
+    expect((await stat(path)).isDirectory()).toBe(true);
+  });
+
+  it('goes well for several that begin together', async () => {
+    const path = join(folder, 'a', 'b', 'c');
+    await Promise.all([makeFolder(path), makeFolder(path), makeFolder(join(path, 'd'))]);
+    expect((await stat(join(path, 'd'))).isDirectory()).toBe(true);
+  });
+
+  it('fails where a file is in the way', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    await expect(makeFolder(file)).rejects.toThrow('EEXIST');
+    await expect(makeFolder(join(file, 'a', 'b'))).rejects.toThrow('ENOTDIR');
+  });
+
+  it('fails, and does not try for ever, where the folder above is there and takes none', async () => {
+    // Only Linux has such a folder; elsewhere the same words come from one whose parent can't be made.
+    const path = existsSync('/proc/self') ? '/proc/mirror/data' : '/dev/null/mirror/data';
+    await expect(makeFolder(path)).rejects.toThrow(/ENOENT|ENOTDIR/);
+  });
+});

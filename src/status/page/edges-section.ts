@@ -1,0 +1,74 @@
+import { html } from 'hono/html';
+import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
+import { absolute, count, relative } from './figures.ts';
+import type { Html } from './html.ts';
+
+const WORDS: Readonly<Record<WebhookStatus['state'], string>> = {
+  none: 'none: polling only',
+  registering: 'being registered',
+  registered: 'registered',
+  foreign: 'another’s: polling only',
+  suspect: 'suspect: signatures do not fit',
+  stopped: 'stopped: another program takes its place',
+};
+
+/** How the account hears of events; nothing where it never did. */
+export function webhookPart(webhook: WebhookStatus, at: string): Html {
+  const { state, host, error, lastEventAt, hintsWaiting, changes } = webhook;
+  if (state === 'none' && error === null && lastEventAt === null) return html``;
+  const kind =
+    state === 'registered' ? 'current' : state === 'suspect' || state === 'stopped' ? 'failing' : 'waiting';
+  const last =
+    lastEventAt === null
+      ? html`<span class="quiet">never</span>`
+      : html`<time datetime="${lastEventAt}"
+          >${relative(lastEventAt, at)} <small>${absolute(lastEventAt, at)}</small></time
+        >`;
+  const found = changes === null ? 0 : changes.announced + changes.polled;
+  return html`<h3>Webhook</h3>
+    <table>
+      <thead>
+        <tr>
+          <th>Registration</th>
+          <th>Last event</th>
+          <th class="figure">To be read again</th>
+          <th class="figure">Announced, of the last ${count(found)} finished</th>
+          <th class="figure">Found first by polls</th>
+        </tr>
+      </thead>
+      <tbody>
+        <tr>
+          <th scope="row">
+            <span class="chip ${kind}">${WORDS[state]}</span>
+            ${host === null ? '' : html`<small>${host}</small>`}
+            ${error === null ? '' : html`<small class="${kind === 'failing' ? 'error' : 'warn'}">${error}</small>`}
+          </th>
+          <td data-label="Last event">${last}</td>
+          <td data-label="To be read again" class="figure">${count(hintsWaiting)}</td>
+          <td data-label="Announced" class="figure">${changes === null ? '–' : count(changes.announced)}</td>
+          <td data-label="Found first by polls" class="figure">
+            ${changes === null ? '–' : count(changes.polled)}
+          </td>
+        </tr>
+      </tbody>
+    </table>`;
+}
+
+/** Submissions that wait, and those of the last day; nothing where there are none. */
+export function submissionsPart(counts: SubmissionCounts): Html {
+  const states = ['queued', 'sending', 'held', 'accepted', 'rejected', 'unknown', 'cancelled'] as const;
+  if (states.every((state) => counts[state] === 0)) return html``;
+  return html`<h3>Submissions: waiting, and ended in the last 24 h</h3>
+    <table>
+      <thead>
+        <tr>
+          ${states.map((state) => html`<th class="figure">${state}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        <tr>
+          ${states.map((state) => html`<td data-label="${state}" class="figure">${count(counts[state])}</td>`)}
+        </tr>
+      </tbody>
+    </table>`;
+}
