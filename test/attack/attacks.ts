@@ -1,10 +1,12 @@
 import type { Attack } from './support/attack.ts';
+import { deliveriesAttack } from './deliveries/attack.ts';
 import { killsAttack } from './kills/attack.ts';
 import { matrixAttack } from './matrix/attack.ts';
 import { modelAttack } from './model/attack.ts';
 import { networkAttack } from './network/attack.ts';
 import { ownersAttack } from './owners/attack.ts';
 import { postgresAttack } from './postgres/attack.ts';
+import { submissionsAttack } from './submissions/attack.ts';
 import { walksAttack } from './walks/attack.ts';
 
 /** All attacks, in the order in which they are played. */
@@ -13,6 +15,8 @@ export const ATTACKS: readonly Attack[] = [
   walksAttack,
   matrixAttack,
   killsAttack,
+  deliveriesAttack,
+  submissionsAttack,
   postgresAttack,
   ownersAttack,
   networkAttack,

@@ -1,7 +1,7 @@
 /**
  * The attack suite: everything that may happen to a mirror, drawn from seeds. README.md tells what each attack does.
  *
- *     npm run attack -- [--seed N] [--only model,walks,…] [--walks 10000] [--kills 1000] [--minutes N]
+ *     npm run attack -- [--seed N] [--only model,walks,…] [--walks 10000] [--kills N] [--minutes N]
  *                       [--games N] [--parallel N] [--json FILE] [--trace]
  *
  * Ends with 0 when nothing was lost, false, twice or otherwise broken; 1 else; 2 for flags that it does not know; 130

@@ -14,7 +14,6 @@ const FIXED: ReadonlySet<string> = new Set([
   'MIRROR_HTTP_HOST',
   'MIRROR_PG_PORT',
   'MIRROR_WEBHOOK_HOST',
-  'MIRROR_WEBHOOK_PORT',
 ]);
 
 describe('the compose file', () => {

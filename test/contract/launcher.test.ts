@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LAUNCHER, makeFolder, runProgram, startProgram, type Running } from '../support/program.ts';
@@ -47,6 +47,39 @@ describe('the launcher under an older Node', () => {
     running.child.kill('SIGKILL');
     // The program holds the streams open as long as it lives: they close only when it has gone, too.
     expect(await running.ended).toMatchObject({ code: null, signal: 'SIGKILL' });
+  });
+});
+
+/** The program signals itself when it begins to load its commands, and loads them when somebody has heard it. */
+const SIGNAL_WHILE_LOADING = [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from 'node:module';
+    const signalled = (url) => "process.kill(process.pid, 'SIGTERM');" +
+      "const wait = setInterval(() => {}, 1000);" + // a signal alone keeps no program waiting
+      "await new Promise((heard) => process.once('SIGTERM', heard));" +
+      "clearInterval(wait);" +
+      "export * from " + JSON.stringify(url + '?loaded');
+    registerHooks({
+      load: (url, context, next) => url.endsWith('/src/cli/run.ts')
+        ? { format: 'module', shortCircuit: true, source: signalled(url) }
+        : next(url, context),
+    });`)}`,
+];
+
+describe('a signal that comes while the program is still being loaded', () => {
+  const env = { MIRROR_API_URL: 'http://127.0.0.1:9', MIRROR_API_KEY: 'some-key' };
+
+  it('ends the daemon cleanly before it has begun anything', async () => {
+    const ended = await runProgram(['start'], { cwd, env, nodeArguments: SIGNAL_WHILE_LOADING });
+    expect(ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' });
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('interrupts other commands', async () => {
+    const ended = await runProgram(['sync'], { cwd, env, nodeArguments: SIGNAL_WHILE_LOADING });
+    expect(ended).toMatchObject({ code: 130, signal: null, stdout: '' });
+    expect(ended.stderr).toContain('research-mirror: interrupted');
   });
 });
 

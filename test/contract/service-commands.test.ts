@@ -105,6 +105,10 @@ describe('demo', () => {
       code: 0,
       stdout: expect.stringMatching(/^healthy · .*data\/demo/) as string,
     });
+    const second = startProgram(['demo'], { cwd });
+    await second.until('a demo runs here already');
+    second.child.kill('SIGINT');
+    expect(await second.ended).toMatchObject({ code: 0 });
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0, signal: null, stdout: '' });
     // Nothing runs any more; the data is still there to be asked.

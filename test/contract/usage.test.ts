@@ -7,7 +7,20 @@ const folder = makeFolder();
 const cwd = folder.path;
 afterAll(() => folder.remove());
 
-const COMMANDS = ['start', 'sync', 'verify', 'status', 'quarantine', 'migrate', 'sql', 'sandbox', 'demo'];
+const COMMANDS = [
+  'start',
+  'sync',
+  'verify',
+  'status',
+  'submit',
+  'submissions',
+  'events',
+  'quarantine',
+  'migrate',
+  'sql',
+  'sandbox',
+  'demo',
+];
 
 describe('help', () => {
   it('lists the commands there are, on stdout, and ends with 0', async () => {
@@ -100,5 +113,27 @@ describe('a wrong configuration', () => {
     } finally {
       own.remove();
     }
+  });
+});
+
+describe('a data folder that can’t be used', () => {
+  const account = { MIRROR_API_URL: 'http://127.0.0.1:9', MIRROR_API_KEY: 'some-key', MIRROR_HTTP_PORT: '0' };
+  // `/proc` is there and takes no folder, with an error that sounds as if it were missing.
+  const places = ['/dev/null', '/dev/null/data', ...(existsSync('/proc/self') ? ['/proc/mirror'] : [])];
+
+  it.each(places)('%s is told by name, with what to do, by what would write there', async (dataDir) => {
+    const env = { ...account, MIRROR_DATA_DIR: dataDir };
+    for (const command of ['start', 'demo']) {
+      const { code, stderr } = await runProgram([command], { cwd, env });
+      expect(code).toBe(3);
+      expect(stderr).toMatch(
+        /^research-mirror: MIRROR_DATA_DIR \(.*\) can't hold the embedded database: E.*Name a folder/m,
+      );
+    }
+    const { code, stderr } = await runProgram(['status'], { cwd, env });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringMatching(/^research-mirror: there is no mirror in .* yet: .*\n$/) as string,
+    });
   });
 });

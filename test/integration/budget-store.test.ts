@@ -127,6 +127,25 @@ describe('the store of first pings', () => {
     });
   });
 
+  it('forgets a ping that never left, and none that did, however it was answered', async () => {
+    const pings = createFirstPingStore(database.kysely, 'mirror');
+    const reserve = (blockId: number, freed: FreedSlots): Promise<{ readonly now: number }> =>
+      pings.reserve(KEY, { ...block(blockId), size: 1 }, freed);
+    const freed = (blockId: number, moment: number): FreedSlots => ({
+      ...NOTHING,
+      blocks: [{ group: 'other', blockId, freed: [moment] }],
+    });
+    const unsent = await reserve(1, NOTHING);
+    const answered = await reserve(2, freed(1, unsent.now + 5));
+    expect((await pings.load(KEY)).blocks).toHaveLength(1);
+    const another = await reserve(3, freed(2, answered.now + 60_250));
+    expect((await pings.load(KEY)).blocks).toHaveLength(2);
+    await pings.record(freed(3, another.now + 10_000));
+    expect((await pings.load(KEY)).blocks.map(({ validUntil }) => validUntil)).toEqual([
+      answered.now + 10_000,
+    ]);
+  });
+
   it('knows a key once its owner is remembered; a refusal does not make it forget', async () => {
     const pingedAt = new Date('2026-01-02T03:04:05Z');
     await rememberKey(database.kysely, 'mirror', { keyHash: KEY, userId: '42', pingedAt, error: undefined });

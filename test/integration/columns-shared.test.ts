@@ -1,67 +1,57 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { describe, expect, it } from 'vitest';
+import { inOwnDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-/** Schemas of their own for tests that bend tables: they get a database each. */
-async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<void>): Promise<void> {
-  const own = await createMigratedDatabase('other');
-  try {
-    await work(own);
-  } finally {
-    await own.drop();
-  }
-}
+const newAccount = testAccounts();
 
 describe('columns among several hands', () => {
   it('are made once by processes that see the field at the same time', async () => {
-    const accounts = await Promise.all(['51', '52'].map((user) => MirroredAccount.make(database, user)));
+    const accounts = await Promise.all([newAccount(), newAccount()]);
     const pages = await Promise.all(
       accounts.map((account) => account.page('research_jobs', '[{"job_id":1,"together":"x"}]')),
     );
     expect(pages).toMatchObject([{ outcomes: ['inserted'] }, { outcomes: ['inserted'] }]);
     expect(
-      await accounts[0]?.query(
+      await accounts[0].query(
         `select _user_id, together from mirror.research_jobs where together is not null order by 1`,
       ),
     ).toEqual([
-      { _user_id: '51', together: 'x' },
-      { _user_id: '52', together: 'x' },
+      { _user_id: accounts[0].fence.userId, together: 'x' },
+      { _user_id: accounts[1].fence.userId, together: 'x' },
     ]);
   });
 
   it('are found by a process that knew the table before', async () => {
-    const one = await MirroredAccount.make(database, '61');
-    const other = await MirroredAccount.make(database, '62');
+    const one = await newAccount();
+    const other = await newAccount();
     await one.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await other.page('research_jobs', '[{"job_id":1,"later":1}]');
     await one.page('research_jobs', '[{"job_id":2,"later":2}]');
     expect(
-      await one.query('select later from mirror.research_jobs where _user_id = 61 order by job_id'),
+      await one.query(
+        `select later from mirror.research_jobs where _user_id = ${one.fence.userId} order by job_id`,
+      ),
     ).toEqual([{ later: null }, { later: '2' }]);
   });
 
   it('made by another process for a field known to stay in _raw are written from then on', async () => {
-    const one = await MirroredAccount.make(database, '63', { schemaDrift: 'raw' });
+    const one = await newAccount({ schemaDrift: 'raw' });
     await one.page('research_jobs', '[{"job_id":1,"shade":"dark"}]');
-    const other = await MirroredAccount.make(database, '64');
+    const other = await newAccount();
     await other.page('research_jobs', '[{"job_id":1}]');
     while (await one.mirror.backfill(one.fence));
     await one.page('research_jobs', '[{"job_id":2,"shade":"light"}]');
     expect(
-      await one.query('select shade from mirror.research_jobs where _user_id = 63 order by job_id'),
+      await one.query(
+        `select shade from mirror.research_jobs where _user_id = ${one.fence.userId} order by job_id`,
+      ),
     ).toEqual([{ shade: 'dark' }, { shade: 'light' }]);
   });
 
   it('made by hand keep their name and their content', async () => {
-    const account = await MirroredAccount.make(database, '7');
+    const account = await newAccount();
     await account.query(`alter table mirror.research_jobs add column stage integer default 5`);
     await account.page('research_jobs', '[{"job_id":1,"stage":"late"}]');
     const [{ name } = { name: '' }] = await account.query<{ name: string }>(
@@ -69,12 +59,14 @@ describe('columns among several hands', () => {
     );
     expect(name).toMatch(/^stage_[0-9a-f]{6}$/);
     expect(
-      await account.query(`select stage, ${name} as ours from mirror.research_jobs where _user_id = 7`),
+      await account.query(
+        `select stage, ${name} as ours from mirror.research_jobs where _user_id = ${account.fence.userId}`,
+      ),
     ).toEqual([{ stage: 5, ours: 'late' }]);
   });
 
   it('dropped or changed by hand are written no more, and pages go on', async () => {
-    const account = await MirroredAccount.make(database, '8');
+    const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"gone":"a","bent":1,"n":1}]');
     await account.query(
       'alter table mirror.research_jobs drop column gone cascade, alter column n type text',
@@ -85,15 +77,15 @@ describe('columns among several hands', () => {
     expect(result).toMatchObject({ outcomes: ['inserted'] });
     expect(
       await account.query(
-        `select bent, _raw ->> 'gone' as gone from mirror.research_jobs where _user_id = 8 and job_id = 2`,
+        `select bent, _raw ->> 'gone' as gone from mirror.research_jobs where _user_id = ${account.fence.userId} and job_id = 2`,
       ),
     ).toEqual([{ bent: null, gone: 'b' }]);
     await account.page('research_jobs', '[{"job_id":3,"brand_new":1}]');
     expect(
       await account.query(
-        `select _key, brand_new from mirror.research_jobs_live where _user_id = 8 and job_id = 3`,
+        `select _key, brand_new from mirror.research_jobs_live where _user_id = ${account.fence.userId} and job_id = 3`,
       ),
-    ).toEqual([{ _key: '8:3', brand_new: '1' }]);
+    ).toEqual([{ _key: `${account.fence.userId}:3`, brand_new: '1' }]);
   });
 
   it('wait while the table is locked: pages go on, and the column is filled later', async () => {

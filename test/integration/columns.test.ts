@@ -1,26 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/database.ts';
 import { compareItems } from '../../src/mirror/compare-rows.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { inOwnDatabase } from '../support/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-/** Schemas of their own for tests that bend tables: they get a database each. */
-async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<void>): Promise<void> {
-  const own = await createMigratedDatabase('other');
-  try {
-    await work(own);
-  } finally {
-    await own.drop();
-  }
-}
+const newAccount = testAccounts();
 
 const columnTypes = (account: MirroredAccount, table: string) =>
   account.query<{ name: string; type: string }>(
@@ -31,7 +17,7 @@ const columnTypes = (account: MirroredAccount, table: string) =>
 
 describe('columns for new fields', () => {
   it('come with the page that first has the field, of a type that its values ask for', async () => {
-    const account = await MirroredAccount.make(database, '1');
+    const account = await newAccount();
     await account.page(
       'bulk_research_jobs',
       `[{"bulk_job_id":1,"name":"n","created_at":"2026-01-02","rowCount":5,"rate":0.5,"done":false,"parts":[1],"nothing":null},
@@ -66,7 +52,7 @@ describe('columns for new fields', () => {
   });
 
   it('decide nothing from nulls: the type comes with the first value', async () => {
-    const account = await MirroredAccount.make(database, '2');
+    const account = await newAccount();
     await account.page('lists', '[{"list_id":1,"owner_id":null}]');
     expect(await columnTypes(account, 'lists')).toEqual([{ name: 'list_id', type: 'bigint' }]);
     await account.page('lists', '[{"list_id":2,"owner_id":7}]');
@@ -74,7 +60,7 @@ describe('columns for new fields', () => {
   });
 
   it('hold NULL for a value that does not fit, which is counted and whole in _raw', async () => {
-    const account = await MirroredAccount.make(database, '3');
+    const account = await newAccount();
     await account.page(
       'research_jobs',
       '[{"job_id":1,"started_at":"2026-01-02T03:04:05.123456+02:00","part_id":1,"n":1}]',
@@ -87,7 +73,7 @@ describe('columns for new fields', () => {
     expect(result).toMatchObject({ counts: { inserted: 4, conflicts: 7 } });
     const rows = await account.query(
       `select started_at at time zone 'UTC' is not null as at, part_id, n, status, _raw ->> 'part_id' as raw
-       from mirror.research_jobs where _user_id = 3 order by job_id`,
+       from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,
     );
     expect(rows).toEqual([
       { at: true, part_id: '1', n: '1', status: null, raw: '1' },
@@ -106,18 +92,21 @@ describe('columns for new fields', () => {
       { field: 'started_at', conflicts: '2' },
       { field: 'status', conflicts: '1' },
     ]);
-    expect(await account.query('select field_conflicts from mirror.data_quality where _user_id = 3')).toEqual(
-      [{ field_conflicts: '7' }],
-    );
+    expect(
+      await account.query(
+        `select field_conflicts from mirror.data_quality where _user_id = ${account.fence.userId}`,
+      ),
+    ).toEqual([{ field_conflicts: '7' }]);
   });
 
   it('keep microseconds and zones of times', async () => {
+    const { database, fence } = await newAccount();
     // Sessions in another zone, as a database or a role may ask for.
     await sql`alter database ${sql.id(new URL(database.url).pathname.slice(1))} set timezone = 'Asia/Tokyo'`.execute(
       database.kysely,
     );
     const tokyo = await openDatabase({ url: database.url, program: 'research-mirror tests' });
-    const account = await MirroredAccount.make({ ...database, ...tokyo }, '4');
+    const account = await MirroredAccount.make({ ...database, ...tokyo }, fence.userId);
     await account.page(
       'watchlist',
       '[{"id":"a","seen_at":"2026-01-02T03:04:05.123456+02:00"},{"id":"b","seen_at":"2026-01-02 03:04:05"}]',

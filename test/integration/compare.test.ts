@@ -177,6 +177,15 @@ describe('columns', () => {
     expect(await unequal(account, both)).toEqual([]);
     await account.query(`update mirror.research_jobs set late_word = 'x' where _user_id = ${userId}`);
     expect(await unequal(account, both)).toMatchObject([{ key: '2', fields: [{ name: 'late_word' }] }]);
+    // As if the batch with the first row were filled, and others still to come.
+    const fill = (doneThrough: string): Promise<unknown> =>
+      account.query(
+        `update mirror_sync.backfill set done_through = ${doneThrough} where _user_id = ${userId}`,
+      );
+    await fill('until');
+    const keys = (await unequal(account, both)).map(({ key }) => key);
+    expect(new Set(keys)).toEqual(new Set(['1', '2']));
+    await fill('0');
     await account.query(
       `update mirror.research_jobs set late_word = _raw ->> 'late_word' where _user_id = ${userId}`,
     );

@@ -79,6 +79,54 @@ describe('an open database', () => {
     expect(rows).toEqual([{ big: '9007199254740993', exact: '0.1000000000000000000000001' }]);
   });
 
+  it('reads moments in ISO style, and refuses to read them in another one', async () => {
+    const now = async ({ kysely }: Database): Promise<unknown> => {
+      const { rows } = await sql<{
+        now: Date;
+      }>`select timestamptz '2026-03-04 05:06:07.125+00' as now`.execute(kysely);
+      return rows[0]?.now;
+    };
+    const moment = new Date('2026-03-04T05:06:07.125Z');
+    for (const [style, told] of [
+      ['ISO, DMY', moment],
+      ['German', Unusable],
+      ['SQL, DMY', Unusable],
+      ['Postgres', Unusable],
+    ] as const) {
+      const own = await createTestDatabase();
+      const name = sql.id(new URL(own.url).pathname.slice(1));
+      await sql`alter database ${name} set datestyle = ${sql.lit(style)}`.execute(open.kysely);
+      const styled = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+      const said = await now(styled).catch((error: unknown) => error);
+      if (told === moment) expect(said).toEqual(told);
+      else {
+        expect(said).toBeInstanceOf(told);
+        expect(messageOf(said)).toMatch(/not in ISO style: "alter role/);
+      }
+      await styled.close();
+      await own.drop();
+    }
+  });
+
+  it('runs transactions at the isolation that they count on, whatever the database’s default is', async () => {
+    const own = await createTestDatabase();
+    const name = sql.id(new URL(own.url).pathname.slice(1));
+    await sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`.execute(
+      open.kysely,
+    );
+    const database = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+    const isolation = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
+    const { kysely } = database;
+    const { rows } = await kysely.transaction().execute((trx) => isolation.execute(trx));
+    expect(rows).toEqual([{ level: 'read committed' }]);
+    const snapshot = kysely.transaction().setIsolationLevel('serializable').setAccessMode('read only');
+    expect((await snapshot.execute((trx) => isolation.execute(trx))).rows).toEqual([
+      { level: 'serializable' },
+    ]);
+    await database.close();
+    await own.drop();
+  });
+
   it('replaces connections that the server has ended', async () => {
     const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;

@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { describe, expect, it } from 'vitest';
 import { deleteAllBut, itemsWith, jobs, liveJobs, proveAbsent, SNAPSHOT } from '../support/deleting.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import type { MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser));
-};
+const newAccount = testAccounts();
 
 const HOUR = 3_600_000;
 const upTo = (last: number, first = 1): number[] =>
@@ -122,6 +111,20 @@ describe('the brake', () => {
     expect(await deleteAllBut(account, 'list_items', left, { parent: '1' })).toMatchObject({ deleted: 9 });
     expect(await deleteAllBut(account, 'list_items', left, { parent: '2' })).toMatchObject({ held: 9 });
     expect(await quality(account, 'list_items')).toEqual([{ held: '9', waiting: '0' }]);
+  });
+
+  it('counts items that are in doubt once, where their list is, too', async () => {
+    const account = await newAccount();
+    await account.observe('lists', itemsWith('list_id', [1, 2]));
+    await account.observe('list_items', itemsWith('id', upTo(12)), { parent: '1' });
+    await account.observe('list_items', itemsWith('id', upTo(88)), { parent: '2' });
+    await account.age(account.settleMs);
+    await account.observe('list_items', '[]', { parent: '1', proof: SNAPSHOT });
+    // 12 of 100 items, not 24.
+    expect(await deleteAllBut(account, 'lists', itemsWith('list_id', [2]))).toMatchObject({
+      deleted: 1,
+      held: 0,
+    });
   });
 
   it('judges each account for itself', async () => {

@@ -1,16 +1,10 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { countersAndCounts, deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../support/deleting.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import type { MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const newAccount = testAccounts();
 
 const LISTS = ['1', '2', '3'];
 const keys = fc.subarray(Array.from({ length: 16 }, (_, key) => key));
@@ -78,8 +72,7 @@ describe('after any sequence of pages and deletions', () => {
   it.each(['soft', 'hard'] as const)('the counters are what counting finds (%s)', async (deletes) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
-        nextUser += 1;
-        const account = await MirroredAccount.make(database, String(nextUser), { deletes });
+        const account = await newAccount({ deletes });
         await account.observe('lists', itemsWith('list_id', LISTS.map(Number)));
         for (const list of LISTS) {
           await account.observe('list_items', itemsWith('id', [0, 1, 2, 3, 4]), { parent: list });

@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
 import { Superseded } from '../../src/mirror/scope-row.ts';
 import { dueScopes } from '../../src/mirror/scope-store.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../support/deleting.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser), options);
-};
+const newAccount = testAccounts();
 
 const lists = (...ids: number[]): string => itemsWith('list_id', ids);
 const items = (count: number, mark = 'i'): string =>
@@ -162,7 +152,7 @@ describe('a list that is deleted', () => {
     for (const table of ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine']) {
       expect(await account.query(`select 1 from ${table} where _user_id = ${user}`)).toEqual([]);
     }
-    const due = await dueScopes(database.kysely, database.schema, {
+    const due = await dueScopes(account.database.kysely, account.database.schema, {
       userId: user,
       collection: 'list_items',
       notReadSince: new Date(Date.now() + 1_000),

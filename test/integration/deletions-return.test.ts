@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { changedRows, sortPage } from '../../src/mirror/classify.ts';
 import { contradicting } from '../../src/mirror/deletion/deferred.ts';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
 import { tableOf } from '../../src/mirror/table.ts';
 import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../support/deleting.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { itemsOf, MirroredAccount } from '../support/mirrored-account.ts';
+import { itemsOf, type MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser), options);
-};
+const newAccount = testAccounts();
 
 const job = (status: string): string => `[{"job_id":1,"status":"${status}"}]`;
 
@@ -168,7 +157,7 @@ describe('the settle time', () => {
     ]);
     const changed = changedRows(sortPage(items, new Set(), () => undefined).keyed, stored);
     const early = await contradicting(
-      database.kysely,
+      account.database.kysely,
       tableOf('mirror', 'research_jobs'),
       account.scope('research_jobs'),
       changed,

@@ -2,8 +2,11 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqlState } from '../../src/db/sql-state.ts';
 import { openHistory } from '../../src/mirror/history/coverage.ts';
-import { pruneHistory } from '../../src/mirror/history/retention.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import {
+  createMigratedDatabase,
+  inOwnDatabase,
+  type MigratedDatabase,
+} from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
 
 let database: MigratedDatabase;
@@ -157,6 +160,41 @@ describe('<table>_as_of', () => {
     await expect(first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(/the moment is null/);
   });
 
+  it('gives from the very moment of a change on what came then, and just before it what was before', () =>
+    inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1', { settleMs: 0 });
+      await sql`insert into other._collections (_user_id, collection, mirrored_from, history_from)
+        values (1, 'research_jobs', '-infinity', '-infinity')`.execute(own.kysely);
+      const moments: string[] = [];
+      const noteMoment = async (): Promise<void> => {
+        const rows = await account.query<{ at: string }>(
+          'select _changed_at::text as at from other.research_jobs where job_id = 1',
+        );
+        moments.push(rows[0]?.at ?? '');
+        // The next change comes in a later millisecond.
+        await sql`select pg_sleep(0.005)`.execute(own.kysely);
+      };
+      for (const status of ['a', 'b', 'c']) {
+        await account.page('research_jobs', `[{"job_id":1,"status":"${status}"}]`);
+        await noteMoment();
+      }
+      for (let proof = 1; proof <= 2; proof += 1) {
+        await account.observe('research_jobs', '[]', { proof: { kind: 'snapshot' } });
+      }
+      await account.applyDeletions('research_jobs', { accept: true });
+      await noteMoment();
+      const asOfMoment = async (moment: string, ago: string): Promise<unknown[]> =>
+        (
+          await account.query<{ status: string }>(
+            `select status from other.research_jobs_as_of('${moment}'::timestamptz - interval '${ago}')`,
+          )
+        ).map(({ status }) => status);
+      const exactly = await Promise.all(moments.map((moment) => asOfMoment(moment, '0')));
+      expect(exactly).toEqual([['a'], ['b'], ['c'], []]);
+      const before = await Promise.all(moments.map((moment) => asOfMoment(moment, '1 microsecond')));
+      expect(before).toEqual([[], ['a'], ['b'], ['c']]);
+    }));
+
   it('gives columns that came later, in a session that used it before, too', async () => {
     await cover(first, '-infinity', '-infinity');
     await cover(second, '-infinity', '-infinity');
@@ -202,80 +240,10 @@ describe('<table>_as_of', () => {
     });
     const { rows } = await sql`
       select proname from pg_proc where pronamespace = 'mirror'::regnamespace
-        and (has_function_privilege('public', oid, 'execute') or not has_function_privilege('mirror_reader', oid, 'execute'))`.execute(
+        and (has_function_privilege('public', oid, 'execute')
+          or (proname like '%\\_as\\_of' and not has_function_privilege('mirror_reader', oid, 'execute')))`.execute(
       database.kysely,
     );
     expect(rows).toEqual([]);
-  });
-});
-
-describe('retention of history (MIRROR_HISTORY=400d)', () => {
-  const HOUR = 3_600_000;
-  const prune = (keepMs: number, signal = new AbortController().signal) =>
-    pruneHistory(database.kysely, 'mirror', second.fence, keepMs, signal);
-  const kept = (account: MirroredAccount) =>
-    account.query(
-      `select list_id, _raw -> 'n' as n from mirror.lists_history where _user_id = ${account.fence.userId} order by _valid_to`,
-    );
-  const since = (account: MirroredAccount, hours: number) =>
-    account.query<{ at: string }>(`
-      update mirror._collections set mirrored_from = now() - interval '${hours} hours', history_from = now() - interval '${hours} hours'
-      where _user_id = ${account.fence.userId} and collection = 'lists'`);
-
-  it('removes what was superseded before, and tells readers from when on history is whole', async () => {
-    await since(second, 5);
-    await since(first, 5);
-    for (const n of [1, 2, 3]) {
-      await second.page('lists', `[{"list_id":1,"n":${n}}]`);
-      await second.age(2 * HOUR);
-    }
-    expect(await kept(second)).toHaveLength(2);
-    // Versions: 1 superseded 4 h ago, 2 superseded 2 h ago.
-    await prune(3 * HOUR);
-    expect(await kept(second)).toEqual([{ list_id: '1', n: 2 }]);
-    const at = (hours: number) =>
-      second.query(`select _raw -> 'n' as n from mirror.lists_as_of(now() - interval '${hours} hours')`);
-    expect(await at(2.5)).toEqual([{ n: 2 }]);
-    await expect(at(3.5)).rejects.toThrow(/history covers it from/);
-  });
-
-  it('never moves the beginning back, nor begins where no history is kept', async () => {
-    await since(second, 1);
-    const [lists] = await coverage(second);
-    await prune(3 * HOUR);
-    expect((await coverage(second))[0]).toEqual(lists);
-    await open(second, false);
-    await prune(0);
-    expect(await coverage(second)).toMatchObject([{ history_from: null }, { history_from: null }]);
-    await open(second);
-  });
-
-  it('moves the beginning first: a stop in the middle leaves nothing that readers take for whole', async () => {
-    await since(second, 10);
-    await second.query(
-      `create function public.fail() returns trigger language plpgsql as 'begin raise exception ''stop''; end'`,
-    );
-    await second.page('lists', '[{"list_id":1,"n":10}]');
-    await second.query(
-      'create trigger fail before delete on mirror.lists_history execute function public.fail()',
-    );
-    await second.age(4 * HOUR);
-    await expect(prune(HOUR)).rejects.toThrow('stop');
-    await expect(
-      second.query(`select * from mirror.lists_as_of(now() - interval '2 hours')`),
-    ).rejects.toThrow(/history covers it from/);
-    await second.query('drop function public.fail() cascade');
-  });
-
-  it('goes by batches, however many versions one moment has', async () => {
-    await second.query(`
-      insert into mirror.lists_history (_user_id, list_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
-      select u, 5, now(), now(), 1000 + n, '', '{}', now() - interval '3 hours', now() - interval '2 hours', 'update'
-      from generate_series(1, 12000) n, unnest(array[1, 2]) u`);
-    await prune(HOUR, AbortSignal.abort());
-    expect((await kept(second)).length).toBeGreaterThanOrEqual(12_000);
-    await prune(HOUR);
-    expect(await kept(second)).toEqual([]);
-    expect(await kept(first)).toHaveLength(12_000);
   });
 });

@@ -36,6 +36,10 @@ beforeAll(async () => {
   await account.query(
     `update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`,
   );
+  // A table of the reader's own, of which a recipe submits.
+  await account.query('create schema crm');
+  await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
+  await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
 });

@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { MirrorOptions } from '../../src/mirror/mirror.ts';
+import { describe, expect, it } from 'vitest';
+import { fenced } from '../../src/db/fenced.ts';
+import { archiveRows } from '../../src/mirror/history/archive.ts';
+import { historyColumns } from '../../src/mirror/history/archived-columns.ts';
+import { tableOf } from '../../src/mirror/table.ts';
 import type { CollectionName } from '../../src/model/collections.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount, noFields } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser), { settleMs: 0, ...options });
-};
+const newAccount = testAccounts({ settleMs: 0 });
 
 /** Deletes what a snapshot of the whole scope no longer holds. */
 async function reduceTo(account: MirroredAccount, name: CollectionName, left: string): Promise<void> {
@@ -141,6 +133,23 @@ describe('history', () => {
     await account.query('alter table mirror.research_jobs drop constraint ours');
   });
 
+  it('is of all rows that go, or the transaction ends: one that is not there, or deleted, has no version', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
+    await reduceTo(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]');
+    const { kysely, schema } = account.database;
+    const table = tableOf(schema, 'research_jobs');
+    const columns = await historyColumns(kysely, table);
+    const scope = account.scope('research_jobs');
+    for (const keys of [['1', '2'], ['4']]) {
+      const archive = { table, scope, keys, at: new Date(), op: 'delete', columns } as const;
+      await expect(fenced(kysely, schema, account.fence, (trx) => archiveRows(trx, archive))).rejects.toThrow(
+        /versions were to be archived/,
+      );
+    }
+    expect(await versions(account, 'job_id')).toEqual([{ job_id: '2' }]);
+  });
+
   it('is not kept with MIRROR_HISTORY=off', async () => {
     const account = await newAccount({ history: false });
     await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
@@ -181,7 +190,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     const page = '[{"bulk_job_id":1,"n":1,"secret":"hidden"},{"bulk_job_id":2,"n":1,"secret":"hidden"}]';
     await before.page('bulk_research_jobs', page);
     await reduceTo(before, 'bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]');
-    const account = await MirroredAccount.make(database, before.fence.userId, excluding);
+    const account = await MirroredAccount.make(before.database, before.fence.userId, excluding);
     expect(
       await account.page('bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]'),
     ).toMatchObject({

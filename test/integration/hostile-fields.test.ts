@@ -52,6 +52,17 @@ describe('names of fields', () => {
     await service.close();
   });
 
+  it('that jsonb can’t hold bring no value into the column of a field that is named like what takes their place', async () => {
+    const account = await MirroredAccount.make(mirror, '9004');
+    await account.page('watchlist', String.raw`[{"id":"1","half\ufffd":true}]`);
+    const { outcomes } = (await account.page(
+      'watchlist',
+      String.raw`[{"id":"1","half\ufffd":false,"half\ud800":"text"},{"id":"2","half\u0000":true}]`,
+    )) as { readonly outcomes: readonly string[] };
+    expect(outcomes).toEqual(['updated', 'inserted']);
+    expect((await columnsOf('watchlist')).filter(({ field }) => field.startsWith('half'))).toEqual([]);
+  });
+
   it('are data wherever they come into SQL', async () => {
     const account = await MirroredAccount.make(mirror, '9001');
     const fields = [

@@ -1,19 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { describe, expect, it } from 'vitest';
 import { MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser));
-};
+const newAccount = testAccounts();
 
 interface Quarantined {
   readonly item: string;
@@ -75,7 +64,7 @@ describe('an item that can’t be mirrored', () => {
       outcomes: ['unchanged', 'quarantined', 'quarantined'],
       changed: undefined,
     });
-    const restarted = await MirroredAccount.make(database, account.fence.userId);
+    const restarted = await MirroredAccount.make(account.database, account.fence.userId);
     expect(await restarted.page('research_jobs', page)).toMatchObject({
       outcomes: ['unchanged', 'quarantined', 'quarantined'],
     });

@@ -110,7 +110,7 @@ export async function startHostileService(
       await ensureAccount(db, schema, String(userId), new Date());
       const taken = await takeAccount(db, schema, String(userId), 'tests', identity);
       if (taken.state !== 'taken') throw new Error('the account is not free');
-      const opened = await openAccount(parts, taken.fence, config.service.keys, undefined);
+      const opened = await openAccount(parts, taken.fence, config.service.keys);
       return { ...opened, userId, readAll: (what = 'full') => readAll(opened, what) };
     },
     close: async () => {

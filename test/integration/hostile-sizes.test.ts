@@ -95,13 +95,12 @@ describe('pages that are too large to be held', () => {
     const log = await service.sandbox.control.log();
     expect(log.map(({ items }) => items)).toContain(2);
 
-    // Now one does not fit behind another: the page is named, and what was read before it stays.
+    // One that is larger than a page may be is held behind another all the same: it is needed to go on.
     await service.sandbox.control.change({ megabytes: 9 });
-    const failed = await account.reader.read('research_jobs', { what: 'full', signal });
-    expect(failed.error?.message).toMatch(
-      /^page \d+ \(after "\d+".*\) is too large to be held: its first item has no usable cursor ID/,
-    );
-    expect(failed.totals.updated).toBe(1);
+    expect(await account.reader.read('research_jobs', { what: 'full', signal })).toMatchObject({
+      error: undefined,
+      totals: { updated: 6 },
+    });
     await account.close();
     await service.close();
   });

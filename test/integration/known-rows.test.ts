@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { compareKeys } from '../../src/model/key.ts';
 import type { CollectionName } from '../../src/model/collections.ts';
 import {
@@ -11,22 +11,11 @@ import {
   predecessorQuery,
   unsettledRows,
 } from '../../src/mirror/known-rows.ts';
-import { dueScopes, leastPolledAt, markDue, openScope } from '../../src/mirror/scope-store.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import { dueScopes, leastPolledAt, openScope } from '../../src/mirror/scope-store.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser));
-};
+const newAccount = testAccounts();
 
 describe('known rows', () => {
   const bigintKey = fc.bigInt({ min: -20n, max: 200n }).map(String);
@@ -58,7 +47,7 @@ describe('known rows', () => {
             const deleted = new Set(gone.map((index) => keys[index] ?? ''));
             await sql`update ${sql.id('mirror', name)} set _deleted_at = now()
             where _user_id = ${account.fence.userId} and ${sql.id(field)}::text = any(${[...deleted]}::text[])`.execute(
-              database.kysely,
+              account.database.kysely,
             );
             const live = keys
               .filter((each) => !deleted.has(each))
@@ -66,7 +55,7 @@ describe('known rows', () => {
             const scope = account.scope(name);
             const below = live.filter((each) => compareKeys(type, each, of) < 0).toReversed();
             const above = live.filter((each) => compareKeys(type, each, of) > 0);
-            const { kysely, schema } = database;
+            const { kysely, schema } = account.database;
             expect(await predecessor(kysely, schema, scope, 'rising', of, nth)).toBe(
               below[nth - 1] ?? below.at(-1),
             );
@@ -113,7 +102,7 @@ describe('known rows', () => {
       '[{"job_id":10,"status":"open"},{"job_id":9,"status":"failed"},{"job_id":8,"status":"done"},{"job_id":100,"status":"open"}]',
     );
     const scope = account.scope('research_jobs');
-    const { kysely, schema } = database;
+    const { kysely, schema } = account.database;
     const keys = async (changed: number, failed: number) =>
       (await unsettledRows(kysely, schema, scope, new Date(changed), new Date(failed))).map((row) => row.key);
     const later = Date.now() + 3_600_000;
@@ -129,14 +118,15 @@ describe('known rows', () => {
 describe('scopes', () => {
   it('are made when opened, once', async () => {
     const account = await newAccount();
-    const { kysely, schema } = database;
+    const { kysely, schema } = account.database;
     const scope = account.scope('watchlist');
     const [one, other] = await Promise.all([
       openScope(kysely, schema, scope),
       openScope(kysely, schema, scope),
     ]);
     expect(one).toEqual(other);
-    expect(one).toMatchObject({ scope, memory: {}, dueAt: undefined, lastObs: 0, failures: 0, liveRows: 0 });
+    expect(one.memory).toEqual({});
+    expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0, liveRows: 0 });
     await expect(openScope(kysely, schema, { ...scope, userId: '999999' })).rejects.toThrow(
       'account 999999 has no row',
     );
@@ -144,7 +134,7 @@ describe('scopes', () => {
 
   it('of lists are read due ones first, then those with unsettled rows, then the oldest; deleted lists never', async () => {
     const account = await newAccount();
-    const { kysely, schema } = database;
+    const { kysely, schema } = account.database;
     const user = account.fence.userId;
     await account.page('lists', `[${[1, 2, 3, 4, 5, 6, 7].map((id) => `{"list_id":${id}}`).join()}]`);
     await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '5' });
@@ -180,36 +170,34 @@ describe('scopes', () => {
     // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
     expect(await due({ fully: true })).toContain('7');
     expect(await due({ except: ['4', '5'] })).toEqual(['3', '2', '1']);
-    await markDue(kysely, schema, account.scope('list_items', '1'), new Date('2026-01-01'));
-    await markDue(kysely, schema, account.scope('list_items', '1'), new Date('2026-02-01'));
+    await set(1, '2026-01-01', '2026-01-01');
     expect(await due({ limit: 1 })).toEqual(['1']);
-    expect(await openScope(kysely, schema, account.scope('list_items', '1'))).toMatchObject({
-      dueAt: new Date('2026-01-01'),
-    });
   });
 
-  it('stay due when a hint came after the walk began', async () => {
+  it('stay due when they came due after the walk began', async () => {
     const account = await newAccount();
-    const { kysely, schema } = database;
+    const { kysely, schema } = account.database;
     const scope = account.scope('watchlist');
     await openScope(kysely, schema, scope);
     const began = new Date('2026-01-02');
     const clear = () =>
       account.mirror.endWalk(account.fence, scope, { scope: { clearDueUntil: began, lastReadAt: began } });
-    await markDue(kysely, schema, scope, new Date('2026-01-03'));
+    const dueAt = (moment: string): Promise<unknown[]> =>
+      account.query(`update mirror_sync.scope set due_at = '${moment}' where _user_id = ${scope.userId}`);
+    await dueAt('2026-01-03T00:00:00Z');
     await clear();
     expect(await openScope(kysely, schema, scope)).toMatchObject({
       dueAt: new Date('2026-01-03'),
       lastReadAt: began,
     });
-    await markDue(kysely, schema, scope, new Date('2026-01-01'));
+    await dueAt('2026-01-01T00:00:00Z');
     await clear();
     expect(await openScope(kysely, schema, scope)).toMatchObject({ dueAt: undefined });
   });
 
   it('of a collection are polled as of the least of them', async () => {
     const account = await newAccount();
-    const { kysely, schema } = database;
+    const { kysely, schema } = account.database;
     const user = account.fence.userId;
     await account.page('lists', '[{"list_id":1},{"list_id":2},{"list_id":3}]');
     const least = () => leastPolledAt(kysely, schema, user, 'list_items');

@@ -23,13 +23,16 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
 
   beforeAll(async () => {
     database = await createTestDatabase();
+    ends.push(() => database.drop());
     pooler = await startPgbouncer(database.url);
+    ends.push(() => pooler.stop());
     open = await openDatabase({ url: pooler.url, program: 'research-mirror tests' });
+    ends.push(() => open.close());
   });
+  // In the order of their making, last first: what could not be made is not there to be ended.
+  const ends: (() => Promise<void>)[] = [];
   afterAll(async () => {
-    await open.close();
-    await pooler.stop();
-    await database.drop();
+    for (const end of ends.toReversed()) await end();
   });
 
   it('migrates once, however many programs begin together', async () => {

@@ -56,6 +56,17 @@ describe('the quarantine', () => {
     expect(await kept(account)).toEqual([]);
   });
 
+  it('keeps an item while its key comes in a form that is not believed yet', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
+    await account.page('research_jobs', '[{"job_id":1,"ratio":2}]');
+    await account.page('research_jobs', `[${bad(1)}]`);
+    // What was superseded a moment ago: a stale page, maybe.
+    const stale = await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
+    expect(stale).toMatchObject({ outcomes: ['deferred'] });
+    expect(await kept(account)).toEqual([bad(1)]);
+  });
+
   it('costs an unchanged page nothing', async () => {
     const account = await makeAccount();
     const page = `[{"job_id":1},${bad(2)},{"status":"no ID"}]`;

@@ -1,19 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import { describe, expect, it } from 'vitest';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (options: Parameters<typeof MirroredAccount.make>[2] = {}): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser), options);
-};
+const newAccount = testAccounts();
 
 const NO_TOTALS = {
   pages: 0,

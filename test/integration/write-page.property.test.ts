@@ -1,15 +1,10 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import { describe, expect, it } from 'vitest';
+import type { MirroredAccount } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+// Contents come and go at once here: no page is taken for stale.
+const newAccount = testAccounts({ settleMs: 0 });
 
 /** An item as text: few keys, few contents, in several spellings, some of them hostile. */
 const item = fc
@@ -60,9 +55,7 @@ describe('after any sequence of pages', () => {
   it('the table is the last observation of each key, and change IDs rise without repetition', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(page, { maxLength: 6 }), async (pages) => {
-        nextUser += 1;
-        // Contents come and go at once here: no page is taken for stale.
-        const account = await MirroredAccount.make(database, String(nextUser), { settleMs: 0 });
+        const account = await newAccount();
         const last = new Map<string, string>();
         let greatest = 0n;
         for (const items of pages) {

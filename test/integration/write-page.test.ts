@@ -6,25 +6,14 @@ import {
   type RootOperationNode,
   type UnknownRow,
 } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/model/errors.ts';
 import { Superseded } from '../../src/mirror/scope-row.ts';
 import { proveAbsent, SNAPSHOT } from '../support/deleting.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { itemsOf, MirroredAccount, noFields } from '../support/mirrored-account.ts';
+import { testAccounts } from '../support/test-accounts.ts';
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-const newAccount = (options: Parameters<typeof MirroredAccount.make>[2] = {}): Promise<MirroredAccount> => {
-  nextUser += 1;
-  return MirroredAccount.make(database, String(nextUser), options);
-};
+const newAccount = testAccounts();
 
 /** Counts the statements that go through Kysely. */
 class StatementCounter implements KyselyPlugin {
@@ -121,10 +110,9 @@ describe('a page', () => {
 
   it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
     const counter = new StatementCounter();
-    const account = await MirroredAccount.make(
-      { ...database, kysely: database.kysely.withPlugin(counter) },
-      `${(nextUser += 1)}`,
-    );
+    const { database, fence } = await newAccount();
+    const counted = { ...database, kysely: database.kysely.withPlugin(counter) };
+    const account = await MirroredAccount.make(counted, fence.userId);
     const page = '[{"job_id":1},{"job_id":2}]';
     const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
       counter.statements = 0;

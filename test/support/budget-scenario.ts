@@ -1,5 +1,6 @@
 import type { Budget, BudgetEvent } from '../../src/budget/budget.ts';
 import { createBudget } from '../../src/budget/create-budget.ts';
+import { NotSent } from '../../src/budget/not-sent.ts';
 import { PRIORITY } from '../../src/budget/priorities.ts';
 import type { RateGroup } from '../../src/budget/rate-groups.ts';
 import type { Random } from '../../src/runtime/clock.ts';
@@ -21,6 +22,8 @@ export interface Scenario {
   readonly group?: RateGroup;
   /** SIGKILL this often; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
+  /** Part of the attempts of which nothing is written: a refused connection, a claim that says no. */
+  readonly unsent?: number;
   /** Part of the pages whose transaction carries freed slots, and part of those that fail. */
   readonly pages?: number;
   readonly failingPages?: number;
@@ -62,7 +65,8 @@ export async function play(scenario: Scenario): Promise<Outcome> {
       onEvent: (event) => events.push(event),
     });
     const killed = new AbortController();
-    for (let i = 0; i < workers; i++) void work(scenario, budget, service, store, random, killed.signal);
+    for (let i = 0; i < workers; i++)
+      void work(scenario, budget, service, store, clock, random, killed.signal);
     return {
       budget,
       kill: () => {
@@ -92,6 +96,7 @@ async function work(
   budget: Budget,
   service: EmulatedService,
   store: MemoryBudgetStore,
+  clock: VirtualClock,
   random: Random,
   signal: AbortSignal,
 ): Promise<void> {
@@ -103,7 +108,11 @@ async function work(
   };
   while (!signal.aborted) {
     try {
-      await budget.run(request, () => service.send());
+      await budget.run(request, async () => {
+        if (scenario.unsent === undefined || random() >= scenario.unsent) return await service.send();
+        await clock.sleep(random() * 5_000);
+        throw new NotSent('a refused connection');
+      });
       if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
     } catch {
       // No answer, or killed: the next request, if any, tells.

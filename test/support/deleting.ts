@@ -25,6 +25,21 @@ export function jobs(...ids: readonly number[]): string {
   return itemsWith('job_id', ids);
 }
 
+/** The account with jobs that came the settle time ago. */
+export async function settledJobs(
+  account: MirroredAccount,
+  ...ids: readonly number[]
+): Promise<MirroredAccount> {
+  await account.observe('research_jobs', jobs(...ids));
+  await account.age(account.settleMs);
+  return account;
+}
+
+/** Keys of the jobs in doubt. */
+export async function keysInDoubt(account: MirroredAccount): Promise<string[]> {
+  return (await account.candidates('research_jobs')).map(({ key }) => key);
+}
+
 /** IDs of the jobs that the mirror holds as live. */
 export async function liveJobs(account: MirroredAccount): Promise<number[]> {
   const rows = await account.query<{ job_id: string }>(`

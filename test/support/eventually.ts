@@ -11,7 +11,7 @@ const LOOK_MS = 50;
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<T> {
   const until = performance.now() + withinMs;
   let last = '';

@@ -38,10 +38,15 @@ export async function killAgainAndAgain(
   return kills;
 }
 
-/** Requests of research jobs beyond one for each different page. */
+/**
+ * Requests of research jobs beyond one for each different page. The first page is not counted: the poll that ends a
+ * run reads it again, which is no repetition.
+ */
 export async function repeatedPages({ sandbox }: System): Promise<number> {
   const log = await sandbox.control.log();
-  const pages = log.filter(({ route }) => route === 'GET /v1/research').map(({ path }) => path);
+  const pages = log
+    .filter(({ route, path }) => route === 'GET /v1/research' && path.includes('cursor='))
+    .map(({ path }) => path);
   return pages.length - new Set(pages).size;
 }
 

@@ -30,6 +30,16 @@ export async function createMigratedDatabase(schema = 'mirror'): Promise<Migrate
   };
 }
 
+/** For a test that bends tables: a database of its own while `work` lasts, in another schema than usual. */
+export async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<void>): Promise<void> {
+  const own = await createMigratedDatabase('other');
+  try {
+    await work(own);
+  } finally {
+    await own.drop();
+  }
+}
+
 /** Brings the database at `url` to this version. @returns names of the migrations applied */
 export async function migrateTo(url: string, schema: string): Promise<string[]> {
   const database = await openDatabase({ url, program: 'research-mirror tests', bounds: MIGRATION_BOUNDS });

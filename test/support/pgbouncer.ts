@@ -58,7 +58,7 @@ ${database} = host=${target.hostname} port=${target.port || '5432'} dbname=${dat
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
-auth_type = plain
+auth_type = ${password === '' ? 'trust' : 'plain'}
 auth_file = ${join(folder, 'users.txt')}
 pool_mode = transaction
 default_pool_size = 3

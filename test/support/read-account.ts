@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createTransport } from '../../src/api/transport.ts';
-import type { RunnerParts } from '../../src/app/account-runner.ts';
+import type { RunnerParts } from '../../src/app/runner-parts.ts';
 import { firingsOf } from '../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../src/app/open-account.ts';
 import type { ServiceConfig } from '../../src/config/config.ts';
@@ -91,6 +91,10 @@ export async function createTestAccount(
     log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
     observers,
     onChanged: () => {},
+    ownsUntil: () => Number.POSITIVE_INFINITY,
+    hide: () => {},
+    onSubmission: () => {},
+    onRegistration: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
     link: {
       transport: {
@@ -117,7 +121,7 @@ export async function createTestAccount(
   const open = async (): Promise<OpenAccount> => {
     const taken = await takeAccount(db, schema, userId, parts.processId, parts.identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
-    return openAccount(parts, taken.fence, config.service.keys, undefined);
+    return openAccount(parts, taken.fence, config.service.keys);
   };
   await ensureAccount(db, schema, userId, new Date());
   const test: TestAccount = {

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { ClockMove } from '../../src/sandbox/control/control.ts';
+import type { ClockMove, SandboxCounters } from '../../src/sandbox/control/control.ts';
+import type { EventOrder, WebhookOrder } from '../../src/sandbox/control/event-calls.ts';
 import type { Mutation } from '../../src/sandbox/control/mutation.ts';
+import type { DeliveryRecord } from '../../src/sandbox/deliveries/delivery.ts';
+import type { OperationRecord } from '../../src/sandbox/service/operation-log.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
-import type { Counters, RequestRecord } from '../../src/sandbox/traffic.ts';
+import type { RequestRecord } from '../../src/sandbox/traffic.ts';
 
 /** A running sandbox, as tests and benches use it. */
 export interface TestSandbox {
@@ -91,19 +94,23 @@ export class SandboxControl {
     return (await this.#json<{ count: number }>(`/count?${queryOf(which)}`)).count;
   }
 
-  counters(): Promise<Counters> {
+  counters(): Promise<SandboxCounters> {
     return this.#json('/counters');
   }
 
   /** Requests with numbers above `after` (the last 200,000 are kept). */
-  async log(after = 0): Promise<RequestRecord[]> {
-    const text = await (await this.#fetch(`/log?after=${after}`)).text();
-    return text === ''
-      ? []
-      : text
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line) as RequestRecord);
+  log(after = 0): Promise<RequestRecord[]> {
+    return this.#lines(`/log?after=${after}`);
+  }
+
+  /** Attempts to deliver an event with numbers above `after`, in the order in which they ended (the last 200,000). */
+  deliveries(after = 0): Promise<DeliveryRecord[]> {
+    return this.#lines(`/deliveries?after=${after}`);
+  }
+
+  /** POST operations that took effect, with numbers above `after` (the last 200,000). */
+  operations(after = 0): Promise<OperationRecord[]> {
+    return this.#lines(`/operations?after=${after}`);
   }
 
   async resetCounters(): Promise<void> {
@@ -137,6 +144,31 @@ export class SandboxControl {
   /** The user's registration, with its secret. */
   webhook(user?: number): Promise<{ url: string; secret: string; eventTypes: string[] | null } | null> {
     return this.#json(user === undefined ? '/webhook' : `/webhook?user=${user}`);
+  }
+
+  /** Somebody else registers a URL with the account's key, or removes the registration (url null). */
+  async registerElsewhere(order: WebhookOrder): Promise<void> {
+    await this.#json('/webhook', order);
+  }
+
+  /** The service makes a new secret and tells nobody. */
+  async rotateSecret(user?: number): Promise<void> {
+    await this.#json('/webhook/rotate', user === undefined ? {} : { user });
+  }
+
+  /** Emits events now. @returns their IDs; null where the registration does not want them, or there is none */
+  async emit(...orders: EventOrder[]): Promise<(string | null)[]> {
+    return (await this.#json<{ ids: (string | null)[] }>('/events', orders)).ids;
+  }
+
+  async #lines<T>(path: string): Promise<T[]> {
+    const text = await (await this.#fetch(path)).text();
+    return text === ''
+      ? []
+      : text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as T);
   }
 
   async #json<T>(path: string, body?: unknown): Promise<T> {

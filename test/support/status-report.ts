@@ -1,5 +1,10 @@
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
-import type { AccountStatus, CollectionStatus, StatusReport } from '../../src/model/status-report.ts';
+import type {
+  AccountStatus,
+  CollectionStatus,
+  StatusReport,
+  WebhookStatus,
+} from '../../src/model/status-report.ts';
 
 /** Moment at which sample reports are made. */
 export const AT = '2026-03-01T12:00:00.000Z';
@@ -33,6 +38,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     ],
     accounts: [sampleAccount()],
     errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist was answered 503: busy' }],
+    held: null,
     ...changes,
   };
 }
@@ -76,6 +82,28 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
         ],
       },
     ],
+    webhook: sampleWebhook(),
+    submissions: {
+      queued: 3,
+      sending: 1,
+      held: 0,
+      accepted: 40,
+      rejected: 2,
+      unknown: 0,
+      cancelled: 0,
+    },
+    ...changes,
+  };
+}
+
+export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStatus {
+  return {
+    state: 'registered',
+    host: 'mirror.example.com',
+    error: null,
+    lastEventAt: before(45),
+    hintsWaiting: 2,
+    changes: { announced: 950, polled: 50 },
     ...changes,
   };
 }

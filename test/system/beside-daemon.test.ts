@@ -21,8 +21,7 @@ afterAll(() => system.close());
 function firstLine(
   args: string,
   env: Environment,
-): Promise<{ readonly stdout: string; readonly stderr: string; readonly ms: number }> {
-  const begin = performance.now();
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const child = spawn('sh', ['-c', `'${process.execPath}' '${LAUNCHER}' ${args} | head -1`], {
     cwd: system.cwd,
     env: { PATH: process.env['PATH'], ...env },
@@ -34,7 +33,7 @@ function firstLine(
   child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', () => resolve({ stdout, stderr, ms: performance.now() - begin }));
+    child.once('close', () => resolve({ stdout, stderr }));
   });
 }
 
@@ -102,7 +101,8 @@ describe('beside a running daemon', () => {
   it.each([
     'status',
     'status --json',
-    'sql "select generate_series(1, 100000000)"',
+    // Would take days.
+    'sql "select generate_series(1, 100000000000)"',
     '--help',
     'sync --full --json',
   ])('ends at once when nobody reads on: %s | head -1', async (args) => {
@@ -111,10 +111,9 @@ describe('beside a running daemon', () => {
       MIRROR_API_URL: system.sandbox.url,
       MIRROR_API_KEY: system.sandbox.key,
     };
-    const { stdout, stderr, ms } = await firstLine(args, env);
+    const { stdout, stderr } = await firstLine(args, env);
     expect(stdout.split('\n')).toHaveLength(2);
     expect(stderr).not.toMatch(/EPIPE|[Ee]rror|interrupted/);
-    expect(ms).toBeLessThan(10_000);
   });
 
   it('a sync that is interrupted ends with 130, and the daemon goes on', async () => {
@@ -130,9 +129,13 @@ describe('beside a running daemon', () => {
 
   it('a sync whose daemon is killed says so and ends with 3; the next one does the work itself', async () => {
     await system.sandbox.control.change({ latencyMin: 3_000, latencyMax: 3_000 });
-    const before = (await system.sandbox.control.counters()).requests;
     const running = system.begin(['sync', '--full']);
-    await eventually('the walk', async () => (await system.sandbox.control.counters()).requests > before);
+    await eventually('the daemon at work', async () => {
+      const { rows } = await system.db.query(
+        `select from mirror_sync.command where kind = 'sync' and state = 'running'`,
+      );
+      return rows.length > 0;
+    });
     await daemon.stop('SIGKILL');
     const { code, stderr } = await running.ended;
     expect(code).toBe(3);

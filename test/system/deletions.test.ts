@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
 import type { Mutation } from '../../src/sandbox/control/mutation.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,13 +21,7 @@ async function mirrored(switches: Partial<SandboxOptions> = {}, freeze = true): 
   await system.sandbox.control.clock({ freeze });
   await system.sync(['--full'], { env: SETTLE });
   // Rows that came within the settle time may be unknown to a replica: they are no candidates yet.
-  await pause(1_100);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
+  await systemClock.sleep(1_100);
 }
 
 async function ids(
@@ -79,7 +74,7 @@ describe('sync --full', () => {
       { op: 'restore', collection: 'research_jobs', id: job },
       { op: 'restore', collection: 'lists', id: list },
     );
-    await pause(1_100);
+    await systemClock.sleep(1_100);
     await system.sync(['--full'], { env: SETTLE });
     expect(await differences(system)).toEqual([]);
     expect(await deletedRows('research_jobs')).toBe(0);
@@ -143,7 +138,7 @@ describe('sync --full', () => {
     const daemon = await system.daemon({ ...SETTLE, MIRROR_POLL_CRON: 'never' });
     await system.sync(['--full', 'watchlist'], { env: SETTLE, code: 1 });
     const { requests } = await system.sandbox.control.counters();
-    await pause(2_500);
+    await systemClock.sleep(2_500);
     expect((await system.sandbox.control.counters()).requests - requests).toBeLessThanOrEqual(1);
     expect((await one<Date>(asOf)).getTime()).toBe(before.getTime());
 
@@ -159,7 +154,7 @@ describe('sync --full', () => {
 
   it('ends at once when it is interrupted in the settle time, and says before what it waits for', async () => {
     await mirrored();
-    await pause(2_000);
+    await systemClock.sleep(2_000);
     const [gone = ''] = await ids({ collection: 'watchlist' });
     await remove('watchlist', [gone]);
     const running = system.begin(['sync', '--full', 'watchlist'], { MIRROR_SETTLE: '3s' });
@@ -200,7 +195,7 @@ describe('a daemon', () => {
     await remove('watchlist', [gone]);
     const patient: Environment = { MIRROR_SETTLE: '5s' };
     // The rows are older than that, too.
-    await pause(4_000);
+    await systemClock.sleep(4_000);
     const first = await system.daemon({ ...patient, ...NEVER });
     await eventually('a doubt', async () => (await inDoubt()) === 1);
     const begin = performance.now();
@@ -231,7 +226,7 @@ describe('a replica that lags by less than the settle time', () => {
       }
     }
     await system.sandbox.control.change({ faultStale: 0 });
-    await pause(1_100);
+    await systemClock.sleep(1_100);
     // Jobs under way would go on.
     await system.sandbox.control.clock({ freeze: true });
     await system.sync(['--full'], { env: SETTLE });

@@ -130,8 +130,9 @@ describe('quarantine retry', () => {
   });
 
   it('is carried out by the running daemon, which goes on reading', async () => {
+    // An error that looks like the item's own: the daemon remembers which ones it is not to try.
     await system.db.query(
-      `alter table mirror.research_jobs add constraint small check (status <> 'again') not valid`,
+      `create index odd on mirror.research_jobs ((1 / case status when 'again' then 0 else 1 end))`,
     );
     const daemon = await system.daemon();
     const { rows } = await system.db.query<{ job_id: string }>('select job_id from public.ids limit 3');
@@ -145,7 +146,7 @@ describe('quarantine retry', () => {
     }
     await system.sync(['--full', 'research_jobs']);
     expect(await list()).toMatchObject({ items: 5 });
-    await system.db.query('alter table mirror.research_jobs drop constraint small');
+    await system.db.query('drop index mirror.odd');
     const { collections } = await retry(1, 'research_jobs');
     expect(collections).toMatchObject([{ tried: 5, mirrored: 3 }]);
     await system.sync(['--full', 'research_jobs']);

@@ -33,30 +33,38 @@ const TABLES = [
   'mirror.watchlist_history',
 ] as const;
 
-/**
- * Brakes on each statement of a commit, from Postgres's side: a lock on the table that it writes; and one on COMMIT
- * itself, by a deferred trigger of the test's own that waits for an advisory lock.
- */
-export const BRAKES: readonly [Brake, ...Brake[]] = [
-  {
-    name: 'COMMIT',
-    lock: `select pg_advisory_xact_lock(${COMMIT_LOCK})`,
-    waiter: `locktype = 'advisory' and objid = ${COMMIT_LOCK}`,
-  },
-  ...TABLES.map((table) => ({
+/** COMMIT itself: needs `prepareCommitBrake`. */
+export const COMMIT_BRAKE: Brake = {
+  name: 'COMMIT',
+  lock: `select pg_advisory_xact_lock(${COMMIT_LOCK})`,
+  waiter: `locktype = 'advisory' and objid = ${COMMIT_LOCK}`,
+};
+
+/** Every statement that writes to a table. */
+export function tableBrake(table: string): Brake {
+  return {
     name: table,
     // A SELECT … FOR NO KEY UPDATE waits for this one, too.
     lock: `lock table ${table} in exclusive mode`,
     waiter: `locktype = 'relation' and relation = '${table}'::regclass`,
-  })),
-];
+  };
+}
 
-/** Makes the trigger that lets COMMIT wait. */
-export async function prepareCommitBrake(db: pg.Pool): Promise<void> {
+/**
+ * Brakes on each statement of a commit, from Postgres's side: a lock on the table that it writes; and one on COMMIT
+ * itself, by a deferred trigger of the test's own that waits for an advisory lock.
+ */
+export const BRAKES: readonly [Brake, ...Brake[]] = [COMMIT_BRAKE, ...TABLES.map(tableBrake)];
+
+/** Makes the trigger that lets COMMIT wait where one of these writes was done in the transaction. */
+export async function prepareCommitBrake(
+  db: pg.Pool,
+  writes = 'insert or update on mirror_sync.scope',
+): Promise<void> {
   await db.query(`
     create function attack_wait() returns trigger language plpgsql set search_path = '' as
     $$ begin perform pg_catalog.pg_advisory_xact_lock_shared(${COMMIT_LOCK}); return null; end $$;
-    create constraint trigger attack_wait after insert or update on mirror_sync.scope
+    create constraint trigger attack_wait after ${writes}
     deferrable initially deferred for each row execute function attack_wait()`);
 }
 

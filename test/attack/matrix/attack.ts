@@ -1,7 +1,6 @@
 import { type Attack, playInLanes, Tally } from '../support/attack.ts';
-import { startServer } from '../support/server.ts';
 import { play } from '../walks/play.ts';
-import { openTables, type Tables } from '../walks/tables.ts';
+import { type Tables, withTables } from '../walks/tables.ts';
 import { ALL_PAIRS, FAULTS, MANY, pairing, pairsOf } from './pairs.ts';
 
 const FIRST_USER = 1_000_000;
@@ -13,20 +12,11 @@ export const matrixAttack: Attack = {
   what: 'every fault of the sandbox with every variant of lists',
   async run(options) {
     const tally = new Tally(options);
-    const server = await startServer();
-    try {
-      const tables = await openTables(() => server.database());
-      try {
-        const of = options.size.games > 0 ? options.size.games : FAULTS.length * MANY;
-        const first = options.size.games > 0 ? options.seed % 1_000_000 : 0;
-        const { parallel, signal } = options;
-        await playMatrix(tables, tally, { first, count: of, parallel, signal });
-      } finally {
-        await tables.close();
-      }
-    } finally {
-      await server.stop();
-    }
+    const { parallel, signal } = options;
+    const { games } = options.size;
+    const count = games > 0 ? games : FAULTS.length * MANY;
+    const first = games > 0 ? options.seed % 1_000_000 : 0;
+    await withTables((tables) => playMatrix(tables, tally, { first, count, parallel, signal }));
     return tally.report();
   },
 };

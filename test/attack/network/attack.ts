@@ -1,9 +1,10 @@
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { RealAccount } from '../real/real-account.ts';
-import { type Attack, endOfRounds, playInLanes, Tally } from '../support/attack.ts';
+import type { Attack } from '../support/attack.ts';
 import type { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
-import { openTable, startServer } from '../support/server.ts';
+import { playGames, whileRoundsLast } from '../support/play-games.ts';
+import { openTable, withServer } from '../support/server.ts';
 import { type Proxy, startProxy, type Weather } from './proxy.ts';
 
 const LANES = 3;
@@ -13,24 +14,14 @@ const READINGS = 4;
 export const networkAttack: Attack = {
   name: 'network',
   what: 'connections to the service and to Postgres reset, truncated, slowed, stalled and refused, by proxies',
-  async run(options) {
-    const tally = new Tally(options);
-    const server = await startServer();
-    const until = endOfRounds(options.size);
-    try {
-      let begun = 0;
-      const { games } = options.size;
-      const wanted = (): boolean =>
-        !options.signal.aborted && (games > 0 ? begun < games : begun < 1 || performance.now() < until);
-      await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
-        begun += 1;
-        const seed = options.seed + index;
-        await tally.play(seed, async () => playNetwork(seed, await server.database()));
-      });
-    } finally {
-      await server.stop();
-    }
-    return tally.report();
+  run(options) {
+    return withServer((server) =>
+      playGames(options, {
+        lanes: LANES,
+        more: whileRoundsLast(options.size),
+        play: async (seed) => playNetwork(seed, await server.database()),
+      }),
+    );
   },
 };
 

@@ -1,5 +1,6 @@
 import { messageOf } from '../../../src/runtime/message.ts';
-import { type Attack, endOfRounds, playInLanes, Tally } from '../support/attack.ts';
+import type { Attack } from '../support/attack.ts';
+import { playGames, whileRoundsLast } from '../support/play-games.ts';
 import { playPostgres } from './play-postgres.ts';
 
 const LANES = 2;
@@ -10,19 +11,12 @@ export const postgresAttack: Attack = {
   name: 'postgres',
   what: 'Postgres killed and started again, its connections ended, its statements slow and stuck, its disk full',
   async run(options) {
-    const tally = new Tally(options);
-    const until = endOfRounds(options.size);
-    let begun = 0;
     let noDisk: string | undefined;
-    const { games } = options.size;
-    const wanted = (): boolean =>
-      !options.signal.aborted &&
-      (games > 0 ? begun < games : begun < DISK_EVERY || performance.now() < until);
-    await playInLanes(Math.min(LANES, options.parallel), wanted, async (index) => {
-      begun += 1;
-      const seed = options.seed + index;
-      const disk = noDisk === undefined && seed % DISK_EVERY === 0;
-      await tally.play(seed, async () => {
+    const report = await playGames(options, {
+      lanes: LANES,
+      more: whileRoundsLast(options.size, DISK_EVERY),
+      play: async (seed) => {
+        const disk = noDisk === undefined && seed % DISK_EVERY === 0;
         try {
           return await playPostgres(seed, disk);
         } catch (error) {
@@ -31,9 +25,8 @@ export const postgresAttack: Attack = {
           noDisk = messageOf(error);
           return playPostgres(seed, false);
         }
-      });
+      },
     });
-    if (noDisk !== undefined) tally.notPlayed.push(noDisk);
-    return tally.report();
+    return noDisk === undefined ? report : { ...report, notPlayed: [...report.notPlayed, noDisk] };
   },
 };

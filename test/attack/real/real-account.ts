@@ -176,7 +176,7 @@ export class RealAccount {
     const log = this.source.state.traffic.log(0);
     // Who was killed may not have seen an answer: which rows were on it says nothing.
     for (const { path, at } of log) answers.note(path, at, at, '');
-    const { findings, deletions, beyondP2 } = await checkDeletions(db, NAMES, user, {
+    const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(db, NAMES, user, {
       log: this.#log,
       answers,
       lagMs: 0,
@@ -187,7 +187,13 @@ export class RealAccount {
     });
     const { findings: twice, versions } = await checkVersions(db, NAMES, user);
     this.findings.push(...findings, ...twice);
-    addCounts(this.counts, { deletions, 'beyond P2': beyondP2, versions, requests: log.length });
+    addCounts(this.counts, {
+      deletions,
+      'beyond P2': beyondP2,
+      'told empty': toldEmpty,
+      versions,
+      requests: log.length,
+    });
     const { rateLimited } = this.source.state.traffic.counters();
     this.claim(rateLimited === 0, `${rateLimited} requests were answered with 429`);
     const { rows } = await db.query<{ again: string }>(

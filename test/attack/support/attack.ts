@@ -6,7 +6,8 @@ export interface AttackSize {
   /** Not 0: so many games, whatever the rest says. */
   readonly games: number;
   readonly walks: number;
-  readonly kills: number;
+  /** Left out: as many as each attack that kills sees fit. */
+  readonly kills?: number | undefined;
   /** Attacks that repeat rounds, and the model: until this is over. Left out: as long as each sees fit. */
   readonly minutes?: number | undefined;
 }
@@ -41,14 +42,6 @@ export interface AttackReport {
   readonly notPlayed: readonly string[];
   /** More than a table can hold, for `--json`. */
   readonly details?: unknown;
-}
-
-/** How long attacks that repeat rounds do so. */
-const ROUNDS_MINUTES = 3;
-
-/** When rounds are over, on the clock of `performance.now()`. */
-export function endOfRounds({ minutes = ROUNDS_MINUTES }: AttackSize): number {
-  return performance.now() + minutes * 60_000;
 }
 
 /** Sums games up, and passes each on. */

@@ -15,8 +15,18 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** Starts a server, and stops it when `work` is over. */
+export async function withServer<T>(work: (server: Server) => Promise<T>): Promise<T> {
+  const server = await startServer();
+  try {
+    return await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
 /** An embedded one in a temporary folder, which does not wait for the disk. */
-export async function startServer(): Promise<Server> {
+async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attack-'));
   // PostgreSQL's own user must be able to pass where attacks run as root.
   await chmod(folder, 0o755);

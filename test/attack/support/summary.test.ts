@@ -61,7 +61,7 @@ describe('the flags of the attacks', () => {
     const full = {
       only: ['a', 'b'],
       walks: 10_000,
-      kills: 1000,
+      kills: undefined,
       games: 0,
       minutes: undefined,
       json: undefined,

@@ -30,6 +30,8 @@ export interface DeletionCheck {
   readonly deletions: number;
   /** Deletions by two equal walks of a row that moved or came and went three times meanwhile: design 4, P2. */
   readonly beyondP2: number;
+  /** Deletions for which the service said of the whole list, untruly, that it is empty: design 3, an empty first page. */
+  readonly toldEmpty: number;
 }
 
 /** Presence or place of a row may change this often before two equal walks can err (design 4, P2). */
@@ -54,15 +56,17 @@ export async function checkDeletions(
   const findings: Finding[] = [];
   let deletions = 0;
   let beyondP2 = 0;
+  let toldEmpty = 0;
   for (const name of names) {
     for (const deletion of await deletionsOf(db, name, user, evidence.history)) {
       deletions += 1;
       const problem = problemOf(scopeOf(name, deletion.list), deletion, evidence);
       if (problem === 'beyond P2') beyondP2 += 1;
+      else if (problem === 'told empty') toldEmpty += 1;
       else if (problem !== undefined) findings.push({ kind: 'false', text: problem });
     }
   }
-  return { findings, deletions, beyondP2 };
+  return { findings, deletions, beyondP2, toldEmpty };
 }
 
 async function deletionsOf(db: pg.Pool, name: ListName, user: string, history: boolean): Promise<Deletion[]> {
@@ -87,8 +91,11 @@ function problemOf(
   const ways: [SourceScope, string][] = [[scope, id]];
   if (scope.collection === 'list_items') ways.push([{ collection: 'lists', list: '' }, scope.list]);
   const span = { from: Number(came), to: Number(went) + 1 };
-  const best = Math.max(...ways.map(([of, key]) => proofsOf(of, key, span, evidence)));
+  const most = (lies: boolean): number =>
+    Math.max(...ways.map(([of, key]) => proofsOf(of, key, span, evidence, lies)));
+  const best = most(false);
   if (best === 2) return undefined;
+  if (most(true) === 2) return 'told empty';
   const { log, lagMs, settleMs, byPairs } = evidence;
   const changes = Math.max(
     ...ways.map(([of, key]) => log.changesWithin(of, key, span.from - lagMs, span.to)),
@@ -100,19 +107,25 @@ function problemOf(
     : `${what}, but it was there at every request since it was seen`;
 }
 
-/** How many proofs, the settle time apart, answers within a version's time can have been: 2 stands for more. */
+/**
+ * How many proofs, the settle time apart, answers within a version's time can have been: 2 stands for more.
+ * @param lies an empty first page counts also where the list was not empty
+ */
 function proofsOf(
   scope: SourceScope,
   id: string,
   { from, to }: { readonly from: number; readonly to: number },
   { log, answers, lagMs, slackMs, settleMs }: DeletionEvidence,
+  lies: boolean,
 ): number {
   const asked = answers.of(scope).filter(({ sentAt, answeredAt }) => sentAt <= to && answeredAt >= from);
   const seen = asked.findLastIndex(({ ids, answeredAt }) => ids.has(id) && answeredAt < to - IN_HAND_MS);
   const proofs = asked
     .slice(seen + 1)
-    .filter(({ sentAt, answeredAt }) =>
-      log.absentWithin(scope, id, sentAt - lagMs - 1, answeredAt + slackMs + 1),
+    .filter(
+      ({ path, ids, sentAt, answeredAt }) =>
+        (lies && ids.size === 0 && !path.includes('starting_after')) ||
+        log.absentWithin(scope, id, sentAt - lagMs - 1, answeredAt + slackMs + 1),
     );
   const [first] = proofs;
   if (first === undefined) return 0;

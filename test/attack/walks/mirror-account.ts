@@ -1,5 +1,5 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import type { RunnerParts } from '../../../src/app/account-runner.ts';
+import type { RunnerParts } from '../../../src/app/runner-parts.ts';
 import { firingsOf } from '../../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
@@ -67,6 +67,10 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
     observers: [given.observer],
     onChanged: () => {},
+    ownsUntil: () => Number.POSITIVE_INFINITY,
+    hide: () => {},
+    onSubmission: () => {},
+    onRegistration: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
     link: {
       transport: watched(wire, account, given.tell),
@@ -83,7 +87,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     const parts = partsOfNext();
     const taken = await takeAccount(db, schema, userId, parts.processId, identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
-    return openAccount(parts, taken.fence, config.service.keys, undefined);
+    return openAccount(parts, taken.fence, config.service.keys);
   };
   const account: Omit<MirrorAccount, 'current'> & { current?: OpenAccount } = {
     userId,

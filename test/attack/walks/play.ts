@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { PRIORITY } from '../../../src/budget/priorities.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { KeyRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { messageOf } from '../../../src/runtime/message.ts';
 import { Stopped } from '../../../src/runtime/service.ts';
@@ -184,19 +186,32 @@ class Run {
       signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
     };
     const errors: string[] = [];
+    let refused = false;
     const read = async (names: readonly ListName[]): Promise<void> => {
       const ended = await Promise.allSettled(names.map((name) => reader.read(name, request)));
       for (const [index, each] of ended.entries()) {
         const error: unknown = each.status === 'rejected' ? each.reason : each.value.error;
         if (error !== undefined) errors.push(`${names[index]}: ${messageOf(error)}`);
+        if (error instanceof KeyRefused) refused = true;
       }
     };
     await read(this.#names.filter((name) => name !== 'list_items'));
     await read(this.#names.filter((name) => name === 'list_items'));
+    if (refused) await this.#ping(account, patience);
     if (patience.aborted)
       throw new Error(`a reading took more than ${PATIENCE_MS / 1000} s: ${errors.join('; ')}`);
     if (errors.length > 0) this.#tell(`pass ended: ${errors.join('; ')}`);
     return errors;
+  }
+
+  /** A stopped account stays stopped until a key is good again: the daemon asks until it is, here once a pass. */
+  async #ping({ current }: MirrorAccount, signal: AbortSignal): Promise<void> {
+    try {
+      await current.source.ping({ priority: PRIORITY.POLL, signal });
+      this.#count('keys good again');
+    } catch (error) {
+      this.#tell(`the key stays refused: ${messageOf(error)}`);
+    }
   }
 
   /** No more operations and no more faults; then the mirror has to become equal to the source. */
@@ -214,6 +229,7 @@ class Run {
     await systemClock.sleep(settleMs + lagMs + 5);
     this.#source.state.data.freeze();
     this.#tell('quiet');
+    await this.#ping(account, AbortSignal.timeout(PATIENCE_MS));
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
       let errors = await this.#pass(account, 'full');
@@ -256,7 +272,7 @@ class Run {
   async #check(account: MirrorAccount): Promise<void> {
     const { db } = this.#table;
     const { lagMs, settleMs, history, switches } = this.#game;
-    const { findings, deletions, beyondP2 } = await checkDeletions(db, this.#names, this.#user, {
+    const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(db, this.#names, this.#user, {
       log: this.#log,
       answers: account.answers,
       lagMs,
@@ -268,6 +284,7 @@ class Run {
     this.#findings.push(...findings);
     this.#counts['deletions'] = deletions;
     this.#counts['beyond P2'] = beyondP2;
+    if (toldEmpty > 0) this.#counts['told empty'] = toldEmpty;
     if (history) {
       const { findings: twice, versions } = await checkVersions(db, this.#names, this.#user);
       this.#findings.push(...twice, ...(await checkReplay(db, this.#names, this.#user, this.#snapshots)));

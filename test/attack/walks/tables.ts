@@ -1,4 +1,4 @@
-import { openTable } from '../support/server.ts';
+import { openTable, withServer } from '../support/server.ts';
 import type { Table } from './play.ts';
 
 /** Tables to play on. Where one account's history is off, `as_of` answers for none: those have a database of their own. */
@@ -16,4 +16,16 @@ export async function openTables(database: () => Promise<string>): Promise<Table
       await Promise.all([withHistory.close(), without.close()]);
     },
   };
+}
+
+/** Tables on a server of their own, while `work` lasts. */
+export function withTables<T>(work: (tables: Tables) => Promise<T>): Promise<T> {
+  return withServer(async (server) => {
+    const tables = await openTables(() => server.database());
+    try {
+      return await work(tables);
+    } finally {
+      await tables.close();
+    }
+  });
 }

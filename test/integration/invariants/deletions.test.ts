@@ -1,22 +1,15 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Proof } from '../../../src/model/absence.ts';
 import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/deleting.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.ts';
-import { MirroredAccount } from '../../support/mirrored-account.ts';
+import { testAccounts } from '../../support/test-accounts.ts';
 
 /*
  * Invariant 5: no deletion without proof, twice, and never beyond the brake. Whatever pages say, in whatever order: each
  * row that went is looked up in the record of all observations, which knows nothing of candidates.
  */
 
-let database: MigratedDatabase;
-let nextUser = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const newAccount = testAccounts();
 
 const SETTLE = 60_000;
 const DAY = 86_400_000;
@@ -157,8 +150,7 @@ describe('no deletion without proof', () => {
     let held = 0;
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
-        nextUser += 1;
-        const account = await MirroredAccount.make(database, String(nextUser));
+        const account = await newAccount();
         const items = (version: number, without: readonly number[]): string =>
           JSON.stringify(
             KEYS.filter((each) => !without.includes(each)).map((job_id) => ({ job_id, version })),

@@ -83,7 +83,10 @@ const WRITES: readonly [string, Write][] = [
   ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
   ['the account’s state', ({ store }) => store.saveState('stopped', 'late')],
   ['a batch of a new column', ({ mirror }, fence) => mirror.backfill(fence)],
-  ['old rows of the log, removed', (_, fence) => pruneLog(account.database.kysely, 'mirror', fence, 0)],
+  [
+    'old rows of the log, removed',
+    (_, fence) => pruneLog(account.database.kysely, 'mirror', fence, 0, new AbortController().signal),
+  ],
   [
     'a reservation',
     (_, fence) =>
@@ -144,6 +147,7 @@ describe('a process that lost the account', () => {
       mirror: {
         db,
         heartbeatDb: db,
+        openPool: () => Promise.resolve(db),
         direct: { url, program: 'tests' },
         words: 'a test',
         close: () => Promise.resolve(),
@@ -151,20 +155,34 @@ describe('a process that lost the account', () => {
       clock: systemClock,
       log: parts.log,
       scrub: (text) => text,
+      hide: () => {},
       onExchange: () => {},
       observers: [],
     });
     const { transport } = running.parts.link;
     const get = async (): Promise<unknown> =>
       transport.get('/v1/ping', account.sandbox.key, new AbortController().signal, 'page');
+    const post = async (): Promise<unknown> =>
+      transport.send({
+        method: 'POST',
+        path: '/v1/lists',
+        key: account.sandbox.key,
+        body: '{}',
+        signal: new AbortController().signal,
+        fresh: true,
+        maxBytes: 10_000,
+      });
     const sent = async (): Promise<number> => (await account.sandbox.control.counters()).requests;
     const before = await sent();
     await expect(get()).rejects.toBeInstanceOf(LeaseLost);
+    await expect(post()).rejects.toBeInstanceOf(LeaseLost);
     await running.heartbeat.start();
     await expect(get()).resolves.toMatchObject({ status: 200 });
+    await expect(post()).resolves.toMatchObject({ status: 201 });
     await running.heartbeat.stop();
     await expect(get()).rejects.toBeInstanceOf(LeaseLost);
-    expect(await sent()).toBe(before + 1);
+    await expect(post()).rejects.toBeInstanceOf(LeaseLost);
+    expect(await sent()).toBe(before + 2);
     await running.close();
   });
 });

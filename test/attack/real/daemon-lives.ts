@@ -1,0 +1,227 @@
+import type pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { messageOf } from '../../../src/runtime/message.ts';
+import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
+import { eventually } from '../../support/eventually.ts';
+import { differences } from '../../support/mirror-truth.ts';
+import { makeFolder, type Running, startProgram } from '../../support/program.ts';
+import { startTestSandbox, STILL, type TestSandbox } from '../../support/sandbox.ts';
+import { brake, type Brake } from '../kills/brakes.ts';
+import { Draw } from '../support/draw.ts';
+import type { Finding, FindingKind, GameResult } from '../support/findings.ts';
+import { openTable } from '../support/server.ts';
+
+/** A life that ends before the program has done anything is over within so many ms of its start. */
+const EARLY_MS = 1_200;
+/** A life that shows no sign of work is ended. */
+const PATIENCE_MS = 15_000;
+const FIRST_LOAD_MS = 60_000;
+/** Where in its life a program is killed. */
+const MOMENTS = { early: 1, 'at work': 4, held: 5 };
+
+export interface LivesOptions {
+  readonly seed: number;
+  /** Of an empty database. */
+  readonly url: string;
+  readonly switches: Partial<SandboxOptions>;
+  /** Further variables of the daemon. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Where a life may end. */
+export interface Deaths {
+  /** How much the daemon has done by now of what the attack is about; it is at work once this rises. */
+  readonly work: () => Promise<number>;
+  /** From the first sign of work to the kill, at most. */
+  readonly atWorkMs: number;
+  /** Statements that Postgres may be made to hold. */
+  readonly brakes: readonly [Brake, ...Brake[]];
+}
+
+/**
+ * One account of the emulated service and the daemon that mirrors it, which is killed again and again. What else
+ * happens to the two is the attack's own.
+ */
+export class DaemonLives {
+  readonly draw: Draw;
+  readonly sandbox: TestSandbox;
+  readonly db: pg.Pool;
+  readonly counts: Record<string, number> = {};
+  readonly findings: Finding[] = [];
+  readonly #options: LivesOptions;
+  readonly #closeDatabase: () => Promise<void>;
+  readonly #folder = makeFolder();
+  readonly #trace: string[] = [];
+  readonly #running = new Set<Running>();
+
+  private constructor(
+    options: LivesOptions,
+    sandbox: TestSandbox,
+    { db, close }: Pick<Awaited<ReturnType<typeof openTable>>, 'db' | 'close'>,
+  ) {
+    this.#options = options;
+    this.sandbox = sandbox;
+    this.db = db;
+    this.#closeDatabase = close;
+    this.draw = new Draw(options.seed ^ 0x27d4eb2f);
+  }
+
+  static async open(options: LivesOptions): Promise<DaemonLives> {
+    const table = await openTable(options.url);
+    const sandbox = await startTestSandbox({
+      ...STILL,
+      seed: options.seed,
+      jobs: 200,
+      bulkJobs: 5,
+      lists: 5,
+      itemsPerList: 10,
+      watchlist: 20,
+      limitOther: 30_000,
+      latencyMin: 1,
+      latencyMax: 25,
+      ...options.switches,
+    });
+    return new DaemonLives(options, sandbox, table);
+  }
+
+  begin(): Running {
+    const program = startProgram(['start'], {
+      cwd: this.#folder.path,
+      env: {
+        DATABASE_URL: this.#options.url,
+        MIRROR_API_URL: this.sandbox.url,
+        MIRROR_API_KEY: this.sandbox.key,
+        MIRROR_BUDGET_SHARE: '1',
+        MIRROR_HTTP_PORT: '0',
+        LOG_LEVEL: 'warn',
+        LOG_FORMAT: 'json',
+        ...this.#options.env,
+      },
+    });
+    this.#running.add(program);
+    void program.ended.finally(() => this.#running.delete(program));
+    return program;
+  }
+
+  /**
+   * A first life: until the mirror equals the source, and `ready`. It goes on. The source stands still meanwhile: of
+   * what changes before a webhook is registered, no event tells.
+   */
+  async settleIn(ready: () => Promise<boolean> = async () => true): Promise<Running> {
+    await this.sandbox.control.clock({ freeze: true });
+    const program = this.begin();
+    await this.#until(program, 'the first load', async () => (await this.differences()).length === 0);
+    await this.#until(program, 'being ready', ready);
+    await this.sandbox.control.clock({ resume: true });
+    return program;
+  }
+
+  /** From a start to a SIGKILL. */
+  async liveAndDie(deaths: Deaths): Promise<void> {
+    const before = await deaths.work();
+    const program = this.begin();
+    const moment = this.draw.weighted(MOMENTS);
+    if (moment === 'early') await systemClock.sleep(this.draw.random() * EARLY_MS);
+    else {
+      await this.#untilAtWork(program, async () => (await deaths.work()) > before);
+      await systemClock.sleep(this.draw.random() * deaths.atWorkMs);
+    }
+    const where = moment === 'held' ? await this.#killHeld(program, deaths) : moment;
+    program.child.kill('SIGKILL');
+    const { signal, code, stdout, stderr } = await program.ended;
+    this.tell(`life: killed ${where}`);
+    this.count(signal === 'SIGKILL' ? 'kills' : 'lives ended by themselves');
+    if (signal !== 'SIGKILL')
+      this.find('claim', `the daemon ended by itself with ${code}: ${`${stdout}${stderr}`.slice(-400)}`);
+  }
+
+  /** A last life, which is not killed: until `done`, and then a clean stop. */
+  async endWell(what: string, done: () => Promise<boolean>, withinMs: number): Promise<void> {
+    const program = this.begin();
+    await this.#until(program, what, done, withinMs);
+    program.child.kill('SIGTERM');
+    const { code, stderr } = await program.ended;
+    if (code !== 0) this.find('claim', `a stop after all ended with ${code}: ${stderr.slice(-400)}`);
+  }
+
+  differences(): Promise<string[]> {
+    return differences(this);
+  }
+
+  find(kind: FindingKind, text: string): void {
+    this.findings.push({ kind, text });
+  }
+
+  count(name: string, by = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+
+  tell(line: string): void {
+    this.#trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  }
+
+  outcome(what: string): GameResult {
+    const { findings, counts } = this;
+    return { seed: this.#options.seed, what, findings, counts: { games: 1, ...counts }, trace: this.#trace };
+  }
+
+  async close(): Promise<void> {
+    for (const { child } of this.#running) child.kill('SIGKILL');
+    await Promise.all([...this.#running].map(({ ended }) => ended));
+    await this.sandbox.stop();
+    await this.#closeDatabase();
+    this.#folder.remove();
+  }
+
+  async #untilAtWork(program: Running, isAtWork: () => Promise<boolean>): Promise<void> {
+    await eventually('work', async () => hasEnded(program) || (await isAtWork()), PATIENCE_MS).catch(() =>
+      this.count('lives without work'),
+    );
+  }
+
+  /** Lets a statement wait, and kills the program while it does, or just as it goes on. @returns where */
+  async #killHeld(program: Running, { brakes }: Deaths): Promise<string> {
+    const chosen = this.draw.one(brakes) ?? brakes[0];
+    const braking = await brake(this.db, chosen);
+    if (braking === undefined) return 'at a moment';
+    try {
+      const held = await eventually('a statement', async () => hasEnded(program) || braking.holds(), 2_000)
+        .then(() => true)
+        .catch(() => false);
+      if (held) this.count('in a commit');
+      if (held) this.count(`at ${chosen.name}`);
+      // Some wait for as long as a busy server lets them.
+      if (this.draw.chance(0.3)) await systemClock.sleep(this.draw.random() * 1_500);
+      if (this.draw.chance(0.5)) {
+        await braking.release();
+        await systemClock.sleep(this.draw.random() * 4);
+      }
+      program.child.kill('SIGKILL');
+      return `${held ? 'at' : 'before'} ${chosen.name}`;
+    } finally {
+      await braking.release();
+    }
+  }
+
+  /** Waits for a condition while the program runs. @throws what it said where it ended or was not ready in time */
+  async #until(
+    program: Running,
+    what: string,
+    done: () => Promise<boolean>,
+    withinMs = FIRST_LOAD_MS,
+  ): Promise<void> {
+    const told = (why: string): Error => new Error(`${what}: ${why}: ${program.output().slice(-600)}`);
+    await eventually(what, async () => hasEnded(program) || (await done()), withinMs).catch(
+      async (error: unknown) => {
+        const different = (await this.differences()).slice(0, 3).join('; ');
+        throw told(`${messageOf(error)} (${different === '' ? 'no difference' : different})`);
+      },
+    );
+    if (hasEnded(program))
+      throw told(`the daemon ended with ${program.child.exitCode ?? program.child.signalCode}`);
+  }
+}
+
+function hasEnded({ child }: Running): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}

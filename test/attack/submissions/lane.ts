@@ -1,0 +1,224 @@
+import { OPERATION_NAMES, type OperationName } from '../../../src/model/submission.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
+import { eventually } from '../../support/eventually.ts';
+import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
+import { DaemonLives } from '../real/daemon-lives.ts';
+import type { GameResult } from '../support/findings.ts';
+import { ALL_WELL, drawFaults } from './faults.ts';
+import { type Effect, FINAL_STATES, judge, type SubmissionRow } from './judge.ts';
+import { Queue } from './queue.ts';
+
+/** Far above what is sent: the kills are to take minutes, not hours. */
+const LIMIT = 3_000;
+const LIMITS: Partial<SandboxOptions> = {
+  limitClay: LIMIT,
+  limitResearch: LIMIT,
+  limitHeavy: LIMIT,
+  limitSequence: LIMIT,
+};
+
+/** What a transaction of a submission writes, and the reservation before it. */
+const BRAKES = [
+  COMMIT_BRAKE,
+  ...['mirror.submissions', 'mirror_sync.account', 'mirror_sync.hint', 'mirror_sync.slot_block'].map(
+    tableBrake,
+  ),
+] as const;
+
+/** Something is queued each so many ms at most, whether the daemon lives or not. */
+const QUEUE_EACH_MS = 400;
+const CANCELS = 0.15;
+/** What the dead left is claimed first: some lives see the end of theirs. */
+const AT_WORK_MS = 2_500;
+/**
+ * What was being sent when its process died is settled only when its request must be over. After a 429 a group is
+ * paced for a day, and each kill costs it a slot for a minute.
+ */
+const SETTLED_WITHIN_MS = 480_000;
+
+export interface LaneOptions {
+  readonly seed: number;
+  readonly kills: number;
+  /** Of an empty database. */
+  readonly url: string;
+  /**
+   * Moves the deadlines of what the dead were sending into the past, once nothing is on the wire: the end then needs
+   * no minutes of waiting.
+   */
+  readonly hasten?: boolean;
+  /** Gives the rest of it up: nothing is judged then. */
+  readonly signal?: AbortSignal;
+}
+
+/** One account whose daemon is killed again and again while operations are queued; then quiet, and the judgement. */
+export async function playLane({
+  seed,
+  kills,
+  url,
+  hasten = false,
+  signal,
+}: LaneOptions): Promise<GameResult> {
+  // Some services refuse what the daemon had thought it may send.
+  const refuses = !hasten && seed % 2 === 0;
+  const lives = await DaemonLives.open({ seed, url, switches: { ...LIMITS, ...ALL_WELL } });
+  const { db, draw, sandbox } = lives;
+  const what = `limits of ${LIMIT}${refuses ? ', but for one of 2' : ''}`;
+  let queueing: Promise<void> | undefined;
+  const over = new AbortController();
+  try {
+    await prepareCommitBrake(db, 'update on mirror.submissions');
+    const first = await lives.settleIn();
+    await teachLimits(lives);
+    first.child.kill('SIGKILL');
+    await first.ended;
+
+    const queue = new Queue(db, draw, {
+      lists: await keysOf(lives, 'lists', 'list_id'),
+      jobs: await keysOf(lives, 'research_jobs', 'job_id'),
+    });
+    if (refuses) {
+      await sandbox.control.change({ limitClay: 2 });
+      for (let count = 0; count < 3; count += 1) await queue.submit('clay_enrich');
+    }
+    queueing = keepQueueing(lives, queue, refuses ? 'clay_enrich' : undefined, over.signal);
+    const ended = new Map<string, string>();
+    for (let life = 0; life < kills; life += 1) {
+      if (signal?.aborted === true) return lives.outcome(what);
+      const faults = drawFaults(draw);
+      await sandbox.control.change(faults.switches);
+      lives.tell(faults.what);
+      await lives.liveAndDie({ brakes: BRAKES, work: () => sent(lives), atWorkMs: AT_WORK_MS });
+      await watchStates(lives, ended);
+    }
+    over.abort();
+    await queueing;
+    await sandbox.control.change({ ...ALL_WELL, limitClay: LIMIT });
+    if (hasten) await hastenEnds(lives);
+    const done = async (): Promise<boolean> => (await openOf(lives)).length === 0;
+    try {
+      await lives.endWell('the end of every submission', done, SETTLED_WITHIN_MS);
+    } catch (error) {
+      throw new Error(`open: ${(await openOf(lives)).join(', ')}`, { cause: error });
+    }
+    await watchStates(lives, ended);
+    await check(lives, queue);
+    return lives.outcome(what);
+  } finally {
+    over.abort();
+    await queueing?.catch(() => {});
+    await lives.close();
+  }
+}
+
+/** As if the daemon had known this service for long: it believes limits above the specification's only then. */
+async function teachLimits({ db }: DaemonLives): Promise<void> {
+  const routes = {
+    clay_enrich: ['POST /v1/clay/enrich'],
+    research_enrich: ['POST /v1/research', 'POST /v1/enrich'],
+    bulk_lists: ['POST /v1/research/bulk', 'POST /v1/lists', 'POST /v1/lists/{id}/analyze'],
+    sequence: ['POST /v1/research/{id}/sequence'],
+  };
+  for (const [group, names] of Object.entries(routes)) {
+    const limits = Object.fromEntries(names.map((name) => [name, { limit: LIMIT, seenAt: Date.now() }]));
+    await db.query(
+      `insert into mirror_sync.rate_group (_user_id, key_hash, rate_group, learnt)
+       select _user_id, key_hash, $1, $2 from mirror_sync.api_key where _user_id is not null
+       on conflict (_user_id, key_hash, rate_group) do update set learnt = excluded.learnt`,
+      [group, JSON.stringify({ contacted: true, limits })],
+    );
+  }
+}
+
+async function keysOf({ db }: DaemonLives, table: string, column: string): Promise<string[]> {
+  const { rows } = await db.query<{ key: string }>(`select ${column} as key from mirror.${table} limit 20`);
+  return rows.map(({ key }) => key);
+}
+
+/** Queues and cancels until the signal aborts. */
+async function keepQueueing(
+  lives: DaemonLives,
+  queue: Queue,
+  spared: OperationName | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { draw } = lives;
+  const names = OPERATION_NAMES.filter((name) => name !== spared);
+  while (!signal.aborted) {
+    for (let burst = draw.integer(1, 3); burst > 0; burst -= 1)
+      await queue.submit(draw.one(names) ?? 'research');
+    if (draw.chance(CANCELS)) await queue.cancel();
+    await systemClock.sleep(draw.random() * QUEUE_EACH_MS, signal).catch(() => {});
+  }
+}
+
+/** How many were sent so far. */
+async function sent({ db }: DaemonLives): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*)::int as count from mirror.submissions where sent_at is not null',
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Those without an end, a line each. */
+async function openOf({ db }: DaemonLives): Promise<string[]> {
+  const { rows } = await db.query<{ line: string }>(
+    `select concat_ws(' ', operation, submission_id, state, error, 'not before', _not_before) as line
+     from mirror.submissions where state in ('queued', 'sending', 'held') order by submission_id limit 20`,
+  );
+  return rows.map(({ line }) => line);
+}
+
+/** What was being sent when its process died; and no end changes any more, since who wrote it is dead. */
+async function watchStates(lives: DaemonLives, ended: Map<string, string>): Promise<void> {
+  let sending = 0;
+  for (const { id, state, responseStatus } of await rowsOf(lives)) {
+    if (state === 'sending') sending += 1;
+    if (!FINAL_STATES.some((final) => final === state)) continue;
+    const now = `${state} ${responseStatus ?? ''}`;
+    const before = ended.get(id) ?? now;
+    if (before !== now) lives.find('false', `submission ${id} was ${before}, and is ${now}`);
+    ended.set(id, now);
+  }
+  if (sending > 0) lives.count('kills that left some being sent');
+}
+
+async function rowsOf({ db }: DaemonLives): Promise<SubmissionRow[]> {
+  const { rows } = await db.query<SubmissionRow>(
+    `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
+       response_status as "responseStatus"
+     from mirror.submissions`,
+  );
+  return rows;
+}
+
+/** No process lives: what was on the wire is over as soon as the service says so. */
+async function hastenEnds({ db, sandbox }: DaemonLives): Promise<void> {
+  await eventually('quiet', async () => (await sandbox.control.counters()).inFlight === 0);
+  await db.query(
+    `update mirror.submissions set _send_before = clock_timestamp() - interval '1 hour' where state = 'sending'`,
+  );
+}
+
+async function check(lives: DaemonLives, queue: Queue): Promise<void> {
+  const rows = await rowsOf(lives);
+  const effects = (await lives.sandbox.control.operations()).map(({ idempotencyKey, payload }): Effect => ({
+    idempotencyKey,
+    marker: markerOf(payload),
+  }));
+  lives.findings.push(...judge(rows, effects, queue));
+  for (const problem of queue.problems) lives.find('twice', problem);
+  const done = new Set(effects.map(({ marker }) => marker));
+  lives.count('submissions', rows.length);
+  for (const { state, marker } of rows) {
+    lives.count(state);
+    if (state === 'unknown' && done.has(marker)) lives.count('unknown that took effect');
+  }
+  const { rateLimited } = await lives.sandbox.control.counters();
+  lives.count('answered with 429', rateLimited);
+}
+
+function markerOf(payload: string | null): string {
+  const { marker } = JSON.parse(payload ?? '{}') as { marker?: unknown };
+  return String(marker);
+}

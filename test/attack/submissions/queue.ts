@@ -1,0 +1,90 @@
+import pg from 'pg';
+import type { OperationName } from '../../../src/model/submission.ts';
+import type { Draw } from '../support/draw.ts';
+import type { Told } from './judge.ts';
+
+/** Rows that operations with a target may name. */
+export interface Targets {
+  readonly lists: readonly string[];
+  readonly jobs: readonly string[];
+}
+
+/** Part of the submissions that are repeated at once under the same idempotency key. */
+const REPEATED = 0.15;
+const ROLLED_BACK = 0.05;
+
+/**
+ * A user who queues operations by SQL, whatever happens to the daemon, and remembers what he was told. Each payload
+ * has a marker of its own.
+ */
+export class Queue implements Told {
+  readonly queued = new Map<string, string>();
+  readonly cancelled = new Set<string>();
+  readonly rolledBack = new Set<string>();
+  /** What `submit` itself got wrong. */
+  readonly problems: string[] = [];
+  readonly #db: pg.Pool;
+  readonly #draw: Draw;
+  readonly #targets: Targets;
+  #markers = 0;
+
+  constructor(db: pg.Pool, draw: Draw, targets: Targets) {
+    this.#db = db;
+    this.#draw = draw;
+    this.#targets = targets;
+  }
+
+  /** Queues an operation; now and then twice under one key, or in a transaction that is rolled back. */
+  async submit(operation: OperationName): Promise<void> {
+    const marker = `m${(this.#markers += 1)}`;
+    const payload = JSON.stringify({ marker, company_url: `https://${marker}.example` });
+    const parameters = [operation, payload, this.#target(operation), `key-${marker}`];
+    const statement = 'select mirror.submit($1, $2, $3, idempotency_key => $4) as id';
+    if (this.#draw.chance(ROLLED_BACK)) {
+      this.rolledBack.add(marker);
+      await this.#inVain(statement, parameters);
+      return;
+    }
+    const id = await this.#idOf(statement, parameters);
+    this.queued.set(id, marker);
+    if (!this.#draw.chance(REPEATED)) return;
+    const again = await this.#idOf(statement, parameters);
+    if (again !== id)
+      this.problems.push(`submission ${id} is ${again} when it is queued under its key again`);
+  }
+
+  /** Cancels one that was queued lately, if it can be cancelled still. */
+  async cancel(): Promise<void> {
+    const id = this.#draw.one([...this.queued.keys()].slice(-5));
+    if (id === undefined) return;
+    try {
+      await this.#db.query('select mirror.cancel_submission($1)', [id]);
+      this.cancelled.add(id);
+    } catch (error) {
+      // It was sent.
+      if (!(error instanceof pg.DatabaseError) || error.code !== 'RM017') throw error;
+    }
+  }
+
+  async #idOf(statement: string, parameters: readonly (string | null)[]): Promise<string> {
+    const { rows } = await this.#db.query<{ id: string }>(statement, [...parameters]);
+    return rows[0]?.id ?? '';
+  }
+
+  async #inVain(statement: string, parameters: readonly (string | null)[]): Promise<void> {
+    const client = await this.#db.connect();
+    try {
+      await client.query('begin');
+      await client.query(statement, [...parameters]);
+      await client.query('rollback');
+    } finally {
+      client.release();
+    }
+  }
+
+  #target(operation: OperationName): string | null {
+    if (operation === 'list_analyze') return this.#draw.one(this.#targets.lists) ?? null;
+    if (operation === 'sequence') return this.#draw.one(this.#targets.jobs) ?? null;
+    return null;
+  }
+}

@@ -1,0 +1,130 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+import { startTestSandbox, STILL } from '../support/sandbox.ts';
+
+const folder = makeFolder();
+const cwd = folder.path;
+let database: MigratedDatabase;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  await execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`);
+});
+afterAll(async () => {
+  await database.drop();
+  folder.remove();
+});
+
+const run = (...args: string[]): Promise<Outcome> =>
+  runProgram(args, { cwd, env: { DATABASE_URL: database.url } });
+const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+
+describe('events', () => {
+  it('says that none was received', async () => {
+    expect(await run('events')).toMatchObject({ code: 0, stdout: 'no event was received yet\n', stderr: '' });
+    expect((await run('events', '--json')).stdout).toBe('[]\n');
+  });
+
+  it('lists the newest first, those of one type, and not more than asked for', async () => {
+    await execute(`
+      insert into mirror.events (_user_id, id, type, data, received_at, _raw, _verbatim, _collection, _key) values
+        (42, 'evt_1', 'research.completed', '{"job_id": 9007199254740993}', '2026-01-01T10:00:00Z', '{"id": "evt_1"}',
+          '{"id":"evt_1", "x":"\\u0000"}', 'research_jobs', '9007199254740993'),
+        (42, 'evt_2', 'list.failed', null, '2026-01-01T11:00:00Z', '{"id": "evt_2"}', null, null, null)`);
+    const { code, stdout } = await run('events');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /evt_2 .*list\.failed +2026-01-01 11:00.*\nevt_1 .*research\.completed .*research_jobs 9007199254740993\n2 events;/,
+    );
+    const one = await run('events', 'list', '--type', 'research.completed', '--json');
+    expect(one.stdout).toContain('"data":{"job_id": 9007199254740993}');
+    expect(JSON.parse(one.stdout)).toMatchObject([
+      { id: 'evt_1', userId: '42', collection: 'research_jobs' },
+    ]);
+    expect((await run('events', '--type', 'no.such')).stdout).toBe('no event of type "no.such" is here\n');
+    expect((await run('events', '--limit', '1')).stdout).toContain('--limit shows more');
+  });
+
+  it('prints one as it was delivered', async () => {
+    expect(await run('events', '--show', 'evt_1')).toMatchObject({
+      code: 0,
+      stdout: '{"id":"evt_1", "x":"\\u0000"}\n',
+    });
+    expect(await run('events', '--show', 'evt_9')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is no event "evt_9"') as string,
+    });
+  });
+
+  it('takes events up again: what they name is due', async () => {
+    const { code, stdout, stderr } = await run('events', 'replay', 'evt_1', 'evt_2');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '2 events taken up again; 0 of 2 rows and lists read\n',
+    });
+    expect(stderr).toContain('no daemon runs: it is read when one does');
+    const { rows } = await sql<{ hint: string }>`
+      select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(database.kysely);
+    expect(rows.map(({ hint }) => hint)).toEqual(['lists/', 'research_jobs/9007199254740993']);
+  });
+
+  it('ends with 1 where an event is not there', async () => {
+    const { code, stdout, stderr } = await run('events', 'replay', 'evt_9', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({ replayed: [], missing: ['evt_9'], rows: 0, read: 0, daemon: false });
+    expect(stderr).toContain('there is no event "evt_9"');
+  });
+
+  it.each([
+    ['an action there is not', ['reply', 'evt_1'], `can't "reply" (did you mean replay?)`],
+    ['nothing to replay', ['replay'], 'which ones?'],
+    ['options of another action', ['replay', 'evt_1', '--type', 'x'], 'events replay has no option --type'],
+    ['a filter beside --show', ['--show', 'evt_1', '--type', 'x'], '--show goes without --type'],
+    ['IDs where there are none', ['list', 'evt_1'], 'events list takes no IDs'],
+  ])('%s is wrong usage', async (_, args, message) => {
+    expect(await run('events', ...args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(message) as string,
+    });
+  });
+});
+
+describe('events replay beside a running daemon', () => {
+  it('waits until the daemon has read what the events name', async () => {
+    const sandbox = await startTestSandbox({ ...STILL, limits: 'off', jobs: 20, lists: 2, itemsPerList: 1 });
+    const own = await createMigratedDatabase();
+    const env = {
+      DATABASE_URL: own.url,
+      MIRROR_API_URL: sandbox.url,
+      MIRROR_API_KEY: sandbox.key,
+      MIRROR_HTTP_PORT: '0',
+    };
+    const daemon = startProgram(['start'], { cwd, env });
+    try {
+      await daemon.until('status page http://127.0.0.1:');
+      await sql`
+        insert into mirror.events (_user_id, id, type, data, received_at, _raw)
+        values (${sandbox.userId}, 'evt_1', 'watchlist.change_detected', null, now(), '{}')`.execute(
+        own.kysely,
+      );
+      const { code, stdout } = await runProgram(['events', 'replay', 'evt_1', '--json'], { cwd, env });
+      expect(JSON.parse(stdout)).toEqual({
+        replayed: ['evt_1'],
+        missing: [],
+        rows: 1,
+        read: 1,
+        daemon: true,
+      });
+      expect(code).toBe(0);
+      daemon.child.kill('SIGTERM');
+      expect(await daemon.ended).toMatchObject({ code: 0 });
+    } finally {
+      daemon.child.kill('SIGKILL');
+      await sandbox.stop();
+      await own.drop();
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { makeFolder, runProgram, type Outcome } from '../support/program.ts';
+
+const folder = makeFolder();
+const cwd = folder.path;
+let database: MigratedDatabase;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  await execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`);
+});
+afterAll(async () => {
+  await database.drop();
+  folder.remove();
+});
+
+const run = (...args: string[]): Promise<Outcome> =>
+  runProgram(args, { cwd, env: { DATABASE_URL: database.url } });
+const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+const stateOf = async (id: string): Promise<string | undefined> =>
+  (
+    await sql<{ state: string }>`select state from mirror.submissions where submission_id = ${id}`.execute(
+      database.kysely,
+    )
+  ).rows[0]?.state;
+
+async function queue(state = 'queued', more = ''): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    insert into mirror.submissions (_user_id, operation, payload, created_at, state, response_status, response, error, done_at)
+    values (42, 'enrich', '{}', now(), ${state}, ${sql.raw(more === '' ? 'null, null, null, null' : more)})
+    returning submission_id as id`.execute(database.kysely);
+  return rows[0]?.id ?? '';
+}
+
+describe('submissions', () => {
+  it('says that there are none', async () => {
+    expect(await run('submissions')).toMatchObject({
+      code: 0,
+      stdout: 'there are no submissions\n',
+      stderr: '',
+    });
+    expect((await run('submissions', 'list', '--json')).stdout).toBe('[]\n');
+  });
+
+  it('lists the newest first, those of one state, and not more than asked for', async () => {
+    const first = await queue();
+    const second = await queue('rejected', `422, '{"job_id": 9007199254740993}', 'no such company', now()`);
+    const { code, stdout } = await run('submissions');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(`\\n +${second} .*rejected +422 .*no such company\\n +${first} .*queued`),
+    );
+    const one = await run('submissions', '--state', 'rejected', '--json');
+    expect(one.stdout).toContain('"response":{"job_id": 9007199254740993}');
+    expect(JSON.parse(one.stdout)).toMatchObject([{ id: second, userId: '42', responseStatus: 422 }]);
+    expect((await run('submissions', '--limit', '1')).stdout).toContain('--limit shows more');
+  });
+
+  it('prints what the service answered to one', async () => {
+    const id = await queue('accepted', `201, '{"job_id": 9007199254740993}', null, now()`);
+    const { code, stdout, stderr } = await run('submissions', 'list', '--show', id);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '{"job_id": 9007199254740993}\n' });
+    expect(stderr).toBe(`submission ${id}: accepted (201)\n`);
+    expect(await run('submissions', '--show', '999999')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is no submission 999999') as string,
+    });
+  });
+
+  it('cancels what was not sent; what was is told, and ends with 1', async () => {
+    const queued = await queue();
+    const sent = await queue('accepted', `200, '{}', null, now()`);
+    const outcome = await run('submissions', 'cancel', queued, sent, '999999');
+    expect(outcome).toMatchObject({ code: 1, stdout: `submission ${queued}: cancelled\n` });
+    expect(outcome.stderr).toMatch(
+      new RegExp(`submission ${sent} is accepted: .*\\n.*there is no submission 999999`),
+    );
+    expect(await stateOf(queued)).toBe('cancelled');
+    const again = await run('submissions', 'cancel', queued, '--json');
+    expect(again.code).toBe(0);
+    expect(JSON.parse(again.stdout)).toEqual({ cancelled: [queued], refused: [] });
+  });
+
+  it('releases what is held', async () => {
+    expect((await run('submissions', 'release')).stdout).toBe('nothing is held\n');
+    const held = await queue('held');
+    await execute(
+      `insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01', 'a copy')`,
+    );
+    expect((await run('status')).stdout).toMatch(/problem: 2 submissions held: a copy.*submissions release/);
+    const { code, stdout, stderr } = await run('submissions', 'release');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'released: 1 submission (held since 2026-01-01T00:00:00.000Z: a copy)\n',
+    });
+    expect(stderr).toContain('no daemon runs: start it within ten minutes');
+    expect(await stateOf(held)).toBe('queued');
+  });
+
+  it.each([
+    ['an action there is not', ['lsit'], `can't "lsit" (did you mean list?)`],
+    ['a state there is not', ['--state', 'quued'], '(did you mean queued?)'],
+    ['an ID that is none', ['cancel', '12a'], '"12a" is no ID'],
+    ['nothing to cancel', ['cancel'], 'which ones?'],
+    [
+      'options of another action',
+      ['cancel', '1', '--state', 'queued'],
+      'submissions cancel has no option --state',
+    ],
+    ['IDs where there are none', ['release', '1'], 'submissions release takes no IDs'],
+    ['a filter beside --show', ['--show', '1', '--limit', '2'], '--show goes without --limit'],
+    ['a limit that is none', ['--limit', '0'], '--limit: must be a number from 1 up'],
+  ])('%s is wrong usage', async (_, args, message) => {
+    expect(await run('submissions', ...args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(message) as string,
+    });
+  });
+});

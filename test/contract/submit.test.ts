@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { LAUNCHER, makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+import { startTestSandbox, STILL, TEST_USER, type TestSandbox } from '../support/sandbox.ts';
+
+const KEY = 'key-that-nobody-may-see';
+/** A reserved port: nothing listens there. */
+const NOBODY = 'http://127.0.0.1:1';
+const folder = makeFolder();
+const cwd = folder.path;
+let database: MigratedDatabase;
+let sandbox: TestSandbox;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({
+    ...STILL,
+    keys: `${KEY}=${TEST_USER}`,
+    jobs: 20,
+    lists: 2,
+    itemsPerList: 1,
+  });
+  database = await createMigratedDatabase();
+});
+afterEach(() => sandbox.control.change({ fault500: 0 }));
+afterAll(async () => {
+  await sandbox.stop();
+  await database.drop();
+  folder.remove();
+});
+
+const env = (more: Record<string, string> = {}): Record<string, string> => ({
+  DATABASE_URL: database.url,
+  MIRROR_API_URL: sandbox.url,
+  MIRROR_API_KEY: KEY,
+  MIRROR_HTTP_PORT: '0',
+  ...more,
+});
+const run = (...args: string[]): Promise<Outcome> => runProgram(args, { cwd, env: env() });
+const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+
+interface Row {
+  readonly id: string;
+  readonly state: string;
+  readonly payload: string;
+  readonly error: string | null;
+}
+async function rows(): Promise<readonly Row[]> {
+  const found = await sql<Row>`
+    select submission_id as id, state, payload::text as payload, error from mirror.submissions order by submission_id`.execute(
+    database.kysely,
+  );
+  return found.rows;
+}
+const last = async (): Promise<Row | undefined> => (await rows()).at(-1);
+
+describe('submit before an account was mirrored', () => {
+  it('knows none, and sends nothing', async () => {
+    const { code, stdout, stderr } = await run('submit', 'research');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('no account has been mirrored yet');
+  });
+});
+
+describe('submit without a running daemon', () => {
+  beforeAll(async () => {
+    expect((await run('sync', 'account')).code).toBe(0);
+  });
+
+  it('sends it itself, once, and prints the answer; no digit is lost and no secret shown', async () => {
+    const { code, stdout, stderr } = await runProgram(
+      ['submit', 'research', '--data', '{"company_url": "https://a.example", "n": 9007199254740993}'],
+      { cwd, env: env({ LOG_LEVEL: 'trace' }) },
+    );
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/submission 1: accepted \(20\d\)\n$/),
+    });
+    expect(JSON.parse(stdout)).toHaveProperty('job_id');
+    expect(stdout + stderr).not.toContain(KEY);
+    const sent = await sandbox.control.operations();
+    expect(sent).toMatchObject([{ operation: 'research' }]);
+    expect(JSON.stringify(sent)).toContain('9007199254740993');
+    expect(await last()).toMatchObject({ state: 'accepted' });
+  });
+
+  it('ends with 1 where the service refuses it, and says why', async () => {
+    const { code, stderr } = await run('submit', 'sequence', '--id', '999999999');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/submission 2: rejected \(404\): /);
+  });
+
+  it('ends with 4 where the outcome is unknown, never to be repeated', async () => {
+    await sandbox.control.change({ fault500: 1 });
+    const { code, stdout, stderr } = await run('submit', 'enrich', '--json');
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*Never retry: it may have taken effect/);
+    expect(JSON.parse(stdout)).toMatchObject({ id: '3', state: 'unknown', responseStatus: 500, stuck: null });
+    expect((await run('status')).stdout).toContain(
+      '1 submission of account 1001 ended with an unknown outcome',
+    );
+  });
+
+  it('takes the payload from a file and from standard input, and gives one submission for one key', async () => {
+    writeFileSync(join(cwd, 'payload.json'), '\uFEFF{"from": "file"}');
+    const first = await run('submit', 'enrich', '--data', '@payload.json', '--key', 'k', '--json');
+    const again = await run('submit', 'enrich', '--data', '@payload.json', '--key', 'k', '--json');
+    expect([first.code, again.code]).toEqual([0, 0]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ id: (JSON.parse(first.stdout) as Row).id });
+    const child = spawn(process.execPath, [LAUNCHER, 'submit', 'enrich', '--data', '-', '--no-wait'], {
+      cwd,
+      env: { PATH: process.env['PATH'], HOME: cwd, ...env() },
+    });
+    child.stdin.end('{"from": "input"}');
+    expect(await readText(child.stderr)).toMatch(/submission \d+: queued\n$/);
+    expect(await last()).toMatchObject({ payload: '{"from": "input"}', state: 'queued' });
+    const sent = await sandbox.control.operations();
+    expect(sent.filter((each) => JSON.stringify(each).includes('file'))).toHaveLength(1);
+    await execute(`update mirror.submissions set state = 'cancelled' where state = 'queued'`);
+  });
+
+  it('stays queued when it is interrupted, and says how to take it back', async () => {
+    // Its rate limit lets one go in a minute.
+    expect((await run('submit', 'list', '--data', '{"name": "one"}')).code).toBe(0);
+    const second = startProgram(['submit', 'list', '--data', '{"name": "two"}'], { cwd, env: env() });
+    await second.until(': queued');
+    second.child.kill('SIGINT');
+    const { code, stderr } = await second.ended;
+    expect(code).toBe(130);
+    const { id = '', state } = (await last()) ?? {};
+    expect(state).toBe('queued');
+    expect(stderr).toContain(
+      `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back\n`,
+    );
+    expect((await run('submissions', 'cancel', id)).code).toBe(0);
+  });
+
+  it('ends with 3 where nobody can send it, and where submissions are off, or too many wait', async () => {
+    const keyless = await runProgram(['submit', 'enrich'], { cwd, env: { DATABASE_URL: database.url } });
+    expect(keyless).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/stays queued: no daemon runs/) as string,
+    });
+    const off = await runProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_SUBMIT: 'off' }) });
+    expect(off).toMatchObject({ code: 3, stderr: expect.stringContaining('MIRROR_SUBMIT=off') as string });
+    const full = await runProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_SUBMIT_MAX_QUEUED: '1' }) });
+    expect(full).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('MIRROR_SUBMIT_MAX_QUEUED') as string,
+    });
+    await execute(`update mirror.submissions set state = 'cancelled' where state = 'queued'`);
+  });
+
+  it('goes on where another process takes the account away from it, and lets it go', async () => {
+    // It tries again and again, and claims it each time.
+    const waiting = startProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_API_URL: NOBODY }) });
+    await waiting.until('refused the connection');
+    // Between two tries: one that is claimed then would stay `sending` until nobody can know its outcome any more.
+    await eventually('the account to be taken away', async () =>
+      database.kysely.transaction().execute(async (trx) => {
+        await sql`select from mirror_sync.account for update`.execute(trx);
+        const { rows: claimed } = await sql`
+          select from mirror.submissions where state = 'sending'`.execute(trx);
+        if (claimed.length > 0) return false;
+        await sql`update mirror_sync.account set owner = 'somebody', token = token + 1`.execute(trx);
+        return true;
+      }),
+    );
+    await eventually('the account to be taken again', async () => {
+      const { rows } = await sql<{ owner: string }>`select owner from mirror_sync.account`.execute(
+        database.kysely,
+      );
+      return rows[0]?.owner !== 'somebody';
+    });
+    // While it is claimed it can't be cancelled: it is put back at once.
+    await eventually('the cancellation', async () => {
+      await execute('select mirror.cancel_submission(max(submission_id)) from mirror.submissions');
+      return true;
+    });
+    expect(await waiting.ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cancelled\n$/) as string,
+    });
+  });
+
+  it('ends with 3 while submissions are held', async () => {
+    await execute(`update mirror_sync.installation set held_at = now(), held_why = 'this is a copy'`);
+    const before = (await sandbox.control.operations()).length;
+    const { code, stderr } = await run('submit', 'enrich');
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringMatching(/held: this is a copy; "research-mirror submissions release" sends it/),
+    });
+    expect(await sandbox.control.operations()).toHaveLength(before);
+    await execute(`update mirror.submissions set state = 'cancelled' where state = 'held'`);
+    expect((await run('submissions', 'release')).code).toBe(0);
+  });
+
+  it('does not take what it queues for something old, however long no daemon ran', async () => {
+    await execute(`update mirror_sync.installation set alive_at = now() - interval '1 hour'`);
+    expect(await run('submit', 'enrich')).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['an operation there is not', ['enrch'], 'there is no operation "enrch" (did you mean enrich?)'],
+    ['a missing target', ['list_analyze'], '--id: list_analyze needs a target_id: the list_id of a list'],
+    ['a target where there is none', ['enrich', '--id', '1'], 'enrich takes no target_id'],
+    ['an account there is not', ['enrich', '--user', '7'], '--user: account 7 is not mirrored here'],
+    ['a number that is no account’s', ['enrich', '--user', '9'.repeat(19)], 'out of range for type bigint'],
+    ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
+    [
+      'a payload that Postgres has no value for',
+      ['enrich', '--data', String.raw`{"a": "\u0000"}`],
+      'research-mirror: ',
+    ],
+    ['a file that is not there', ['enrich', '--data', '@nowhere.json'], "--data: nowhere.json can't be read"],
+    [
+      'a key with another payload',
+      ['enrich', '--key', 'k'],
+      "--key: idempotency_key 'k' is that of submission",
+    ],
+  ])('%s is wrong usage, and queues nothing', async (_, args, message) => {
+    const before = (await rows()).length;
+    const { code, stdout, stderr } = await run('submit', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(await rows()).toHaveLength(before);
+  });
+});
+
+describe('submit beside a running daemon', () => {
+  it('is carried out by the daemon', async () => {
+    const daemon = startProgram(['start'], { cwd, env: env() });
+    try {
+      await daemon.until('status page http://127.0.0.1:');
+      const { code, stdout } = await run('submit', 'clay_enrich', '--data', '{"by": "daemon"}');
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toHaveProperty('object');
+      daemon.child.kill('SIGTERM');
+      expect(await daemon.ended).toMatchObject({ code: 0 });
+    } finally {
+      daemon.child.kill('SIGKILL');
+    }
+  });
+
+  it('is carried out by the command when the daemon dies before it', async () => {
+    // This daemon holds the queue; the command does not.
+    const daemon = startProgram(['start'], { cwd, env: env({ MIRROR_CREDITS_FLOOR: '1000000000' }) });
+    try {
+      await daemon.until('status page http://127.0.0.1:');
+      const waiting = startProgram(['submit', 'enrich', '--data', '{"after": "death"}'], { cwd, env: env() });
+      await waiting.until('fewer credits than MIRROR_CREDITS_FLOOR');
+      daemon.child.kill('SIGKILL');
+      const { code, stderr } = await waiting.ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/accepted \(20\d\)\n$/) });
+    } finally {
+      daemon.child.kill('SIGKILL');
+    }
+    const sent = await sandbox.control.operations();
+    expect(sent.filter((each) => JSON.stringify(each).includes('death'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { addHints, dueHints, nextHint, settleHints } from '../../src/db/hint-store.ts';
+import type { CollectionName, Scope } from '../../src/model/collections.ts';
+import { testAccounts } from '../support/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+it('hints of one scope are told and settled by themselves: those of other lists, collections and accounts stay', async () => {
+  const [account, other] = [await newAccount(), await newAccount()];
+  const { kysely: db, schema } = account.database;
+  const scopes: readonly Scope[] = [
+    account.scope('list_items', '7'),
+    account.scope('list_items', '8'),
+    account.scope('lists'),
+    other.scope('list_items', '7'),
+  ];
+  const now = new Date(Date.UTC(2026, 0, 1));
+  // The same keys everywhere.
+  for (const { userId, collection, parent } of scopes) {
+    const rows = ['1', '2', '3'].map((key) => ({ collection, parent, key }));
+    await addHints(db, schema, userId, rows, now);
+  }
+  const due = (): Promise<string[]> =>
+    Promise.all(
+      scopes.map(async (scope) => (await dueHints(db, schema, scope, 10)).map(({ key }) => key).join()),
+    );
+  expect(await due()).toEqual(['1,2,3', '1,2,3', '1,2,3', '1,2,3']);
+
+  const [first] = scopes;
+  if (first === undefined) throw new Error('there are four');
+  const [one, two] = await dueHints(db, schema, first, 10);
+  if (one === undefined || two === undefined) throw new Error('three were added');
+  const later = new Date(Date.UTC(2999, 0, 1));
+  await db
+    .transaction()
+    .execute((trx) => settleHints(trx, schema, first, { done: [one], again: [{ hint: two, dueAt: later }] }));
+  expect(await due()).toEqual(['3', '1,2,3', '1,2,3', '1,2,3']);
+
+  const next = async (userId: string, among: readonly CollectionName[]): Promise<Scope | undefined> =>
+    (await nextHint(db, schema, userId, among, []))?.scope;
+  expect(await next(other.fence.userId, ['lists', 'list_items'])).toEqual(other.scope('list_items', '7'));
+  expect(await next(other.fence.userId, ['lists'])).toBeUndefined();
+});
