@@ -29,7 +29,8 @@ ENV NODE_ENV=production \
     MIRROR_HTTP_HOST=0.0.0.0 \
     MIRROR_WEBHOOK_HOST=0.0.0.0
 VOLUME /data
-EXPOSE 8080
+# Status page; webhook deliveries, with MIRROR_PUBLIC_URL only.
+EXPOSE 8080 8081
 
 # The image's user "node", as a number: Kubernetes can't tell from a name that it is not root.
 USER 1000:1000

@@ -12,9 +12,13 @@ const STAND_INS = { MIRROR_API_URL: 'http://127.0.0.1:8090', MIRROR_API_KEY: 'sa
 const SANDBOX = { host: 'research-mirror-sandbox', port: 8090 };
 /** Its container starts beside this one, if it does. Milliseconds. */
 const PATIENCE = 5000;
+const SIGNALS = ['SIGTERM', 'SIGINT'];
 
 const names = Object.keys(STAND_INS);
 const unset = names.filter((name) => process.env[name] === STAND_INS[name]);
+// Process 1 of a container: nothing but a listener ends it. The program brings its own.
+const end = () => process.exit(0);
+for (const signal of SIGNALS) process.on(signal, end);
 if (unset.length === names.length && (await sandboxAnswers())) {
   await forwardToSandbox();
 } else {
@@ -27,6 +31,7 @@ if (unset.length === names.length && (await sandboxAnswers())) {
   // Never a made-up key to a real service, nor a real key to the emulated one: the program says what is missing.
   for (const name of unset) delete process.env[name];
 }
+for (const signal of SIGNALS) process.off(signal, end);
 await import('../bin/research-mirror.js');
 
 async function sandboxAnswers() {
