@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
+import { latestMoment } from '../model/latest-moment.ts';
 import type { ChangedRow } from './classify.ts';
 import type { Executor } from './executor.ts';
 import type { StateClass } from './mirror.ts';
@@ -36,14 +37,25 @@ export async function recordUnsettled(
   if (warm.length > 0) {
     await sql`
       insert into ${own(schema, 'unsettled')} (_user_id, collection, parent, key, since, finished)
-      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, ${at}::timestamptz, x.failed
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
       from ${own(schema, 'account')} as a
-      cross join unnest(${warm.map(({ row }) => row.key)}::text[], ${warm.map(({ state }) => state === 'failed')}::boolean[])
-        as x (key, failed)
+      cross join unnest(${warm.map(({ row }) => row.key)}::text[],
+        ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
+        ${warm.map(({ state }) => state === 'failed')}::boolean[]) as x (key, since, failed)
       where a._user_id = ${scope.userId}::bigint
       on conflict (_user_id, collection, parent, key) do update
       set since = excluded.since, finished = excluded.finished`.execute(trx);
   }
+}
+
+/**
+ * A row that had failed before it came here cools from the latest moment that it tells of. All failures of years would
+ * else be read again with every poll for an hour after the first load. What is open stays warm from when it came: of
+ * its next change no moment of its past tells anything.
+ */
+function warmSince({ row, state }: StatedRow, at: Date): Date {
+  const told = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.fields) : undefined;
+  return told === undefined ? at : new Date(Math.min(told, at.getTime()));
 }
 
 /** Deleted rows do not change any more. */

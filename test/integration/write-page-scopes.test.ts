@@ -33,6 +33,35 @@ describe('rows that may still change', () => {
     await account.page('research_jobs', '[{"job_id":1,"status":"done"},{"job_id":2,"status":"open"}]');
     expect(await unsettled()).toEqual([{ key: '2', finished: false }]);
   });
+
+  it('cool from their last change: of what failed before it came here, from what it says of itself', async () => {
+    const account = await newAccount();
+    const cooling = () =>
+      account.query<{ key: string; since: string }>(
+        `select u.key, case when u.since = t._changed_at then 'change' else (u.since at time zone 'UTC')::text end as since
+         from mirror_sync.unsettled as u
+         join mirror.research_jobs as t on t._user_id = u._user_id and t.job_id = u.key::bigint
+         where u._user_id = ${account.fence.userId} order by t.job_id`,
+      );
+    const long = '"created_at":"2020-01-01T00:00:00Z","ended":"2020-01-01T01:00:00Z"';
+    await account.page(
+      'research_jobs',
+      `[{"job_id":1,"status":"failed",${long}},
+        {"job_id":2,"status":"failed",${long},"retry_at":"9999-01-01T00:00:00Z"},
+        {"job_id":3,"status":"failed","at":"0001-01-01"},
+        {"job_id":4,"status":"failed"},
+        {"job_id":5,"status":"open",${long}}]`,
+    );
+    expect(await cooling()).toEqual([
+      { key: '1', since: '2020-01-01 01:00:00' },
+      { key: '2', since: 'change' },
+      { key: '3', since: '0001-01-01 00:00:00' },
+      { key: '4', since: 'change' },
+      { key: '5', since: 'change' },
+    ]);
+    await account.page('research_jobs', `[{"job_id":1,"status":"failed","n":1,${long}}]`);
+    expect(await cooling()).toContainEqual({ key: '1', since: 'change' });
+  });
 });
 
 describe('lists and their items', () => {
