@@ -23,6 +23,9 @@ const decompress = promisify(gunzip);
 /**
  * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order
  * mark is dropped). More than that is never held in memory, and the connection is closed.
+ * @param signal ends it; a TransportError as its reason (the deadline) ends the body alone: the headers have come, and
+ *   they count for the budget
+ * @param whenAborted what any other reason does: `keep-status` ends the body alone, too
  * @throws only what aborted `signal`
  */
 export async function readBody(
@@ -30,6 +33,7 @@ export async function readBody(
   { encoding, declared }: BodyHeaders,
   maxBytes: number,
   signal: AbortSignal,
+  whenAborted: 'throw' | 'keep-status',
 ): Promise<Body> {
   if (Number(declared) > maxBytes) {
     stream.on('error', () => {}).destroy();
@@ -44,8 +48,7 @@ export async function readBody(
       chunks.push(chunk);
     }
   } catch (error) {
-    // The deadline ends the body alone: the headers have come, and they count for the budget.
-    if (!(signal.reason instanceof TransportError)) signal.throwIfAborted();
+    if (whenAborted === 'throw' && !(signal.reason instanceof TransportError)) signal.throwIfAborted();
     return {
       bytes,
       error: new TransportError(`the body broke off after ${bytes} bytes: ${messageOf(error)}`),

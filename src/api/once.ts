@@ -63,7 +63,7 @@ export interface OnceLink {
  * Sends one request under a slot of the budget, on a connection of its own, and never again.
  * @returns its answer, of any status (the budget has learnt of a 429); undefined where `claim` said no
  * @throws TransportError where there is none: its `sent` tells whether the request may have reached the service. What
- *   `claim` and the budget throw, and the reason of an abort: nothing was sent then, or the wait for its answer ended
+ *   `claim` and the budget throw, and the reason of an abort: nothing was sent then, or the wait for its status ended
  */
 export async function sendOnce(link: OnceLink, asked: OnceRequest): Promise<RawAnswer | undefined> {
   const { budget, clock } = link;
@@ -124,7 +124,7 @@ async function attempt(link: OnceLink, asked: OnceRequest, signal: AbortSignal) 
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : body() }),
       headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
       signal,
-      fresh: true,
+      once: true,
       maxBytes: TRANSPORT_LIMITS.maxBodyBytes,
       mayWrite: () => {
         written = mayWrite?.() ?? true;

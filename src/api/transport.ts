@@ -59,8 +59,11 @@ export interface HttpRequest {
   /** Besides those that every request has; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** On a connection of its own: one that is kept may be closing while the request is written. */
-  readonly fresh: boolean;
+  /**
+   * It may have an effect, and is sent once: on a connection of its own, for one that is kept may be closing while the
+   * request is written; and an abort that finds its headers come ends the body alone: the status tells of the effect.
+   */
+  readonly once: boolean;
   /** Largest body of a 2xx, after decompression. */
   readonly maxBytes: number;
   /**
@@ -95,7 +98,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   const exchange = async (
     dispatcher: Dispatcher,
-    { method, path, key, body, headers, fresh, maxBytes }: HttpRequest,
+    { method, path, key, body, headers, once, maxBytes }: HttpRequest,
     signal: AbortSignal,
   ): Promise<HttpAnswer> => {
     const response = await orAborted(
@@ -113,7 +116,7 @@ export function createTransport(options: TransportOptions): Transport {
         },
         ...(body === undefined ? {} : { body }),
         // Says "Connection: close".
-        ...(fresh ? { reset: true } : {}),
+        ...(once ? { reset: true } : {}),
         signal,
       }),
       signal,
@@ -128,12 +131,13 @@ export function createTransport(options: TransportOptions): Transport {
       },
       good ? maxBytes : MAX_ERROR_BODY_BYTES,
       signal,
+      once ? 'keep-status' : 'throw',
     );
     return { status: response.statusCode, headers: response.headers, receivedAt, body: read };
   };
 
   const send = async (request: HttpRequest): Promise<HttpAnswer> => {
-    const { signal, fresh, mayWrite } = request;
+    const { signal, once, mayWrite } = request;
     signal.throwIfAborted();
     const deadline = new AbortController();
     const over = new AbortController();
@@ -141,7 +145,7 @@ export function createTransport(options: TransportOptions): Transport {
       () => deadline.abort(new TransportError(`no complete answer within ${limits.totalMs / 1000} s`)),
       () => {},
     );
-    const own = fresh ? createDispatcher(limits, options.proxy) : undefined;
+    const own = once ? createDispatcher(limits, options.proxy) : undefined;
     const watch = watchWriting(own ?? kept, mayWrite);
     try {
       return await exchange(watch.dispatcher, request, AbortSignal.any([signal, deadline.signal]));
@@ -164,7 +168,7 @@ export function createTransport(options: TransportOptions): Transport {
       };
       const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
       try {
-        return await send({ method: 'GET', path, key, signal, fresh: false, maxBytes, mayWrite });
+        return await send({ method: 'GET', path, key, signal, once: false, maxBytes, mayWrite });
       } catch (error) {
         throw written || error instanceof TransportError ? error : new NotSent(error);
       }

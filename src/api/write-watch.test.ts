@@ -67,7 +67,7 @@ async function post(
     key: 'sk_test',
     body: '{"url":"https://example.com"}',
     signal: new AbortController().signal,
-    fresh: true,
+    once: true,
     maxBytes: 1000,
     ...asked,
   });
@@ -251,12 +251,12 @@ describe('a request on a connection of its own', () => {
     closing.push(() => void transport.close());
     const signal = new AbortController().signal;
     const common = { path: '/v1/lists', key: 'k', signal, maxBytes: 100 } as const;
-    await transport.send({ ...common, method: 'GET', fresh: false });
+    await transport.send({ ...common, method: 'GET', once: false });
     for (let count = 0; count < 3; count += 1) {
       const answer = await transport.send({
         ...common,
         method: 'POST',
-        fresh: true,
+        once: true,
         body: '{"é":1}',
         headers: { 'idempotency-key': 'u-1' },
       });

@@ -169,7 +169,7 @@ describe('a process that lost the account', () => {
         key: account.sandbox.key,
         body: '{}',
         signal: new AbortController().signal,
-        fresh: true,
+        once: true,
         maxBytes: 10_000,
       });
     const sent = async (): Promise<number> => (await account.sandbox.control.counters()).requests;
