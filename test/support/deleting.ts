@@ -25,14 +25,16 @@ export function jobs(...ids: readonly number[]): string {
   return itemsWith('job_id', ids);
 }
 
-/** The account with jobs that came the settle time ago. */
-export async function settledJobs(
-  account: MirroredAccount,
-  ...ids: readonly number[]
-): Promise<MirroredAccount> {
-  await account.observe('research_jobs', jobs(...ids));
-  await account.age(account.settleMs);
-  return account;
+/** Makes accounts by `newAccount` that have jobs with these IDs, which came the settle time ago. */
+export function settledJobs(
+  newAccount: () => Promise<MirroredAccount>,
+): (...ids: readonly number[]) => Promise<MirroredAccount> {
+  return async (...ids) => {
+    const account = await newAccount();
+    await account.observe('research_jobs', jobs(...ids));
+    await account.age(account.settleMs);
+    return account;
+  };
 }
 
 /** Keys of the jobs in doubt. */
