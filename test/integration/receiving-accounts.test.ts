@@ -1,35 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { RegisteredAccount } from '../support/registered-account.ts';
+import type { RegisteredAccount } from '../support/registered-account.ts';
+import { registeredAccounts } from '../support/registered-accounts.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 // What receivers, of any process, read and tell of registrations; with real Postgres and the emulated service.
 
-let database: MigratedDatabase;
-let users = 0;
-const open: RegisteredAccount[] = [];
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterEach(async () => {
-  for (const account of open.splice(0)) await account.close();
-});
-afterAll(() => database.drop());
-
-async function make(): Promise<RegisteredAccount> {
-  users += 1;
-  const account = await RegisteredAccount.make(database, { keys: `key-${users}=${users}` });
-  open.push(account);
-  return account;
-}
-
-async function registered(): Promise<RegisteredAccount> {
-  const account = await make();
-  account.start();
-  await account.until('registered');
-  return account;
-}
+const scene = registeredAccounts();
+const { make, registered } = scene;
 
 async function secretOf(account: RegisteredAccount): Promise<string> {
   return String((await account.registration())?.['secret']);
@@ -223,7 +201,7 @@ describe('receivers', () => {
     const account = await registered();
     await account.age(20);
     let queries = 0;
-    const counted = database.kysely.withPlugin({
+    const counted = scene.database.kysely.withPlugin({
       transformQuery: ({ node }) => {
         queries += 1;
         return node;

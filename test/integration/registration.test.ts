@@ -1,42 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { webhookStore } from '../../src/db/webhook-store.ts';
 import { LeaseLost } from '../../src/model/errors.ts';
 import type { RegistrationStore } from '../../src/model/registration.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import { eventually } from '../support/eventually.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { PUBLIC_URL, RegisteredAccount } from '../support/registered-account.ts';
+import { PUBLIC_URL, type RegisteredAccount } from '../support/registered-account.ts';
+import { registeredAccounts } from '../support/registered-accounts.ts';
 
 // The registrar with real Postgres and the emulated service; time passes by shifting what is stored.
 
-let database: MigratedDatabase;
-let users = 0;
-const open: RegisteredAccount[] = [];
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterEach(async () => {
-  for (const account of open.splice(0)) await account.close();
-});
-afterAll(() => database.drop());
-
-async function make(switches: Partial<SandboxOptions> = {}): Promise<RegisteredAccount> {
-  users += 1;
-  const account = await RegisteredAccount.make(database, { keys: `key-${users}=${users}`, ...switches });
-  open.push(account);
-  return account;
-}
-
-async function registered(switches: Partial<SandboxOptions> = {}): Promise<RegisteredAccount> {
-  const account = await make(switches);
-  account.start();
-  await account.until('registered');
-  return account;
-}
+const scene = registeredAccounts();
+const { make, registered } = scene;
 
 function storeOf(account: RegisteredAccount): RegistrationStore {
   const { fence } = account;
-  return webhookStore({ db: database.kysely, schema: 'mirror', fence, onChanged: () => {} });
+  return webhookStore({ db: scene.database.kysely, schema: 'mirror', fence, onChanged: () => {} });
 }
 
 interface WebhookRow {
