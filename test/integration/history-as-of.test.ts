@@ -1,27 +1,13 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sqlState } from '../../src/db/sql-state.ts';
 import { openHistory } from '../../src/mirror/history/coverage.ts';
-import {
-  createMigratedDatabase,
-  inOwnDatabase,
-  type MigratedDatabase,
-} from '../support/migrated-database.ts';
+import { accountsWithHistory } from '../support/accounts-with-history.ts';
+import { inOwnDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount } from '../support/mirrored-account.ts';
 
-let database: MigratedDatabase;
-let first: MirroredAccount;
-let second: MirroredAccount;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  first = await MirroredAccount.make(database, '1');
-  second = await MirroredAccount.make(database, '2');
-});
-afterAll(() => database.drop());
-
-const open = (account: MirroredAccount, kept = true) =>
-  openHistory(database.kysely, 'mirror', account.fence, ['research_jobs', 'lists'], kept);
+const scene = accountsWithHistory();
+const { open } = scene;
 
 /** Sets since when an account's jobs are mirrored, and since when every version is kept. */
 const cover = (account: MirroredAccount, from: string | null, history: string | null) =>
@@ -38,7 +24,7 @@ const coverage = (account: MirroredAccount) =>
 /** Rows as of a moment, or the message that refuses. */
 async function asOf(moment: string): Promise<number | string> {
   try {
-    return (await first.query(`select * from mirror.research_jobs_as_of('${moment}')`)).length;
+    return (await scene.first.query(`select * from mirror.research_jobs_as_of('${moment}')`)).length;
   } catch (error) {
     if (sqlState(error) !== 'RM001') throw error;
     return error instanceof Error ? error.message : '';
@@ -47,28 +33,28 @@ async function asOf(moment: string): Promise<number | string> {
 
 describe('since when history covers an account', () => {
   it('is noted when the account is opened, and stays', async () => {
-    await open(first);
-    const [lists, jobs] = await coverage(first);
+    await open(scene.first);
+    const [lists, jobs] = await coverage(scene.first);
     expect(jobs).toEqual({ ...lists, collection: 'research_jobs' });
     expect(jobs?.history_from).toEqual(jobs?.mirrored_from);
-    await open(first);
-    expect(await coverage(first)).toEqual([lists, jobs]);
+    await open(scene.first);
+    expect(await coverage(scene.first)).toEqual([lists, jobs]);
   });
 
   it('is forgotten while no history is kept, and begins anew afterwards', async () => {
-    const [before] = await coverage(first);
-    await open(first, false);
-    expect(await coverage(first)).toMatchObject([{ history_from: null }, { history_from: null }]);
-    await open(first);
-    const [after] = await coverage(first);
+    const [before] = await coverage(scene.first);
+    await open(scene.first, false);
+    expect(await coverage(scene.first)).toMatchObject([{ history_from: null }, { history_from: null }]);
+    await open(scene.first);
+    const [after] = await coverage(scene.first);
     expect(after?.mirrored_from).toEqual(before?.mirrored_from);
     expect(Number(after?.history_from)).toBeGreaterThan(Number(before?.history_from));
   });
 
   it('is no earlier than now for what was mirrored before anybody noted it', async () => {
-    await cover(first, null, null);
-    await open(first);
-    expect(await coverage(first)).toContainEqual({
+    await cover(scene.first, null, null);
+    await open(scene.first);
+    expect(await coverage(scene.first)).toContainEqual({
       collection: 'research_jobs',
       mirrored_from: Number.NEGATIVE_INFINITY,
       history_from: expect.any(Date) as Date,
@@ -77,14 +63,14 @@ describe('since when history covers an account', () => {
 
   it('is written by the account’s owner alone', async () => {
     await expect(
-      openHistory(database.kysely, 'mirror', { ...first.fence, token: '2' }, ['lists'], false),
+      openHistory(scene.database.kysely, 'mirror', { ...scene.first.fence, token: '2' }, ['lists'], false),
     ).rejects.toThrow(/another owner/);
   });
 });
 
 describe('<table>_as_of', () => {
   it('raises for a moment before anything was mirrored, and names the first one that it knows', async () => {
-    await cover(first, '2026-03-01Z', '2026-03-01Z');
+    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
     expect(await asOf('2026-02-28 23:59:59.999999Z')).toMatch(
       /^mirror\.research_jobs is not known as of .*: history covers it from 2026-03-01 00:00:00\+00 on$/,
     );
@@ -94,7 +80,7 @@ describe('<table>_as_of', () => {
 
   it('says why, in each case', async () => {
     const refusal = async (moment: string) => {
-      const error = await first.query(`select * from mirror.research_jobs_as_of('${moment}')`).then(
+      const error = await scene.first.query(`select * from mirror.research_jobs_as_of('${moment}')`).then(
         () => undefined,
         (thrown: unknown) => thrown as Error & { readonly detail: string },
       );
@@ -104,10 +90,10 @@ describe('<table>_as_of', () => {
     const lost = 'Account 1 was mirrored then, but its superseded versions of that time are not kept.';
     const february = '2026-02-01 00:00:00+00';
     const may = '2026-05-01 00:00:00+00';
-    await first.query(`delete from mirror._collections where collection = 'research_jobs'`);
+    await scene.first.query(`delete from mirror._collections where collection = 'research_jobs'`);
     expect(await refusal(may)).toEqual([`${may}: nothing of it has been mirrored`, nothing]);
-    await open(first);
-    await cover(first, '2026-03-01Z', '2026-03-01Z');
+    await open(scene.first);
+    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
     const covered = 'history covers it from 2026-03-01 00:00:00+00 on';
     expect(await refusal(february)).toEqual([`${february}: ${covered}`, nothing]);
     expect(await refusal('-infinity')).toEqual([`-infinity: ${covered}`, nothing]);
@@ -115,49 +101,51 @@ describe('<table>_as_of', () => {
     // History was switched on later, or is kept for so long.
     const later = 'history covers it from 2026-06-01 00:00:00+00 on';
     for (const from of ['2026-03-01Z', '-infinity', null]) {
-      await cover(first, from, '2026-06-01Z');
+      await cover(scene.first, from, '2026-06-01Z');
       expect(await refusal(may)).toEqual([`${may}: ${later}`, lost]);
     }
     // It is switched off.
     for (const from of ['2026-03-01Z', '-infinity', null]) {
-      await cover(first, from, null);
+      await cover(scene.first, from, null);
       expect(await refusal(may)).toEqual([`${may}: no history of account 1 is kept`, lost]);
     }
-    await cover(first, '2026-03-01Z', null);
+    await cover(scene.first, '2026-03-01Z', null);
     expect(await refusal(february)).toEqual([`${february}: no history of account 1 is kept`, nothing]);
   });
 
   it('raises for a moment whose versions are not all kept', async () => {
-    await cover(first, '2026-03-01Z', '2026-04-01Z');
+    await cover(scene.first, '2026-03-01Z', '2026-04-01Z');
     expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
     expect(await asOf('2026-04-01Z')).toBe(0);
-    await cover(first, '-infinity', '2026-04-01Z');
+    await cover(scene.first, '-infinity', '2026-04-01Z');
     expect(await asOf('-infinity')).toMatch(/from 2026-04-01/);
-    await cover(first, null, '2026-04-01Z');
+    await cover(scene.first, null, '2026-04-01Z');
     expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
   });
 
   it('raises when it knows one account and not the other', async () => {
-    await open(second);
-    await cover(first, '2026-03-01Z', '2026-03-01Z');
-    await cover(second, '2026-05-01Z', '2026-06-01Z');
+    await open(scene.second);
+    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
+    await cover(scene.second, '2026-05-01Z', '2026-06-01Z');
     expect(await asOf('2026-04-01Z')).toBe(0);
     expect(await asOf('2026-05-01Z')).toMatch(/from 2026-06-01/);
     expect(await asOf('2026-06-01Z')).toBe(0);
     expect(await asOf('2026-02-01Z')).toMatch(/from 2026-06-01/);
-    await cover(first, '2026-03-01Z', '2026-05-15Z');
+    await cover(scene.first, '2026-03-01Z', '2026-05-15Z');
     expect(await asOf('2026-03-15Z')).toMatch(/from 2026-06-01/);
     await expect(
-      first.query(`select * from mirror.research_jobs_as_of('2026-05-20Z')`),
+      scene.first.query(`select * from mirror.research_jobs_as_of('2026-05-20Z')`),
     ).rejects.toMatchObject({
       detail: 'Account 2 was mirrored then, but its superseded versions of that time are not kept.',
     });
-    await cover(second, '2026-05-01Z', null);
+    await cover(scene.second, '2026-05-01Z', null);
     expect(await asOf('2026-07-01Z')).toMatch(/no history of account 2 is kept/);
   });
 
   it('refuses a null moment instead of giving no rows', async () => {
-    await expect(first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(/the moment is null/);
+    await expect(scene.first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(
+      /the moment is null/,
+    );
   });
 
   it('gives from the very moment of a change on what came then, and just before it what was before', () =>
@@ -196,32 +184,32 @@ describe('<table>_as_of', () => {
     }));
 
   it('gives columns that came later, in a session that used it before, too', async () => {
-    await cover(first, '-infinity', '-infinity');
-    await cover(second, '-infinity', '-infinity');
-    await first.page('research_jobs', '[{"job_id":1,"status":"a"}]');
-    await database.kysely.connection().execute(async (session) => {
+    await cover(scene.first, '-infinity', '-infinity');
+    await cover(scene.second, '-infinity', '-infinity');
+    await scene.first.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await scene.database.kysely.connection().execute(async (session) => {
       const query = sql<Record<string, unknown>>`select * from mirror.research_jobs_as_of('infinity')`;
       expect((await query.execute(session)).rows[0]).not.toHaveProperty('later');
-      await first.page('research_jobs', '[{"job_id":1,"status":"b","later":1}]');
+      await scene.first.page('research_jobs', '[{"job_id":1,"status":"b","later":1}]');
       expect((await query.execute(session)).rows).toMatchObject([
         { status: 'b', later: '1', _deleted_at: null },
       ]);
     });
-    await first.query('alter table mirror.research_jobs add column mine integer default 5');
-    await first.query('alter table mirror.research_jobs_history drop column later cascade');
-    const [{ moment } = { moment: '' }] = await first.query<{ moment: string }>(
+    await scene.first.query('alter table mirror.research_jobs add column mine integer default 5');
+    await scene.first.query('alter table mirror.research_jobs_history drop column later cascade');
+    const [{ moment } = { moment: '' }] = await scene.first.query<{ moment: string }>(
       `select _valid_from::text as moment from mirror.research_jobs_history`,
     );
     expect(
-      await first.query(`select status, later, mine from mirror.research_jobs_as_of('${moment}')`),
+      await scene.first.query(`select status, later, mine from mirror.research_jobs_as_of('${moment}')`),
     ).toEqual([{ status: 'a', later: null, mine: null }]);
     expect(
-      await first.query(`select status, later, mine from mirror.research_jobs_as_of('infinity')`),
+      await scene.first.query(`select status, later, mine from mirror.research_jobs_as_of('infinity')`),
     ).toEqual([{ status: 'b', later: '1', mine: 5 }]);
   });
 
   it('may be called by readers, by nobody else', async () => {
-    await database.kysely.transaction().execute(async (trx) => {
+    await scene.database.kysely.transaction().execute(async (trx) => {
       await sql`set local role mirror_reader`.execute(trx);
       for (const name of [
         'account',
@@ -242,7 +230,7 @@ describe('<table>_as_of', () => {
       select proname from pg_proc where pronamespace = 'mirror'::regnamespace
         and (has_function_privilege('public', oid, 'execute')
           or (proname like '%\\_as\\_of' and not has_function_privilege('mirror_reader', oid, 'execute')))`.execute(
-      database.kysely,
+      scene.database.kysely,
     );
     expect(rows).toEqual([]);
   });

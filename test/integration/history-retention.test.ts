@@ -1,34 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openHistory } from '../../src/mirror/history/coverage.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pruneHistory } from '../../src/mirror/history/retention.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import { accountsWithHistory } from '../support/accounts-with-history.ts';
+import type { MirroredAccount } from '../support/mirrored-account.ts';
 
-let database: MigratedDatabase;
-let first: MirroredAccount;
-let second: MirroredAccount;
+const scene = accountsWithHistory();
+const { open } = scene;
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
-  first = await MirroredAccount.make(database, '1');
-  second = await MirroredAccount.make(database, '2');
-  await open(first);
-  await open(second);
+  await open(scene.first);
+  await open(scene.second);
 });
-afterAll(() => database.drop());
-
-const open = (account: MirroredAccount, kept = true) =>
-  openHistory(database.kysely, 'mirror', account.fence, ['research_jobs', 'lists'], kept);
 
 const coverage = () =>
-  second.query(
-    `select * from mirror._collections where _user_id = ${second.fence.userId} order by collection`,
+  scene.second.query(
+    `select * from mirror._collections where _user_id = ${scene.second.fence.userId} order by collection`,
   );
 
 describe('retention of history (MIRROR_HISTORY=400d)', () => {
   const HOUR = 3_600_000;
   const prune = (keepMs: number, signal = new AbortController().signal) =>
-    pruneHistory(database.kysely, 'mirror', second.fence, keepMs, signal);
+    pruneHistory(scene.database.kysely, 'mirror', scene.second.fence, keepMs, signal);
   const kept = (account: MirroredAccount) =>
     account.query(
       `select list_id, _raw -> 'n' as n from mirror.lists_history where _user_id = ${account.fence.userId} order by _valid_to`,
@@ -39,59 +30,61 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
       where _user_id = ${account.fence.userId} and collection = 'lists'`);
 
   it('removes what was superseded before, and tells readers from when on history is whole', async () => {
-    await since(second, 5);
-    await since(first, 5);
+    await since(scene.second, 5);
+    await since(scene.first, 5);
     for (const n of [1, 2, 3]) {
-      await second.page('lists', `[{"list_id":1,"n":${n}}]`);
-      await second.age(2 * HOUR);
+      await scene.second.page('lists', `[{"list_id":1,"n":${n}}]`);
+      await scene.second.age(2 * HOUR);
     }
-    expect(await kept(second)).toHaveLength(2);
+    expect(await kept(scene.second)).toHaveLength(2);
     // Versions: 1 superseded 4 h ago, 2 superseded 2 h ago.
     await prune(3 * HOUR);
-    expect(await kept(second)).toEqual([{ list_id: '1', n: 2 }]);
+    expect(await kept(scene.second)).toEqual([{ list_id: '1', n: 2 }]);
     const at = (hours: number) =>
-      second.query(`select _raw -> 'n' as n from mirror.lists_as_of(now() - interval '${hours} hours')`);
+      scene.second.query(
+        `select _raw -> 'n' as n from mirror.lists_as_of(now() - interval '${hours} hours')`,
+      );
     expect(await at(2.5)).toEqual([{ n: 2 }]);
     await expect(at(3.5)).rejects.toThrow(/history covers it from/);
   });
 
   it('never moves the beginning back, nor begins where no history is kept', async () => {
-    await since(second, 1);
+    await since(scene.second, 1);
     const [lists] = await coverage();
     await prune(3 * HOUR);
     expect((await coverage())[0]).toEqual(lists);
-    await open(second, false);
+    await open(scene.second, false);
     await prune(0);
     expect(await coverage()).toMatchObject([{ history_from: null }, { history_from: null }]);
-    await open(second);
+    await open(scene.second);
   });
 
   it('moves the beginning first: a stop in the middle leaves nothing that readers take for whole', async () => {
-    await since(second, 10);
-    await second.query(
+    await since(scene.second, 10);
+    await scene.second.query(
       `create function public.fail() returns trigger language plpgsql as 'begin raise exception ''stop''; end'`,
     );
-    await second.page('lists', '[{"list_id":1,"n":10}]');
-    await second.query(
+    await scene.second.page('lists', '[{"list_id":1,"n":10}]');
+    await scene.second.query(
       'create trigger fail before delete on mirror.lists_history execute function public.fail()',
     );
-    await second.age(4 * HOUR);
+    await scene.second.age(4 * HOUR);
     await expect(prune(HOUR)).rejects.toThrow('stop');
     await expect(
-      second.query(`select * from mirror.lists_as_of(now() - interval '2 hours')`),
+      scene.second.query(`select * from mirror.lists_as_of(now() - interval '2 hours')`),
     ).rejects.toThrow(/history covers it from/);
-    await second.query('drop function public.fail() cascade');
+    await scene.second.query('drop function public.fail() cascade');
   });
 
   it('goes by batches, however many versions one moment has', async () => {
-    await second.query(`
+    await scene.second.query(`
       insert into mirror.lists_history (_user_id, list_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
       select u, 5, now(), now(), 1000 + n, '', '{}', now() - interval '3 hours', now() - interval '2 hours', 'update'
       from generate_series(1, 12000) n, unnest(array[1, 2]) u`);
     await prune(HOUR, AbortSignal.abort());
-    expect((await kept(second)).length).toBeGreaterThanOrEqual(12_000);
+    expect((await kept(scene.second)).length).toBeGreaterThanOrEqual(12_000);
     await prune(HOUR);
-    expect(await kept(second)).toEqual([]);
-    expect(await kept(first)).toHaveLength(12_000);
+    expect(await kept(scene.second)).toEqual([]);
+    expect(await kept(scene.first)).toHaveLength(12_000);
   });
 });
