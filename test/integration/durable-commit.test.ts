@@ -3,12 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../src/db/budget-store.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { createFirstPingStore } from '../../src/db/first-ping-store.ts';
-import { openInstallation } from '../../src/db/installation.ts';
 import { createSubmissionStore } from '../../src/db/submission-store.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { inOwnDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { EventAccount } from '../support/event-account.ts';
 import { envelope } from '../support/signing.ts';
+import { takeSubmissions } from '../support/take-submissions.ts';
 
 type Act = (account: EventAccount, db: Database) => Promise<unknown>;
 
@@ -84,13 +83,7 @@ async function modeOf(mode: string, table: string, act: Act): Promise<string | u
 
 /** An account with a submission that waits. */
 async function prepared(database: MigratedDatabase): Promise<EventAccount> {
-  await openInstallation({
-    db: database.kysely,
-    schema: 'other',
-    host: undefined,
-    submit: { enabled: true, maxQueued: 10_000 },
-    clock: systemClock,
-  });
+  await takeSubmissions(database);
   const account = await EventAccount.make(database);
   await sql`select other.submit('research', '{}'::jsonb)`.execute(database.kysely);
   return account;

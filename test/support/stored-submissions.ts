@@ -1,12 +1,11 @@
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { openInstallation } from '../../src/db/installation.ts';
 import { createSubmissionStore } from '../../src/db/submission-store.ts';
 import type { CollectionName } from '../../src/model/collections.ts';
 import type { Fence } from '../../src/model/fence.ts';
 import type { SubmissionStore } from '../../src/model/submission.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { createMigratedDatabase, type MigratedDatabase } from './migrated-database.ts';
+import { takeSubmissions } from './take-submissions.ts';
 
 type Row = Record<string, unknown>;
 
@@ -85,13 +84,7 @@ export function storedSubmissions(): StoredSubmissions {
   };
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    await openInstallation({
-      db: database.kysely,
-      schema: 'mirror',
-      host: undefined,
-      submit: { enabled: true, maxQueued: 10_000 },
-      clock: systemClock,
-    });
+    await takeSubmissions(database);
   });
   afterAll(() => database?.drop());
   beforeEach(async () => {
