@@ -9,6 +9,7 @@ import { createMirror } from '../mirror/create-mirror.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { messageOf } from '../runtime/message.ts';
 import { AccountReader } from '../sync/account-reader.ts';
@@ -27,6 +28,8 @@ export interface AccountParts {
   readonly onChanged: (change: TableChange) => void;
   readonly log: Logger;
   readonly firings: (userId: string, name: CollectionName) => Firings;
+  /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
+  readonly clock: Clock;
 }
 
 /** An account that this process owns, composed. */
@@ -70,7 +73,7 @@ export async function openAccount(
       store,
       observer: observeAll(parts.observers),
       onChanged: parts.onChanged,
-      clock: link.clock,
+      clock: parts.clock,
       settleMs: config.settleMs,
     },
     (name) => parts.firings(fence.userId, name),

@@ -83,6 +83,11 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     observers: options.observers,
     onChanged: (change) => notifications.changed(change),
     firings: (userId, name) => firingsOf(config, userId, name),
+    clock: {
+      now: () => heartbeat.databaseNow(),
+      monotonic: () => clock.monotonic(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    },
     ownsUntil: () => heartbeat.ownsUntil(),
     hide: options.hide,
     onSubmission: options.onSubmission ?? (() => {}),

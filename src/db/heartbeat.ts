@@ -46,6 +46,11 @@ export interface Heartbeat extends Service {
    * begun for an account after that. −Infinity before the first heartbeat.
    */
   ownsUntil(): number;
+  /**
+   * The database's time, by what the last heartbeat saw of it: milliseconds since the epoch, late by a round trip at most
+   * and never early. Before the first heartbeat it is this machine's.
+   */
+  databaseNow(): number;
 }
 
 /**
@@ -56,11 +61,13 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { db, schema, processId, identity, clock, log } = options;
   const { beatEvery, validFor, trustedFor } = options.durations ?? HEARTBEAT;
   let trustedUntil = -Infinity;
+  let databaseAhead: number | undefined;
   let startedAt: Date | undefined;
 
   const beat = async (): Promise<void> => {
     const begin = clock.monotonic();
     const now = await databaseTime(db);
+    databaseAhead = now.getTime() - clock.monotonic();
     startedAt ??= now;
     // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
     await syncTables(db, schema)
@@ -112,7 +119,12 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         .catch(() => {});
     }
   });
-  return { ...running, processId, ownsUntil: () => trustedUntil };
+  return {
+    ...running,
+    processId,
+    ownsUntil: () => trustedUntil,
+    databaseNow: () => (databaseAhead === undefined ? clock.now() : clock.monotonic() + databaseAhead),
+  };
 }
 
 async function removeOld(db: Kysely<unknown>, schema: string): Promise<void> {

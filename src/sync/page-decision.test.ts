@@ -16,7 +16,7 @@ const items: readonly Item[] = ['3', '2', '1'].map((key) => ({
 }));
 const taken: PageStep = {
   scope: { userId: '1', collection: 'research_jobs', parent: '' },
-  startedAt: new Date(began + 5),
+  startedAt: new Date(began),
   firstSentAt: new Date(began + 5),
   totals: NO_TOTALS,
   before: memory,
@@ -90,11 +90,18 @@ describe('what is stored with a page', () => {
     expect(decision.scope).toEqual({
       fullWalk: null,
       lastReadAt: at,
-      clearDueUntil: at,
+      clearDueUntil: new Date(began + 5),
       failure: null,
       polledAt,
       fullAt: at,
     });
+  });
+
+  it('leaves due what came due after the beginning of a walk that went on', () => {
+    const end = { type: 'end', outcome: 'reached' } as const;
+    const later = { ...taken, end, startedAt: new Date(began + 3) };
+    const { decision } = decide(later, observed('unchanged'), null);
+    expect(decision.scope.clearDueUntil).toEqual(new Date(began));
   });
 
   it('moves nothing that polls answer for while a row is seen and not believed', () => {

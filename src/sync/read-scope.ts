@@ -44,7 +44,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const { reader, session } = reading;
   const now = reader.clock.now();
   let asOf = now;
-  const poll = await runWalk(reader, session, await beginNextPoll(reading, now), {
+  const poll = await runWalk(reader, session, (from) => beginNextPoll(reading, from), {
     ...reading,
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
@@ -62,7 +62,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const refresh = await runWalk(
     reader,
     session,
-    beginRefresh(session.memory, { unsettled, now: reader.clock.now() }),
+    (from) => beginRefresh(session.memory, { unsettled, now: from }),
     {
       ...reading,
       onEnd: async (end, { memory }) =>
@@ -83,21 +83,20 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
  */
 export async function readNew(reading: ScopeReading): Promise<WalkResult> {
   const { reader, session } = reading;
-  return runWalk(reader, session, await beginNextPoll(reading, reader.clock.now()), reading);
+  return runWalk(reader, session, (now) => beginNextPoll(reading, now), reading);
 }
 
 /** Reads given rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
 export async function rereadRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
   const { reader, session } = reading;
-  const begun = beginRefresh(session.memory, { unsettled: keys, now: reader.clock.now() });
-  return runWalk(reader, session, begun, reading);
+  const begin = (now: number): Step => beginRefresh(session.memory, { unsettled: keys, now });
+  return runWalk(reader, session, begin, reading);
 }
 
 /** Reads all pages, going on at the stored cursor where a full walk was interrupted. */
 export async function readAll(reading: ScopeReading): Promise<WalkResult> {
   const { reader, session } = reading;
-  const begun = await beginOrResume(reader, session);
-  return runWalk(reader, session, begun, {
+  return runWalk(reader, session, (now) => beginOrResume(reader, session, now), {
     ...reading,
     onEnd: (end, { walk, memory }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
@@ -111,8 +110,8 @@ export async function readAll(reading: ScopeReading): Promise<WalkResult> {
 /** Reads rows in doubt again. @returns `full-needed` where only whole walks can tell, for want of an order */
 export async function confirmRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
   const { reader, session } = reading;
-  const begun = beginConfirm(session.memory, { keys, now: reader.clock.now() });
-  return runWalk(reader, session, begun, reading);
+  const begin = (now: number): Step => beginConfirm(session.memory, { keys, now });
+  return runWalk(reader, session, begin, reading);
 }
 
 /** Two walks one after the other: how the later one ended, and what both did. */
@@ -147,8 +146,7 @@ async function beginNextPoll({ reader, session }: ScopeReading, now: number): Pr
   return beginPoll(session.memory, { overlapKey, now });
 }
 
-async function beginOrResume(reader: Reader, session: ScopeSession): Promise<Step> {
-  const now = reader.clock.now();
+async function beginOrResume(reader: Reader, session: ScopeSession, now: number): Promise<Step> {
   if (session.fullWalk !== undefined) {
     const resumed = resumeFull(session.memory, session.fullWalk);
     if (now - resumed.walk.began < STALE_WALK_MS) return resumed;

@@ -21,6 +21,7 @@ export async function readSingle(
 ): Promise<Pick<WalkResult, 'outcome' | 'error' | 'totals'>> {
   const scope: Scope = { userId: reader.fence.userId, collection: name, parent: '' };
   const startedAt = new Date(reader.clock.now());
+  const startedTick = reader.clock.monotonic();
   let totals = NO_TOTALS;
   reader.observer.walkStarted({ scope, kind: 'single', resumed: false });
   const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
@@ -31,7 +32,7 @@ export async function readSingle(
       error: error === undefined ? undefined : messageOf(error),
       pages: outcome === 'complete' ? 1 : 0,
       items: outcome === 'complete' ? 1 : 0,
-      milliseconds: reader.clock.now() - startedAt.getTime(),
+      milliseconds: reader.clock.monotonic() - startedTick,
     });
   try {
     const { lastObs } = await reader.store.openScope(scope);

@@ -1,11 +1,11 @@
 import type { Walk } from '../walk/walk.ts';
 
 /**
- * When a walk began, by the database's clock: what it reads counts from then. A walk keeps its beginning by the clock of
- * the machine that began it (it may go on where an earlier one stopped); the two clocks need not agree.
- * @param startedAt when this run of the walk began, by this machine's clock
- * @param firstSentAt when its first request was sent, by the database's clock
+ * When a walk began: what it reads counts from then. One that goes on where an earlier one stopped keeps that one's
+ * beginning, however long this run then waited for its first slot.
+ * @param startedAt when this run of the walk began
+ * @param firstSentAt when its first request was sent: later than that, and exact, where `startedAt` may be early
  */
 export function walkBegan({ began }: Pick<Walk, 'began'>, startedAt: Date, firstSentAt: Date): Date {
-  return new Date(began - startedAt.getTime() + firstSentAt.getTime());
+  return began === startedAt.getTime() ? firstSentAt : new Date(Math.min(began, startedAt.getTime()));
 }

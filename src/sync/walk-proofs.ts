@@ -27,7 +27,7 @@ export class WalkProofs {
   #proven = false;
   #whole: ReadWhole | undefined;
 
-  /** @param startedAt when this run of the walk began, by this machine's clock */
+  /** @param startedAt when this run of the walk began */
   constructor(session: ScopeSession, walk: Walk, startedAt: Date) {
     this.#session = session;
     this.#startedAt = startedAt;
@@ -86,7 +86,7 @@ export class WalkProofs {
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);
     this.#whole = {
-      began: resumed ? walkBegan(walk, this.#startedAt, this.#began) : this.#began,
+      began: walkBegan(walk, this.#startedAt, this.#began),
       clean: walk.restarts === 0 && !this.#overlooks && (this.#trusted || sawAll),
       complete: step.complete,
     };

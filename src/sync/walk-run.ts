@@ -25,15 +25,17 @@ type Resolved = Step & { readonly ask: PageAsk | End };
  * Runs one walk of one scope to its end: asks page after page and writes each in its own transaction, together with
  * the checkpoint (invariant 1). While a page is written the next one is fetched. What it proved gone is deleted at its
  * end.
- * @throws LeaseLost; anything else that ends the walk is its result
+ * @param begin gives the first step of a walk that begins now, or goes on from then on: milliseconds since the epoch
+ * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
  */
 export async function runWalk(
   reader: Reader,
   session: ScopeSession,
-  begun: Step,
+  begin: (now: number) => Step | Promise<Step>,
   options: WalkOptions,
 ): Promise<WalkResult> {
-  return new WalkRun(reader, session, begun, options).run();
+  const now = reader.clock.now();
+  return new WalkRun(reader, session, await begin(now), now, options).run();
 }
 
 class WalkRun {
@@ -42,6 +44,8 @@ class WalkRun {
   readonly #options: WalkOptions;
   readonly #begun: Step;
   readonly #startedAt: Date;
+  /** The same on the monotonic clock. */
+  readonly #startedTick: number;
   readonly #seen = new Set<string>();
   readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
@@ -54,13 +58,14 @@ class WalkRun {
   /** The turn that was begun last. */
   #latest: Promise<Turn> | undefined;
 
-  constructor(reader: Reader, session: ScopeSession, begun: Step, options: WalkOptions) {
+  constructor(reader: Reader, session: ScopeSession, begun: Step, now: number, options: WalkOptions) {
     this.#reader = reader;
     this.#session = session;
     this.#options = options;
     this.#begun = begun;
     this.#walk = begun.walk;
-    this.#startedAt = new Date(reader.clock.now());
+    this.#startedAt = new Date(now);
+    this.#startedTick = reader.clock.monotonic();
     this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt);
   }
 
@@ -99,7 +104,7 @@ class WalkRun {
       error: error === undefined ? undefined : messageOf(error),
       pages: this.#totals.pages,
       items: this.#totals.items,
-      milliseconds: this.#reader.clock.now() - this.#startedAt.getTime(),
+      milliseconds: this.#reader.clock.monotonic() - this.#startedTick,
     });
     return {
       outcome,

@@ -96,6 +96,7 @@ export async function startHostileService(
         observers: [],
         onChanged: () => {},
         firings: (owner, name) => firingsOf(config, owner, name),
+        clock: systemClock,
         link: {
           transport,
           share: 1,

@@ -96,6 +96,7 @@ export async function createTestAccount(
     onSubmission: () => {},
     onRegistration: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
+    clock,
     link: {
       transport: {
         ...wire,

@@ -72,6 +72,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     onSubmission: () => {},
     onRegistration: () => {},
     firings: (owner, name) => firingsOf(config, owner, name),
+    clock: systemClock,
     link: {
       transport: watched(wire, account, given.tell),
       share: 1,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createProcess } from '../../../src/app/process.ts';
 import { createBudgetStore } from '../../../src/db/budget-store.ts';
 import { releaseAccount } from '../../../src/db/lease.ts';
 import { pruneLog } from '../../../src/mirror/prune-log.ts';
@@ -7,9 +6,9 @@ import { NO_DOUBTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
 import { itemsOf } from '../../support/mirrored-account.ts';
 import { createTestAccount, type TestAccount } from '../../support/read-account.ts';
+import { createTestProcess } from '../../support/test-process.ts';
 
 let account: TestAccount;
 beforeAll(async () => {
@@ -139,26 +138,7 @@ describe('a process that lost the account', () => {
   });
 
   it('asks the service nothing more, as soon as it can’t say that it lives', async () => {
-    const { config, parts } = account;
-    const { kysely: db, url } = account.database;
-    const running = await createProcess({
-      command: 'start',
-      config,
-      mirror: {
-        db,
-        heartbeatDb: db,
-        openPool: () => Promise.resolve(db),
-        direct: { url, program: 'tests' },
-        words: 'a test',
-        close: () => Promise.resolve(),
-      },
-      clock: systemClock,
-      log: parts.log,
-      scrub: (text) => text,
-      hide: () => {},
-      onExchange: () => {},
-      observers: [],
-    });
+    const running = await createTestProcess(account);
     const { transport } = running.parts.link;
     const get = async (): Promise<unknown> =>
       transport.get('/v1/ping', account.sandbox.key, new AbortController().signal, 'page');
