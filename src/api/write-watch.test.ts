@@ -1,77 +1,14 @@
-import { once } from 'node:events';
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
-import { createSecureServer } from 'node:http2';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { describe, expect, it } from 'vitest';
 import { SELF_SIGNED } from '../../test/support/self-signed.ts';
+import { socketServers, through } from '../../test/support/socket-servers.ts';
 import { TransportError } from '../model/errors.ts';
-import { systemClock } from '../runtime/clock.ts';
-import type { ProxySettings } from './dispatcher.ts';
-import { createTransport, type HttpRequest, type TransportLimits } from './transport.ts';
+import type { TransportLimits } from './transport.ts';
 
 // Whether a request may have reached the service, by real sockets: the other end tells what came.
 
-const closing: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closing.splice(0).toReversed()) close();
-});
-
-/** A server below HTTP: `onConnection` has each connection's socket. */
-async function serve(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket.on('error', () => {}));
-  });
-  closing.push(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
-async function tcp(onConnection: (socket: Socket) => void): Promise<number> {
-  return await serve(createServer(onConnection));
-}
-
-/** Counts what it is sent, and answers `200` with an empty object. */
-async function service(): Promise<{ port: number; received: IncomingMessage[] }> {
-  const received: IncomingMessage[] = [];
-  const port = await serve(
-    createHttpServer((request, response) => {
-      received.push(request);
-      request.resume().on('end', () => response.end('{}'));
-    }),
-  );
-  return { port, received };
-}
-
-async function post(
-  baseUrl: string,
-  asked: Partial<HttpRequest> = {},
-  { proxy, limits }: { proxy?: ProxySettings; limits?: Partial<TransportLimits> } = {},
-) {
-  const transport = createTransport({
-    baseUrl,
-    clock: systemClock,
-    userAgent: 'test',
-    ...(proxy === undefined ? {} : { proxy }),
-    ...(limits === undefined ? {} : { limits }),
-  });
-  closing.push(() => void transport.close());
-  return await transport.send({
-    method: 'POST',
-    path: '/v1/research',
-    key: 'sk_test',
-    body: '{"url":"https://example.com"}',
-    signal: new AbortController().signal,
-    once: true,
-    maxBytes: 1000,
-    ...asked,
-  });
-}
+const { serve, tcp, service, tunnelTo, post, closeAll } = socketServers();
 
 /** Whether the failed request may have been sent, as it says itself. */
 async function sentness(request: Promise<unknown>): Promise<boolean> {
@@ -83,16 +20,10 @@ async function sentness(request: Promise<unknown>): Promise<boolean> {
   return error instanceof TransportError && error.sent;
 }
 
-const through = (port: number): ProxySettings => ({
-  http: undefined,
-  https: `http://127.0.0.1:${port}`,
-  except: undefined,
-});
-
 describe('a request is known not to have been sent', () => {
   it('when the connection is refused', async () => {
     const port = await tcp(() => {});
-    for (const close of closing.splice(0)) close();
+    closeAll();
     expect(await sentness(post(`http://127.0.0.1:${port}`))).toBe(false);
   });
 
@@ -140,16 +71,10 @@ describe('a request is known not to have been sent', () => {
 
   it('when the proxy itself refuses the connection, or lets the tunnel’s TLS fail', async () => {
     const target = await service();
-    const proxy = await tcp((socket) => {
-      socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        const onward = connect(target.port, '127.0.0.1').on('error', () => {});
-        onward.pipe(socket).pipe(onward);
-      });
-    });
+    const proxy = await tunnelTo(target.port);
     expect(await sentness(post('https://service.invalid', {}, { proxy: through(proxy) }))).toBe(false);
     expect(target.received).toEqual([]);
-    for (const close of closing.splice(0)) close();
+    closeAll();
     expect(await sentness(post('https://service.invalid', {}, { proxy: through(proxy) }))).toBe(false);
   });
 
@@ -240,63 +165,5 @@ describe('a request may have been sent', () => {
     const stop = new Error('stop');
     abort.abort(stop);
     await expect(request).rejects.toBe(stop);
-  });
-});
-
-describe('a request on a connection of its own', () => {
-  it('never meets one that is kept, and says that it keeps none', async () => {
-    const { port, received } = await service();
-    const url = `http://127.0.0.1:${port}`;
-    const transport = createTransport({ baseUrl: url, clock: systemClock, userAgent: 'test' });
-    closing.push(() => void transport.close());
-    const signal = new AbortController().signal;
-    const common = { path: '/v1/lists', key: 'k', signal, maxBytes: 100 } as const;
-    await transport.send({ ...common, method: 'GET', once: false });
-    for (let count = 0; count < 3; count += 1) {
-      const answer = await transport.send({
-        ...common,
-        method: 'POST',
-        once: true,
-        body: '{"é":1}',
-        headers: { 'idempotency-key': 'u-1' },
-      });
-      expect(answer).toMatchObject({ status: 200, body: { text: '{}' } });
-    }
-    expect(new Set(received.map((request) => request.socket)).size).toBe(4);
-    expect(received.at(-1)).toMatchObject({
-      method: 'POST',
-      headers: {
-        connection: 'close',
-        'content-type': 'application/json',
-        'content-length': '8',
-        'idempotency-key': 'u-1',
-        authorization: 'Bearer k',
-      },
-    });
-  });
-
-  it('speaks HTTP/1.1 through a tunnel, too, even with a server that offers more', async () => {
-    const versions: string[] = [];
-    const server = createSecureServer({ ...SELF_SIGNED, allowHTTP1: true }, (request, response) => {
-      versions.push(request.httpVersion);
-      request.resume().on('end', () => response.end('{}'));
-    });
-    const target = await serve(server);
-    const proxy = await tcp((socket) => {
-      socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        const onward = connect(target, '127.0.0.1').on('error', () => {});
-        onward.pipe(socket).pipe(onward);
-      });
-    });
-    const trusted = getCACertificates('default');
-    setDefaultCACertificates([...trusted, SELF_SIGNED.cert]);
-    try {
-      const answer = await post(`https://localhost:${target}`, {}, { proxy: through(proxy) });
-      expect(answer.status).toBe(200);
-    } finally {
-      setDefaultCACertificates(trusted);
-    }
-    expect(versions).toEqual(['1.1']);
   });
 });
