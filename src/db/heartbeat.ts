@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
+import { RemoteClock } from '../runtime/remote-clock.ts';
 import { service, type Service } from '../runtime/service.ts';
 import { databaseTime } from './database-time.ts';
 import type { ProcessIdentity } from './process-identity.ts';
@@ -47,8 +48,8 @@ export interface Heartbeat extends Service {
    */
   ownsUntil(): number;
   /**
-   * The database's time, by what the last heartbeat saw of it: milliseconds since the epoch, late by a round trip at most
-   * and never early. Before the first heartbeat it is this machine's.
+   * The database's time, by what heartbeats saw of it: milliseconds since the epoch, late by a round trip at most and
+   * never early. Before the first heartbeat it is this machine's.
    */
   databaseNow(): number;
 }
@@ -61,13 +62,13 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { db, schema, processId, identity, clock, log } = options;
   const { beatEvery, validFor, trustedFor } = options.durations ?? HEARTBEAT;
   let trustedUntil = -Infinity;
-  let databaseAhead: number | undefined;
+  const databaseClock = new RemoteClock();
   let startedAt: Date | undefined;
 
   const beat = async (): Promise<void> => {
     const begin = clock.monotonic();
     const now = await databaseTime(db);
-    databaseAhead = now.getTime() - clock.monotonic();
+    databaseClock.told(now.getTime(), begin, clock.monotonic());
     startedAt ??= now;
     // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
     await syncTables(db, schema)
@@ -123,7 +124,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     ...running,
     processId,
     ownsUntil: () => trustedUntil,
-    databaseNow: () => (databaseAhead === undefined ? clock.now() : clock.monotonic() + databaseAhead),
+    databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
   };
 }
 
