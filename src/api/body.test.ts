@@ -1,0 +1,90 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { answerWith, get, transports } from '../../test/support/transports.ts';
+import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
+
+const { serve, transport } = transports();
+
+describe('a body', () => {
+  it('may be compressed', async () => {
+    const text = JSON.stringify({ data: Array.from({ length: 1000 }, (_, id) => ({ id })) });
+    const packed = gzipSync(text);
+    const { url } = await serve(answerWith(packed, { 'content-encoding': 'gzip' }));
+    expect((await get(transport(url))).body).toEqual({ text, bytes: packed.length });
+  });
+
+  it('may begin with a byte order mark, and may be empty', async () => {
+    const { url } = await serve((request, response) => {
+      if (request.url === '/v1/empty') response.writeHead(204, { 'content-encoding': 'gzip' }).end();
+      else response.end('\uFEFF{"é":1}');
+    });
+    const made = transport(url);
+    expect((await get(made)).body).toMatchObject({ text: '{"é":1}' });
+    expect((await get(made, '/v1/empty')).body).toEqual({ text: '', bytes: 0 });
+  });
+
+  it.each([
+    ['is not UTF-8', Buffer.from([0x7b, 0xe9, 0x7d]), {}, 'the body is not UTF-8'],
+    [
+      'has another encoding',
+      'x',
+      { 'content-encoding': 'br' },
+      'the body has an encoding that was not asked for (br)',
+    ],
+  ])('is no text when it %s', async (_, body, headers, message) => {
+    const { url } = await serve(answerWith(body, headers));
+    const answer = await get(transport(url, { limits: { maxBodyBytes: 1000 } }));
+    expect(answer.body).toMatchObject({ error: new MalformedAnswer(message) });
+  });
+
+  it.each([
+    ['by what it says itself', 'x'.repeat(2000), { 'content-length': '2000' }],
+    ['by what comes', 'x'.repeat(2000), { 'transfer-encoding': 'chunked' }],
+    ['once decompressed', gzipSync('x'.repeat(100_000)), { 'content-encoding': 'gzip' }],
+  ])('is told apart when it is larger than allowed, %s', async (_, body, headers) => {
+    const { url } = await serve(answerWith(body, headers));
+    const made = transport(url, { limits: { maxBodyBytes: 1000 } });
+    const answer = await get(made);
+    expect(answer.body).toMatchObject({ error: new AnswerTooLarge('the body is larger than 1000 bytes') });
+    expect('error' in answer.body && answer.body.error).toBeInstanceOf(AnswerTooLarge);
+    // The next one is a request like any other.
+    expect((await get(made)).status).toBe(200);
+  });
+
+  it('that breaks off is an error, but its headers count', async () => {
+    const whole = gzipSync('x'.repeat(100_000));
+    const { url } = await serve((request, response) => {
+      response.setHeader('X-RateLimit-Remaining', '7');
+      if (request.url === '/v1/gzip') {
+        response.setHeader('content-encoding', 'gzip').end(whole.subarray(0, 50));
+      } else if (request.url === '/v1/chunked') {
+        response.write('{"data":', () => request.socket.destroy());
+      } else {
+        response.setHeader('content-length', '1000');
+        response.write('{"data":', () => request.socket.destroy());
+      }
+    });
+    const made = transport(url);
+    for (const path of ['/v1/gzip', '/v1/chunked', '/v1/length']) {
+      const answer = await get(made, path);
+      expect(answer).toMatchObject({ status: 200, headers: { 'x-ratelimit-remaining': '7' } });
+      expect('error' in answer.body && answer.body.error).toBeInstanceOf(TransportError);
+    }
+  });
+
+  it('of an endless answer is not held in memory', async () => {
+    const closed = Promise.withResolvers<void>();
+    const { url } = await serve((request, response) => {
+      request.socket.once('close', () => closed.resolve());
+      const pour = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+      };
+      response.on('drain', pour);
+      pour();
+    });
+    const answer = await get(transport(url, { limits: { maxBodyBytes: 50_000 } }));
+    expect('error' in answer.body && answer.body.error).toBeInstanceOf(AnswerTooLarge);
+    expect(answer.body.bytes).toBeLessThan(500_000);
+    await closed.promise;
+  });
+});
