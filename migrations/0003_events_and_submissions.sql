@@ -349,3 +349,5 @@ comment on column "{schema}".submissions._verbatim is 'The response as exact JSO
 
 comment on function "{schema}".submit(text, jsonb, text, bigint, text) is 'Queues a POST operation of the service and returns its submission_id; the same idempotency_key gives the same one. Watch the table submissions for what becomes of it.';
 comment on function "{schema}".cancel_submission(bigint) is 'Cancels a submission that is queued or held; an error where it was sent already.';
+
+comment on column "{schema}".freshness.state is 'new (the first load is under way), current, or failing (then last_error says why).';

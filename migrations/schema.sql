@@ -1086,7 +1086,7 @@ comment on column mirror.freshness.next_poll_at is 'When the next poll is due.';
 
 comment on column mirror.freshness.next_full_at is 'When the next full walk is due.';
 
-comment on column mirror.freshness.state is 'new, reading, current, waiting, or failing (then last_error says why).';
+comment on column mirror.freshness.state is 'new (the first load is under way), current, or failing (then last_error says why).';
 
 comment on table mirror.list_items is 'Items of the lists: GET /v1/lists/{id}, one row for an item in a list.';
 

@@ -41,7 +41,17 @@ export async function saveCollection(
   moment('complete_as_of', change.completeAsOf);
   moment('next_poll_at', change.nextPollAt);
   moment('next_full_at', change.nextFullAt);
-  if (change.state !== undefined) values.set('state', sql`${change.state}`);
+  if (change.state === 'current' && change.polledAt === undefined) {
+    // Nothing is current that was never read to its end: lists come one by one.
+    values.set(
+      'state',
+      sql`coalesce((
+        select 'current' from ${beside(schema, '_collections')} as c
+        where c._user_id = ${userId}::bigint and c.collection = ${collection} and c.polled_at is not null), 'new')`,
+    );
+  } else if (change.state !== undefined) {
+    values.set('state', sql`${change.state}`);
+  }
   if (change.failure === null) {
     values.set('last_error', sql`null`);
   } else if (change.failure !== undefined) {

@@ -41,4 +41,5 @@ export interface CollectionChange {
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
-export type CollectionState = 'new' | 'reading' | 'current' | 'waiting' | 'failing';
+/** `new`: never read to its end; `current`: it was, and what was tried last went well. */
+export type CollectionState = 'new' | 'current' | 'failing';

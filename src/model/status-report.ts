@@ -94,8 +94,8 @@ export interface FoundChanges {
 /** Submissions by state: those that wait, and those that ended in the last 24 hours. */
 export type SubmissionCounts = Readonly<Record<SubmissionState, number>>;
 
-/** States of a collection: `failing` has a `lastError`. */
-export type CollectionState = 'new' | 'reading' | 'current' | 'waiting' | 'failing';
+/** States of a collection: `new` was never read to its end, `failing` has a `lastError`. */
+export type CollectionState = 'new' | 'current' | 'failing';
 
 export interface CollectionStatus {
   readonly collection: CollectionName;

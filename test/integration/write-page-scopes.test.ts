@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { CollectionChange } from '../../src/mirror/walk-end.ts';
 import { testAccounts } from '../support/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -148,6 +149,29 @@ describe('the end of a walk', () => {
     ).toEqual([
       { collection: 'research_jobs', live_rows: '2', deleted_rows: '0', polled_at: at, state: 'current' },
     ]);
+  });
+
+  it('makes nothing current that was never read to its end', async () => {
+    const account = await newAccount();
+    const at = new Date('2026-03-01T00:00:00Z');
+    const after = async (collection: CollectionChange): Promise<unknown> => {
+      const scope = account.scope('lists');
+      await account.mirror.endWalk(account.fence, scope, {
+        scope: {},
+        walkEnd: { scope, kind: 'poll', startedAt: at, outcome: 'completed', totals: NO_TOTALS, collection },
+      });
+      const [row] = await account.query<{ state: string }>(
+        `select state from mirror.freshness where _user_id = ${account.fence.userId} and collection = 'lists'`,
+      );
+      return row?.state;
+    };
+    const read = { state: 'current', failure: null } as const;
+    expect(await after(read)).toBe('new');
+    expect(await after({ state: 'failing', failure: { message: 'no', at } })).toBe('failing');
+    expect(await after(read)).toBe('new');
+    expect(await after({ ...read, polledAt: at })).toBe('current');
+    expect(await after({ state: 'failing', failure: { message: 'no', at } })).toBe('failing');
+    expect(await after(read)).toBe('current');
   });
 
   it('can come without a page: a failure is counted, and the log says why', async () => {
