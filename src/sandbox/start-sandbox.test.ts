@@ -1,65 +1,10 @@
-import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestSandbox, STILL, type TestSandbox } from '../../test/support/sandbox.ts';
+import { describe, expect, it } from 'vitest';
+import { askedSandbox } from '../../test/support/asked-sandbox.ts';
 import { Unusable } from '../model/errors.ts';
 import { startSandbox } from './start-sandbox.ts';
 
-let sandbox: TestSandbox;
-
-beforeAll(async () => {
-  sandbox = await startTestSandbox({ ...STILL, keys: 'one=7,two=7,three=8', jobs: 300, limits: 'off' });
-});
-
-afterAll(async () => {
-  await sandbox.stop();
-});
-
-interface Got {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly body: Record<string, unknown>;
-}
-
-interface Asking {
-  readonly key?: string;
-  readonly method?: string;
-  readonly body?: string;
-  readonly headers?: Record<string, string>;
-}
-
-async function ask(path: string, { key = sandbox.key, headers: more, ...rest }: Asking = {}): Promise<Got> {
-  const headers = { ...(key === '' ? {} : { authorization: `Bearer ${key}` }), ...more };
-  const response = await fetch(`${sandbox.url}${path}`, { redirect: 'manual', ...rest, headers });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: parsed(text) };
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
-
-function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Got> {
-  return ask(path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers });
-}
-
-async function walk(path: string): Promise<string[]> {
-  const ids: string[] = [];
-  const field =
-    { '/v1/research': 'job_id', '/v1/research/bulk': 'bulk_job_id', '/v1/lists': 'list_id' }[path] ?? 'id';
-  for (;;) {
-    const after = ids.length === 0 ? '' : `&starting_after=${ids.at(-1) ?? ''}`;
-    const { status, body } = await ask(`${path}?limit=50${after}`);
-    expect(status).toBe(200);
-    expect(body['object']).toBe('list');
-    ids.push(...(body['data'] as Record<string, unknown>[]).map((item) => String(item[field])));
-    if (body['has_more'] !== true) return ids;
-  }
-}
+const scene = askedSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
+const { ask, post, walk } = scene;
 
 describe('the service', () => {
   it('answers ping and account with the key’s owner', async () => {
@@ -81,16 +26,16 @@ describe('the service', () => {
     expect((await ask('/v1/ping', { key: 'four' })).body).toEqual({
       error: { code: 'invalid_key', message: expect.any(String) },
     });
-    await sandbox.control.change({ badKey: '403', missingKey: '422', errorBody: 'details' });
+    await scene.sandbox.control.change({ badKey: '403', missingKey: '422', errorBody: 'details' });
     expect((await ask('/v1/ping', { key: '' })).status).toBe(422);
     const refused = await ask('/v1/ping', { key: 'four' });
     expect([refused.status, refused.body]).toEqual([
       403,
       { detail: [expect.objectContaining({ type: 'invalid_key' })] },
     ]);
-    await sandbox.control.change({ badKey: '401', missingKey: '401', errorBody: 'html' });
+    await scene.sandbox.control.change({ badKey: '401', missingKey: '401', errorBody: 'html' });
     expect((await ask('/v1/ping', { key: 'four' })).text).toContain('<html>');
-    await sandbox.control.change({ errorBody: 'code' });
+    await scene.sandbox.control.change({ errorBody: 'code' });
   });
 
   it('carries the rate limit headers on every response', async () => {
@@ -117,9 +62,9 @@ describe('the service', () => {
         } as const
       )[path];
       const ids = await walk(path);
-      const truth = await sandbox.control.truth({ collection });
+      const truth = await scene.sandbox.control.truth({ collection });
       expect(truth.map((text) => String(Object.values(JSON.parse(text) as object)[0]))).toEqual(ids);
-      expect(await sandbox.control.count({ collection })).toBe(ids.length);
+      expect(await scene.sandbox.control.count({ collection })).toBe(ids.length);
       expect(ids.length).toBeGreaterThan(20);
     },
   );
@@ -128,16 +73,16 @@ describe('the service', () => {
     const [list = ''] = await walk('/v1/lists');
     const ids = await walk(`/v1/lists/${list}`);
     expect(ids).toHaveLength(60);
-    expect(await sandbox.control.truth({ collection: 'list_items', list })).toHaveLength(60);
+    expect(await scene.sandbox.control.truth({ collection: 'list_items', list })).toHaveLength(60);
     expect((await ask('/v1/lists/999')).status).toBe(404);
   });
 
   it('answers the very bytes that the control API calls the truth', async () => {
-    await sandbox.control.clock({ freeze: true });
+    await scene.sandbox.control.clock({ freeze: true });
     const { text } = await ask('/v1/research?limit=500');
-    const truth = await sandbox.control.truth({ collection: 'research_jobs' });
+    const truth = await scene.sandbox.control.truth({ collection: 'research_jobs' });
     expect(text).toBe(`{"object":"list","data":[${truth.join(',')}],"has_more":false}`);
-    await sandbox.control.clock({ resume: true });
+    await scene.sandbox.control.clock({ resume: true });
   });
 
   it('registers, shows and forgets a webhook, with a new secret each time', async () => {
@@ -159,7 +104,7 @@ describe('the service', () => {
       active: true,
       event_types: ['research.completed'],
     });
-    expect((await sandbox.control.webhook(7))?.secret).toBe(second.body['secret']);
+    expect((await scene.sandbox.control.webhook(7))?.secret).toBe(second.body['secret']);
     expect((await ask('/v1/webhooks', { key: 'three' })).text).toBe('null');
     expect((await post('/v1/webhooks/register', { url: 'nowhere' })).status).toBe(400);
     expect((await post('/v1/webhooks/register', { url, event_types: ['moon.full'] })).status).toBe(400);
@@ -171,102 +116,11 @@ describe('the service', () => {
       ['204', 204, ''],
       ['empty-list', 200, expect.stringContaining('"data":[]')],
     ] as const) {
-      await sandbox.control.change({ noWebhook });
+      await scene.sandbox.control.change({ noWebhook });
       const got = await ask('/v1/webhooks');
       expect([got.status, got.text]).toEqual([status, text]);
     }
-    await sandbox.control.change({ noWebhook: 'null' });
-  });
-
-  it('accepts the POST operations, and what they made appears at the top of its list', async () => {
-    for (const [path, listed, field] of [
-      ['/v1/research', '/v1/research', 'job_id'],
-      ['/v1/research/bulk', '/v1/research/bulk', 'bulk_job_id'],
-      ['/v1/lists', '/v1/lists', 'list_id'],
-    ] as const) {
-      const made = await post(path, { url: 'https://made.example', name: 'Made', anything: [1, null] });
-      expect(made.status).toBe(201);
-      const { body } = await ask(`${listed}?limit=1`);
-      const [top] = body['data'] as Record<string, unknown>[];
-      expect(top).toMatchObject({ [field]: made.body[field], name: 'Made' });
-    }
-    const before = (await ask('/v1/account')).body['credits'] as number;
-    for (const path of ['/v1/enrich', '/v1/clay/enrich'])
-      expect((await post(path, { any: 'thing' })).body['id']).toMatch(/^enr_/);
-    expect((await ask('/v1/account')).body['credits']).toBeCloseTo(before - 0.75, 5);
-  });
-
-  it('accepts operations on a target, with or without a body, and knows missing targets', async () => {
-    const [list = ''] = await walk('/v1/lists');
-    expect((await post(`/v1/lists/${list}/analyze`, '')).body).toMatchObject({
-      list_id: Number(list),
-      status: 'analyzing',
-    });
-    const [job = ''] = await walk('/v1/research');
-    expect((await post(`/v1/research/${job}/sequence`, {})).body).toMatchObject({
-      id: expect.stringMatching(/^seq_/),
-      job_id: Number(job),
-    });
-    expect((await post('/v1/lists/999/analyze', {})).status).toBe(404);
-    expect((await post('/v1/research/999/sequence', {})).status).toBe(404);
-  });
-
-  it('refuses a body that is not JSON, and an endpoint that it does not have', async () => {
-    for (const path of ['/v1/research', '/v1/enrich', '/v1/clay/enrich', '/v1/research/bulk', '/v1/lists']) {
-      expect((await post(path, 'url=x')).status).toBe(400);
-      expect((await post(path, '')).status).toBe(400);
-    }
-    expect((await ask('/v1/everything')).status).toBe(404);
-    expect((await ask('/v1/research', { method: 'DELETE' })).status).toBe(404);
-    expect((await ask('/v1/lists/%E0%A4%A')).status).toBe(404);
-  });
-
-  it('does a POST twice under one Idempotency-Key only where that is ignored', async () => {
-    const twice = async (): Promise<unknown[]> => [
-      (await post('/v1/research', {}, { 'Idempotency-Key': 'k1' })).body['job_id'],
-      (await post('/v1/research', {}, { 'Idempotency-Key': 'k1' })).body['job_id'],
-    ];
-    const [first, second] = await twice();
-    expect(second).not.toBe(first);
-    await sandbox.control.change({ idempotency: 'honoured' });
-    const [third, fourth] = await twice();
-    expect(fourth).toBe(third);
-  });
-
-  it('tells of each operation that took effect, once, with what was sent', async () => {
-    const after = (await sandbox.control.operations()).at(-1)?.number;
-    const [job = ''] = await walk('/v1/research');
-    await post('/v1/enrich', '{"marker": "é"}', { 'Idempotency-Key': 'k7' });
-    await post(`/v1/research/${job}/sequence`, '');
-    await post('/v1/clay/enrich', { marker: 'x'.repeat(5000) });
-    await post('/v1/research/999/sequence', {});
-    await post('/v1/enrich', 'no JSON');
-    await sandbox.control.change({ idempotency: 'honoured' });
-    for (const _ of [1, 2]) await post('/v1/lists', {}, { 'Idempotency-Key': 'k8' });
-    await sandbox.control.change({ idempotency: 'ignored', fault500: 1, faultEffect: 'done' });
-    expect((await post('/v1/enrich', { marker: 2 })).status).toBe(500);
-    await sandbox.control.change({ faultEffect: 'undone' });
-    expect((await post('/v1/enrich', { marker: 3 })).status).toBe(500);
-    await sandbox.control.change({ fault500: 0 });
-    const log = await sandbox.control.operations(after);
-    expect(
-      log.map(({ operation, target, idempotencyKey, payload }) => [
-        operation,
-        target,
-        idempotencyKey,
-        payload,
-      ]),
-    ).toEqual([
-      ['enrich', null, 'k7', '{"marker": "é"}'],
-      ['sequence', job, null, ''],
-      ['clay_enrich', null, null, null],
-      ['list', null, 'k8', '{}'],
-      ['enrich', null, null, '{"marker":2}'],
-    ]);
-    expect(log[0]).toMatchObject({
-      userId: 7,
-      payloadHash: createHash('sha256').update('{"marker": "é"}').digest('hex'),
-    });
+    await scene.sandbox.control.change({ noWebhook: 'null' });
   });
 
   it.each([
@@ -275,15 +129,15 @@ describe('the service', () => {
     ['cents', expect.any(Number)],
     ['null', null],
   ] as const)('tells credits as %s', async (credits, shape) => {
-    await sandbox.control.change({ credits });
+    await scene.sandbox.control.change({ credits });
     expect((await ask('/v1/account')).body['credits']).toEqual(shape);
   });
 });
 
 describe('the limits of the service', () => {
   it('refuse the 61st request of a key within 60 s, and say when to come again', async () => {
-    await sandbox.control.change({ limits: 'on' });
-    await sandbox.control.resetWindows();
+    await scene.sandbox.control.change({ limits: 'on' });
+    await scene.sandbox.control.resetWindows();
     const statuses: number[] = [];
     for (let number = 0; number < 60; number += 1) statuses.push((await ask('/v1/ping')).status);
     expect(new Set(statuses)).toEqual(new Set([200]));
@@ -293,8 +147,8 @@ describe('the limits of the service', () => {
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(50);
     expect((await ask('/v1/ping', { key: 'two' })).status).toBe(200);
     expect((await post('/v1/enrich', {})).status).toBe(201);
-    expect((await sandbox.control.counters()).rateLimited).toBe(1);
-    await sandbox.control.change({ limits: 'off' });
+    expect((await scene.sandbox.control.counters()).rateLimited).toBe(1);
+    await scene.sandbox.control.change({ limits: 'off' });
   });
 });
 
@@ -304,7 +158,7 @@ describe('starting a sandbox', () => {
   });
 
   it('fails in one line when its port is taken, and leaves nothing open', async () => {
-    const port = Number(new URL(sandbox.url).port);
+    const port = Number(new URL(scene.sandbox.url).port);
     await expect(startSandbox({ port, controlPort: 0 })).rejects.toThrow(Unusable);
     await expect(startSandbox({ port: 0, controlPort: port })).rejects.toThrow(
       /can't listen on 127\.0\.0\.1/,
