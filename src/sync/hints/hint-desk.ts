@@ -1,28 +1,18 @@
-import { PRIORITY } from '../../budget/priorities.ts';
 import { childrenOf, type CollectionName, type Scope, scopeName } from '../../model/collections.ts';
-import type { StoredHint } from '../../db/hint-store.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import type { Clock, Random } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/clock.ts';
 import { Doorbell } from '../../runtime/doorbell.ts';
 import { Stopped } from '../../runtime/service.ts';
-import type { AccountReader } from '../account-reader.ts';
 import type { Companion, Follow } from '../account-service.ts';
 import { HintPermits, type Permit } from './hint-permits.ts';
-import type { HintStore } from './hint-store.ts';
-import { judgeHints, type RowState } from './judge-hints.ts';
-import type { Hinted, HintedOutcome } from './read-hinted.ts';
+import { HintReading, type HintReadingParts } from './hint-reading.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
-export interface HintDeskOptions {
-  readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;
-  readonly store: HintStore;
+export interface HintDeskOptions extends HintReadingParts {
   /** Those that are mirrored. */
   readonly collections: readonly CollectionName[];
   readonly budget: ReadingBudget;
-  /** `MIRROR_SETTLE`, milliseconds: how seldom all rows are read for hints, where nothing less will do. */
-  readonly settleMs: number;
   readonly onFailure: (what: string, error: Error) => void;
-  readonly clock: Clock;
   readonly random: Random;
 }
 
@@ -36,12 +26,9 @@ export interface HintDesk {
 
 /** Scopes that are read side by side at most: an endpoint that does not answer holds up no other. */
 const WORKERS = 4;
-/** How long (ms) a late reading waits for a slot that nobody else wants: meanwhile the scope's polls stand behind it. */
-const LATE_PATIENCE_MS = 2_500;
+/** Waits (ms) before a reading that failed is tried again: doubling, with jitter. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
-/** Rows that one page holds. */
-const PAGE_ROWS = 500;
 
 /** A scope that is left alone for a while. */
 interface Rest {
@@ -64,10 +51,9 @@ class Desk {
   readonly bell = new Doorbell();
   readonly #options: HintDeskOptions;
   readonly #permits: HintPermits;
+  readonly #reading: HintReading;
   readonly #busy = new Map<string, Scope>();
   readonly #resting = new Map<string, Rest>();
-  /** When all rows of a collection were last read for hints, monotonic. */
-  readonly #walkedAt = new Map<CollectionName, number>();
   #failures = 0;
   /** What an earlier configuration mirrored, and this one does not, is forgotten. */
   #forgotten = false;
@@ -76,6 +62,7 @@ class Desk {
   constructor(options: HintDeskOptions) {
     this.#options = options;
     this.#permits = new HintPermits(options.budget, options.clock);
+    this.#reading = new HintReading(options, this.#permits);
   }
 
   async run(stop: AbortSignal, follow: Follow): Promise<never> {
@@ -86,7 +73,8 @@ class Desk {
       const name = scopeName(scope);
       this.#busy.set(name, scope);
       this.#permits.begins(permit);
-      const reading: Promise<void> = this.#read(scope, permit, follow, signal)
+      const reading: Promise<void> = this.#reading
+        .read(scope, permit, follow, signal)
         .then(
           (restMs) => this.#rest(scope, restMs),
           (error: unknown) => {
@@ -148,97 +136,6 @@ class Desk {
     if (next?.inMs === 0) begin(next.scope);
     const rested = resting.map(({ until }) => until - now);
     return Math.min(next?.inMs ?? Number.POSITIVE_INFINITY, ...rested);
-  }
-
-  /** @returns how long (ms) the scope is to be left alone */
-  async #read(scope: Scope, permit: Permit, follow: Follow, signal: AbortSignal): Promise<number> {
-    const { store } = this.#options;
-    const hints = await store.due(scope);
-    const keys = hints.map(({ key }) => key).filter((key) => key !== '');
-    const before = await store.rows(scope, keys);
-    // Of a list that is not here there is nothing to read yet: its own row comes first.
-    if (!(await store.isThere(scope))) {
-      await this.#settle(scope, hints, before);
-      return 0;
-    }
-    const known = new Set(keys.filter((key) => before.get(key)?.live === true));
-    const hinted = { whole: keys.length < hints.length, keys, known };
-    const { outcome, tellsOf, walkNeeded } = await this.#ask(scope, hinted, permit, signal);
-    follow(outcome);
-    const told = hints.filter(({ key }) => tellsOf(key));
-    await this.#settle(scope, told, before);
-    if (outcome.error !== undefined) throw outcome.error;
-    const left = hints.filter((hint) => !told.includes(hint));
-    if (!walkNeeded || left.length === 0) return 0;
-    const waitMs = this.#mayWalkIn(scope.collection);
-    if (waitMs > 0) return waitMs;
-    await this.#walk(scope.collection, follow, signal);
-    await this.#settle(scope, left, before);
-    return 0;
-  }
-
-  /**
-   * The cheapest reading, at the permit's priority; what it took beyond the permit's one request is owed. A list that is
-   * too large for that is read as lists are.
-   */
-  async #ask(scope: Scope, hinted: Hinted, permit: Permit, signal: AbortSignal): Promise<HintedOutcome> {
-    const { store, reader, clock } = this.#options;
-    const first = permit.priority === PRIORITY.HINT;
-    const large = scope.parent !== '' && (await store.size(scope)) > permit.requests * PAGE_ROWS;
-    const over = new AbortController();
-    const impatient = new AbortController();
-    if (!first) {
-      clock.sleep(LATE_PATIENCE_MS, over.signal).then(
-        () => impatient.abort(new Stopped('a late reading of hints')),
-        () => {}, // it has ended
-      );
-    }
-    try {
-      const read = await reader.readHinted(scope.collection, {
-        parent: scope.parent,
-        hinted,
-        requests: permit.requests,
-        priority: large && first ? PRIORITY.LISTS : permit.priority,
-        signal: AbortSignal.any([signal, impatient.signal]),
-      });
-      this.#permits.took(permit, large ? 0 : read.outcome.totals.requests);
-      return read;
-    } finally {
-      over.abort();
-    }
-  }
-
-  /** How long (ms) until all rows of the collection may be read for hints: at most once in a settle time. */
-  #mayWalkIn(name: CollectionName): number {
-    const { reader, clock, settleMs } = this.#options;
-    const least = Math.max(settleMs, FIRST_RETRY_MS);
-    // One that is under way read some of the rows before the event; when it has ended, less may do.
-    if (reader.isWalking(name)) return least;
-    const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    return Math.max(0, least - since);
-  }
-
-  async #walk(name: CollectionName, follow: Follow, signal: AbortSignal): Promise<void> {
-    const { reader, clock } = this.#options;
-    const outcome = await reader.read(name, { what: 'rows', signal });
-    this.#walkedAt.set(name, clock.monotonic());
-    follow(outcome);
-    signal.throwIfAborted();
-    if (outcome.error !== undefined) throw outcome.error;
-  }
-
-  /** What the rows say now of hints that a reading told of. */
-  async #settle(
-    scope: Scope,
-    told: readonly StoredHint[],
-    before: ReadonlyMap<string, RowState>,
-  ): Promise<void> {
-    if (told.length === 0) return;
-    const { store } = this.#options;
-    const keys = told.map(({ key }) => key).filter((key) => key !== '');
-    const after = await store.rows(scope, keys);
-    const scopeChangedAt = keys.length < told.length ? await store.lastChange(scope) : undefined;
-    await store.settle(scope, (now) => judgeHints(told, { now, before, after, scopeChangedAt }));
   }
 
   #rest(scope: Scope, ms: number): void {

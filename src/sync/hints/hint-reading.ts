@@ -1,0 +1,134 @@
+import type { StoredHint } from '../../db/hint-store.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import type { CollectionName, Scope } from '../../model/collections.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Stopped } from '../../runtime/service.ts';
+import type { AccountReader } from '../account-reader.ts';
+import type { Follow } from '../account-service.ts';
+import type { HintPermits, Permit } from './hint-permits.ts';
+import type { HintStore } from './hint-store.ts';
+import { judgeHints, type RowState } from './judge-hints.ts';
+import type { Hinted, HintedOutcome } from './read-hinted.ts';
+
+export interface HintReadingParts {
+  readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;
+  readonly store: HintStore;
+  /** `MIRROR_SETTLE`, milliseconds: how seldom all rows are read for hints, where nothing less will do. */
+  readonly settleMs: number;
+  readonly clock: Clock;
+}
+
+/** How long (ms) a late reading waits for a slot that nobody else wants: meanwhile the scope's polls stand behind it. */
+const LATE_PATIENCE_MS = 2_500;
+/** Rows that one page holds. */
+const PAGE_ROWS = 500;
+/** Least time (ms) between two readings of all rows, however short the settle time. */
+const LEAST_APART_MS = 1_000;
+
+/** One reading of a scope's due hints: what is asked of the service, and what becomes of them. */
+export class HintReading {
+  readonly #parts: HintReadingParts;
+  readonly #permits: Pick<HintPermits, 'took'>;
+  /** When all rows of a collection were last read for hints, monotonic. */
+  readonly #walkedAt = new Map<CollectionName, number>();
+
+  constructor(parts: HintReadingParts, permits: Pick<HintPermits, 'took'>) {
+    this.#parts = parts;
+    this.#permits = permits;
+  }
+
+  /**
+   * @param follow sees to what the reading left to be done
+   * @returns how long (ms) the scope is to be left alone
+   * @throws LeaseLost, KeyRefused: the account can't go on; what broke the reading, with its hints as they were
+   */
+  async read(scope: Scope, permit: Permit, follow: Follow, signal: AbortSignal): Promise<number> {
+    const { store } = this.#parts;
+    const hints = await store.due(scope);
+    const keys = hints.map(({ key }) => key).filter((key) => key !== '');
+    const before = await store.rows(scope, keys);
+    // Of a list that is not here there is nothing to read yet: its own row comes first.
+    if (!(await store.isThere(scope))) {
+      await this.#settle(scope, hints, before);
+      return 0;
+    }
+    const known = new Set(keys.filter((key) => before.get(key)?.live === true));
+    const hinted = { whole: keys.length < hints.length, keys, known };
+    const { outcome, tellsOf, walkNeeded } = await this.#ask(scope, hinted, permit, signal);
+    follow(outcome);
+    const told = hints.filter(({ key }) => tellsOf(key));
+    await this.#settle(scope, told, before);
+    if (outcome.error !== undefined) throw outcome.error;
+    const left = hints.filter((hint) => !told.includes(hint));
+    if (!walkNeeded || left.length === 0) return 0;
+    const waitMs = this.#mayWalkIn(scope.collection);
+    if (waitMs > 0) return waitMs;
+    await this.#walk(scope.collection, follow, signal);
+    await this.#settle(scope, left, before);
+    return 0;
+  }
+
+  /**
+   * The cheapest reading, at the permit's priority; what it took beyond the permit's one request is owed. A list that is
+   * too large for that is read as lists are.
+   */
+  async #ask(scope: Scope, hinted: Hinted, permit: Permit, signal: AbortSignal): Promise<HintedOutcome> {
+    const { store, reader, clock } = this.#parts;
+    const first = permit.priority === PRIORITY.HINT;
+    const large = scope.parent !== '' && (await store.size(scope)) > permit.requests * PAGE_ROWS;
+    const over = new AbortController();
+    const impatient = new AbortController();
+    if (!first) {
+      clock.sleep(LATE_PATIENCE_MS, over.signal).then(
+        () => impatient.abort(new Stopped('a late reading of hints')),
+        () => {}, // it has ended
+      );
+    }
+    try {
+      const read = await reader.readHinted(scope.collection, {
+        parent: scope.parent,
+        hinted,
+        requests: permit.requests,
+        priority: large && first ? PRIORITY.LISTS : permit.priority,
+        signal: AbortSignal.any([signal, impatient.signal]),
+      });
+      this.#permits.took(permit, large ? 0 : read.outcome.totals.requests);
+      return read;
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** How long (ms) until all rows of the collection may be read for hints: at most once in a settle time. */
+  #mayWalkIn(name: CollectionName): number {
+    const { reader, clock, settleMs } = this.#parts;
+    const least = Math.max(settleMs, LEAST_APART_MS);
+    // One that is under way read some of the rows before the event; when it has ended, less may do.
+    if (reader.isWalking(name)) return least;
+    const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    return Math.max(0, least - since);
+  }
+
+  async #walk(name: CollectionName, follow: Follow, signal: AbortSignal): Promise<void> {
+    const { reader, clock } = this.#parts;
+    const outcome = await reader.read(name, { what: 'rows', signal });
+    this.#walkedAt.set(name, clock.monotonic());
+    follow(outcome);
+    signal.throwIfAborted();
+    if (outcome.error !== undefined) throw outcome.error;
+  }
+
+  /** What the rows say now of hints that a reading told of. */
+  async #settle(
+    scope: Scope,
+    told: readonly StoredHint[],
+    before: ReadonlyMap<string, RowState>,
+  ): Promise<void> {
+    if (told.length === 0) return;
+    const { store } = this.#parts;
+    const keys = told.map(({ key }) => key).filter((key) => key !== '');
+    const after = await store.rows(scope, keys);
+    const scopeChangedAt = keys.length < told.length ? await store.lastChange(scope) : undefined;
+    await store.settle(scope, (now) => judgeHints(told, { now, before, after, scopeChangedAt }));
+  }
+}
