@@ -24,11 +24,11 @@ export function judgeSeen(stored: StoredRegistration, seen: Seen, settings: Regi
   const { wanted } = settings;
   const kept = held ? forgetOthers(stored, wanted) : {};
   if (wanted === undefined) {
-    if (!held && seen !== 'none' && isOwn(stored, seen, wanted)) return { kind: 'remove', change: {} };
+    if (!held && seen !== 'none' && isOwn(stored, seen)) return { kind: 'remove', change: {} };
     return settle({ ...kept, state: 'none', error: null });
   }
   const place = placeOf(stored, seen, wanted);
-  const good = place === 'ours' && isAsRegistered(stored, seen);
+  const good = place === 'ours' && isAsRegistered(stored, seen, wanted);
   if (good && registration.state !== 'suspect') {
     return settle({ ...kept, state: 'registered', error: null });
   }
@@ -60,7 +60,7 @@ function orLeave(
   const recent = registration.replacedAt.filter((at) => isLately(at, FIGHT_MS, now));
   if (registration.state === 'stopped') {
     if (!settings.fresh || recent.length >= FIGHT_COUNT) return settle({ error: STOPPED });
-  } else if (wasInForce(registration, wanted)) {
+  } else if (wasInForce(stored, wanted)) {
     recent.push(now);
     if (recent.length >= FIGHT_COUNT) return settle({ state: 'stopped', replacedAt: recent, error: STOPPED });
   }
@@ -77,44 +77,60 @@ type Place = 'ours' | 'moved' | 'foreign' | 'none';
 function placeOf(stored: StoredRegistration, seen: Seen, wanted: string): Place {
   if (seen === 'none' || seen.active === false) return 'none';
   if (leadsTo(stored, seen.url, wanted)) return 'ours';
-  return isOwn(stored, seen, wanted) ? 'moved' : 'foreign';
+  return isOwn(stored, seen) ? 'moved' : 'foreign';
 }
 
-/** It is the URL wanted, or how the service spelled it in the answer to the last registration. */
-function leadsTo({ registration, ownUrls }: StoredRegistration, url: string, wanted: string): boolean {
-  if (sameUrl(url, wanted)) return true;
-  if (registration.url === null || !sameUrl(registration.url, wanted)) return false;
+/** It is the URL wanted, whoever registered it, or how the service spelled it in the answer to the last registration. */
+function leadsTo(stored: StoredRegistration, url: string, wanted: string): boolean {
+  return sameUrl(url, wanted) || (isRegisteredAs(stored, wanted) && isRegisteredAs(stored, url));
+}
+
+/**
+ * The last registration that was accepted was of this URL, or showed it. (`url` of the registration is that of the last
+ * request, which may have been refused: then what was there before is there still.)
+ */
+function isRegisteredAs({ registration, ownUrls }: StoredRegistration, url: string): boolean {
   const registeredAt = registration.registeredAt?.getTime();
   return ownUrls.some((own) => own.registeredAt.getTime() === registeredAt && sameUrl(own.url, url));
 }
 
-/** Ours is any URL that was ever registered from here, and the one wanted whoever registered it: it leads here. */
-function isOwn({ ownUrls }: StoredRegistration, { url }: SeenWebhook, wanted: string | undefined): boolean {
-  return (wanted !== undefined && sameUrl(url, wanted)) || ownUrls.some((own) => sameUrl(own.url, url));
+/** Ours is any URL that was ever registered from here. */
+function isOwn({ ownUrls }: StoredRegistration, { url }: SeenWebhook): boolean {
+  return ownUrls.some((own) => sameUrl(own.url, url));
 }
 
 /** The secret belongs to what is there, as far as can be seen, and every event is delivered. */
-function isAsRegistered({ registration }: StoredRegistration, seen: Seen): boolean {
-  return (
-    seen !== 'none' && hasItsSecret(registration) && deliversAll(seen.eventTypes, registration.eventTypes)
-  );
+function isAsRegistered(stored: StoredRegistration, seen: Seen, wanted: string): boolean {
+  const { registration } = stored;
+  if (seen === 'none' || !isRegisteredAs(stored, wanted) || !hasItsSecret(registration)) return false;
+  return deliversAll(seen.eventTypes, registration.eventTypes);
 }
 
 /**
  * The secret is that of the present registration: it came with the last request that registers; or that one was
  * refused, and deliveries are still signed with it.
  */
-function hasItsSecret({ state, secret, registeringAt, registeredAt, verifiedAt }: Registration): boolean {
-  if (secret === null || state === 'registering' || registeredAt === null) return false;
-  if (registeringAt === null || registeringAt.getTime() <= registeredAt.getTime()) return true;
-  return verifiedAt !== null && verifiedAt.getTime() > registeringAt.getTime();
+function hasItsSecret(registration: Registration): boolean {
+  const { state, secret, registeringAt, verifiedAt } = registration;
+  if (secret === null || state === 'registering') return false;
+  if (wasAccepted(registration)) return true;
+  return registeringAt !== null && verifiedAt !== null && verifiedAt.getTime() > registeringAt.getTime();
 }
 
-/** Something of ours was there as it should be, and has been changed by somebody else. */
-function wasInForce(registration: Registration, wanted: string): boolean {
-  const { state, url } = registration;
-  if (state !== 'registered' && state !== 'suspect') return false;
-  return url !== null && sameUrl(url, wanted) && hasItsSecret(registration);
+/** The last request that registers was accepted. */
+function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
+  if (registeredAt === null) return false;
+  return registeringAt === null || registeringAt.getTime() <= registeredAt.getTime();
+}
+
+/**
+ * Something of ours was there as it should be, and has been changed by somebody else. Where setting it right was refused
+ * since, that is the same change still, and no second one.
+ */
+function wasInForce(stored: StoredRegistration, wanted: string): boolean {
+  const { state, secret } = stored.registration;
+  if ((state !== 'registered' && state !== 'suspect') || secret === null) return false;
+  return isRegisteredAs(stored, wanted) && wasAccepted(stored.registration);
 }
 
 function mayNotShowYet({ registration, now }: StoredRegistration): boolean {
@@ -124,8 +140,9 @@ function mayNotShowYet({ registration, now }: StoredRegistration): boolean {
 
 /** Less than an hour ago the service refused this URL, or gave no secret for it. */
 function wasRefused({ registration, now }: StoredRegistration, wanted: string): boolean {
-  const { state, url, registeringAt } = registration;
-  if (state === 'registering' || registeringAt === null || hasItsSecret(registration)) return false;
+  const { state, url, secret, registeringAt } = registration;
+  if (state === 'registering' || registeringAt === null) return false;
+  if (wasAccepted(registration) && secret !== null) return false;
   return url !== null && sameUrl(url, wanted) && isLately(registeringAt, AGAIN_MS, now);
 }
 

@@ -9,6 +9,7 @@ import {
 } from '../../model/registration.ts';
 import { judgeSeen } from './judge-seen.ts';
 import { nextStep } from './next-step.ts';
+import { STOPPED, SUSPECT } from './remedies.ts';
 import type { RegistrationSettings } from './step.ts';
 
 const WANTED = 'https://mirror.example.com/webhooks/1001';
@@ -65,8 +66,14 @@ describe('when the service is asked', () => {
       kind: 'wait',
       until: inMinutes(3.5),
     });
+    expect(nextStep(stored(registering), { ...SETTINGS, lost: 20 })).toEqual({
+      kind: 'wait',
+      until: inMinutes(14.5),
+    });
     const over = { ...registering, registeringAt: ago(1) };
     expect(nextStep(stored(over), SETTINGS).kind).toBe('look');
+    // It was answered: nothing is under way.
+    expect(nextStep(stored({ ...registering, state: 'registered' }), fresh).kind).toBe('look');
   });
 
   it('is at once where what is stored lies ahead: the clock was set back since', () => {
@@ -91,7 +98,10 @@ describe('signatures that stopped matching', () => {
 
   it('make a registration suspect after three, ten minutes after the last success', () => {
     const step = nextStep(stored(doubtful), SETTINGS);
-    expect(step).toMatchObject({ kind: 'settle', change: { state: 'suspect' } });
+    expect(step).toEqual({ kind: 'settle', change: { state: 'suspect', error: SUSPECT } });
+    // Nothing of ours is wanted any more: whoever signs, it is removed.
+    expect(nextStep(stored(doubtful), { ...SETTINGS, wanted: undefined }).kind).toBe('wait');
+    expect(nextStep(stored({ ...doubtful, verifiedAt: null }), SETTINGS)).toEqual(step);
     for (const good of [
       { ...doubtful, mismatches: 2 },
       { ...doubtful, verifiedAt: ago(9) },
@@ -155,6 +165,71 @@ describe('what is shown', () => {
     },
   );
 
+  it('by an account that never registered and may not, being nothing, is said to be so', () => {
+    expect(after('none', { takeover: 'never' }, stored({ ...UNREGISTERED, state: 'foreign' }))).toMatchObject(
+      {
+        kind: 'register',
+      },
+    );
+    const foreign = stored({ ...UNREGISTERED, state: 'foreign' }, { ownUrls: [] });
+    expect(after('none', { takeover: 'never' }, foreign)).toMatchObject({
+      kind: 'settle',
+      change: { state: 'none', error: expect.stringContaining('never') as string },
+    });
+  });
+
+  it('is ours, but not as registered, at a URL that the last registration was not of', () => {
+    const old = 'https://old.example.com/webhooks/1001';
+    const urls = { old: { url: old, registeredAt: ago(700) }, now: { url: WANTED, registeredAt: ago(600) } };
+    // Moved back by somebody: our old URL is there again.
+    const moved = stored(REGISTERED, { ownUrls: [urls.old, urls.now] });
+    expect(after(shown(old), {}, moved)).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
+    // The URL wanted is there, and nobody here has registered it: its secret is somebody's.
+    const elsewhere = stored(
+      { ...REGISTERED, url: old },
+      { ownUrls: [{ url: old, registeredAt: ago(600) }] },
+    );
+    expect(after(shown(WANTED), {}, elsewhere)).toMatchObject({ kind: 'register' });
+    // So is the old one where moving it was refused: it delivers, but not to where it should.
+    const refused = { ...REGISTERED, registeringAt: ago(61), verifiedAt: ago(3) };
+    const delivers = stored(refused, { ownUrls: [{ url: old, registeredAt: ago(600) }] });
+    expect(after(shown(old), {}, delivers)).toMatchObject({ kind: 'register', change: { replacedAt: [] } });
+  });
+
+  it('counts as replaced only where it was in force: registered at the URL wanted, its secret known', () => {
+    const always = { takeover: 'always' } as const;
+    const replaced = (registration: Partial<Registration>, more: Partial<StoredRegistration> = {}) => {
+      const step = after(shown(THEIRS), always, stored({ ...REGISTERED, ...registration }, more));
+      return step.kind === 'register' && step.change.replacedAt?.length;
+    };
+    expect(replaced({})).toBe(1);
+    expect(replaced({ state: 'suspect' })).toBe(1);
+    expect(replaced({ state: 'foreign' })).toBe(0);
+    expect(replaced({ state: 'registering' })).toBe(0);
+    expect(replaced({ state: 'suspect', secret: null })).toBe(0);
+    expect(replaced({}, { ownUrls: [{ url: 'https://old.example.com', registeredAt: ago(600) }] })).toBe(0);
+  });
+
+  it('has not the secret that is known where one was refused since, and no delivery was signed with it', () => {
+    const refused = { ...REGISTERED, registeringAt: ago(61) };
+    for (const verifiedAt of [null, ago(70), ago(61)]) {
+      expect(after(shown(WANTED), {}, stored({ ...refused, verifiedAt })).kind).toBe('register');
+    }
+    const verified = after(shown(WANTED), {}, stored({ ...refused, verifiedAt: ago(60) }));
+    expect(verified).toMatchObject({ change: { state: 'registered' } });
+  });
+
+  it('is changed once where setting it right was refused, however often it is looked at', () => {
+    const refused = { ...REGISTERED, registeringAt: ago(15), verifiedAt: ago(3), replacedAt: [ago(15)] };
+    const lacking = shown(WANTED, { eventTypes: ['list.failed'] });
+    expect(after(lacking, {}, stored(refused))).toEqual({ kind: 'settle', change: {} });
+    const anHourAgo = { ...refused, registeringAt: ago(60), replacedAt: [ago(50)] };
+    expect(after(lacking, {}, stored(anHourAgo))).toMatchObject({
+      kind: 'register',
+      change: { replacedAt: [ago(50)] },
+    });
+  });
+
   it('is told with the host and nothing else of somebody’s URL', () => {
     const step = after(shown(THEIRS), {}, never);
     expect(step).toMatchObject({ change: { state: 'foreign' } });
@@ -183,6 +258,9 @@ describe('what is shown', () => {
     const young = stored({ ...REGISTERED, registeringAt: ago(1.9), registeredAt: ago(1.9) });
     expect(after('none', {}, young)).toEqual({ kind: 'settle', change: {} });
     expect(after(shown(THEIRS), { takeover: 'always' }, young)).toEqual({ kind: 'settle', change: {} });
+    // It may show something else where another request was sent since, whose answer is not known.
+    const again = { ...young.registration, state: 'registering', registeringAt: ago(1.1) } as const;
+    expect(after('none', {}, stored(again)).kind).toBe('register');
   });
 
   it('stops all registering where ours is replaced twice within an hour, until a restart an hour later', () => {
@@ -190,12 +268,15 @@ describe('what is shown', () => {
     const once = after(shown(THEIRS), always);
     expect(once).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
     const twice = after(shown(THEIRS), always, stored({ ...REGISTERED, replacedAt: [ago(59)] }));
-    expect(twice).toMatchObject({ kind: 'settle', change: { state: 'stopped', replacedAt: [ago(59), NOW] } });
+    expect(twice).toEqual({
+      kind: 'settle',
+      change: { state: 'stopped', replacedAt: [ago(59), NOW], error: STOPPED },
+    });
     const longAgo = after(shown(THEIRS), always, stored({ ...REGISTERED, replacedAt: [ago(61)] }));
     expect(longAgo).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
 
     const stopped = stored({ ...REGISTERED, state: 'stopped', replacedAt: [ago(90), ago(61)] });
-    expect(after(shown(THEIRS), always, stopped).kind).toBe('settle');
+    expect(after(shown(THEIRS), always, stopped)).toEqual({ kind: 'settle', change: { error: STOPPED } });
     expect(after(shown(THEIRS), { ...always, fresh: true }, stopped).kind).toBe('register');
     const lately = stored({ ...REGISTERED, state: 'stopped', replacedAt: [ago(59), ago(30)] });
     expect(after(shown(THEIRS), { ...always, fresh: true }, lately).kind).toBe('settle');
@@ -233,6 +314,15 @@ describe('what is shown', () => {
     const restored = after(shown(WANTED, { eventTypes: [] }), {}, copy);
     expect(restored.kind).toBe('settle');
     expect(restored).not.toHaveProperty('change.keepOwnUrls');
+    const old = { url: 'https://old.example.com', registeredAt: ago(700) };
+    for (const registeredAt of [ago(600), ago(650)]) {
+      const both = stored(REGISTERED, { held: true, ownUrls: [old, { url: WANTED, registeredAt }] });
+      expect(after(shown(WANTED), {}, both)).toMatchObject({ change: { keepOwnUrls: [WANTED] } });
+    }
+    // However the service spells it.
+    const spelled = [...OWN, { url: `${WANTED}?via=hooks`, registeredAt: ago(600) }];
+    const again = after(shown(WANTED), {}, stored(REGISTERED, { held: true, ownUrls: spelled }));
+    expect(again).not.toHaveProperty('change.keepOwnUrls');
   });
 
   it('is seen to at once after a release', () => {

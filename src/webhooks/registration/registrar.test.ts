@@ -96,6 +96,24 @@ describe('the registrar', () => {
     }
   });
 
+  it('tries hourly to move what still delivers where it was, and takes no refusal for a fight', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(HOUR);
+    world.kill();
+    world.publicUrl = 'https://moved.example.com';
+    world.service.faults = [400, 400, 400];
+    world.start();
+    await world.clock.advance(3 * HOUR - 10 * MINUTE);
+    expect(world.store.registration).toMatchObject({ state: 'registered', replacedAt: [] });
+    expect(world.store.registration.error).toContain('refuses');
+    // The first one, and one in each hour that has passed.
+    expect(world.service.count('POST')).toBe(1 + 3);
+    await world.clock.advance(HOUR);
+    world.kill();
+    expect(world.service.webhook?.url).toContain('moved.example.com');
+    expect(world.store.registration).toMatchObject({ state: 'registered', error: null });
+  });
+
   it('asks hourly for a secret where the answer has none, and says so', async () => {
     const world = new RegistrationWorld();
     world.service.faults = ['no-secret'];
