@@ -37,8 +37,24 @@ describe('since when history covers an account', () => {
     const [lists, jobs] = await coverage(scene.first);
     expect(jobs).toEqual({ ...lists, collection: 'research_jobs' });
     expect(jobs?.history_from).toEqual(jobs?.mirrored_from);
+    const versions = () =>
+      scene.first.query(
+        `select xmin::text from mirror._collections where _user_id = ${scene.first.fence.userId}`,
+      );
+    const before = await versions();
     await open(scene.first);
     expect(await coverage(scene.first)).toEqual([lists, jobs]);
+    expect(await versions()).toEqual(before);
+  });
+
+  it('is never, where no history is kept from the first page on', async () => {
+    const third = await MirroredAccount.make(scene.database, '3');
+    await open(third, false);
+    expect(await coverage(third)).toMatchObject([
+      { mirrored_from: expect.any(Date) as Date, history_from: null },
+      { mirrored_from: expect.any(Date) as Date, history_from: null },
+    ]);
+    await third.query('delete from mirror._collections where _user_id = 3');
   });
 
   it('is forgotten while no history is kept, and begins anew afterwards', async () => {
@@ -58,6 +74,14 @@ describe('since when history covers an account', () => {
       collection: 'research_jobs',
       mirrored_from: Number.NEGATIVE_INFINITY,
       history_from: expect.any(Date) as Date,
+    });
+    // What is known of the versions stays.
+    await cover(scene.first, null, '2026-04-01Z');
+    await open(scene.first);
+    expect(await coverage(scene.first)).toContainEqual({
+      collection: 'research_jobs',
+      mirrored_from: Number.NEGATIVE_INFINITY,
+      history_from: new Date('2026-04-01T00:00:00Z'),
     });
   });
 

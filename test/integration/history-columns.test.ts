@@ -128,6 +128,53 @@ describe('columns for new fields', () => {
   });
 });
 
+describe('what is archived', () => {
+  it('leaves out what history can’t hold as the row has it: another type, a narrower one, one that is computed', async () => {
+    await inOwnDatabase(async (account) => {
+      await account.page('lists', '[{"list_id":1,"size":12.5,"name":"a","note":"mine","rank":1}]');
+      await account.query(`
+        drop view mirror.lists_versions;
+        alter table mirror.lists_history alter column name type jsonb using null;
+        alter table mirror.lists_history alter column size type numeric(3, 1);
+        alter table mirror.lists_history drop column note;
+        alter table mirror.lists_history add column note text generated always as ('computed') stored`);
+      await account.page('lists', '[{"list_id":1,"size":1234.5,"name":"b","note":"mine","rank":2}]');
+      await account.page('lists', '[{"list_id":1,"size":7,"name":"c","note":"mine","rank":3}]');
+      expect(
+        await account.query(
+          `select size, name, note, rank, _raw ->> 'size' as raw from mirror.lists_history order by _change_id`,
+        ),
+      ).toEqual([
+        { size: null, name: null, note: 'computed', rank: '1', raw: '12.5' },
+        { size: null, name: null, note: 'computed', rank: '2', raw: '1234.5' },
+      ]);
+    });
+  });
+
+  it('is no column that was dropped from both, wherever it stood', async () => {
+    await inOwnDatabase(async (account) => {
+      const tables = ['lists', 'lists_history'] as const;
+      const width = async (table: string): Promise<number> => {
+        const [row] = await account.query<{ columns: number }>(
+          `select max(attnum)::int as columns from pg_attribute where attrelid = 'mirror.${table}'::regclass`,
+        );
+        return row?.columns ?? 0;
+      };
+      const widest = Math.max(await width('lists'), await width('lists_history'));
+      for (const table of tables) {
+        for (let at = await width(table); at <= widest; at += 1) {
+          await account.query(`alter table mirror.${table} add column theirs_${at} text`);
+        }
+        await account.query(`alter table mirror.${table} drop column theirs_${widest}`);
+      }
+      expect(await width('lists')).toBe(await width('lists_history'));
+      await account.page('lists', '[{"list_id":1,"name":"a"}]');
+      await account.page('lists', '[{"list_id":1,"name":"b"}]');
+      expect(await account.query('select name from mirror.lists_history')).toEqual([{ name: 'a' }]);
+    });
+  });
+});
+
 describe('the view of versions', () => {
   it('gets new columns in place: grants, comments, options and views upon it survive', async () => {
     await inOwnDatabase(async (account, own) => {

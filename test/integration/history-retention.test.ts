@@ -11,9 +11,9 @@ beforeAll(async () => {
   await open(scene.second);
 });
 
-const coverage = () =>
-  scene.second.query(
-    `select * from mirror._collections where _user_id = ${scene.second.fence.userId} order by collection`,
+const coverage = (account = scene.second) =>
+  account.query(
+    `select * from mirror._collections where _user_id = ${account.fence.userId} order by collection`,
   );
 
 describe('retention of history (MIRROR_HISTORY=400d)', () => {
@@ -38,7 +38,9 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
     }
     expect(await kept(scene.second)).toHaveLength(2);
     // Versions: 1 superseded 4 h ago, 2 superseded 2 h ago.
+    const others = await coverage(scene.first);
     await prune(3 * HOUR);
+    expect(await coverage(scene.first)).toEqual(others);
     expect(await kept(scene.second)).toEqual([{ list_id: '1', n: 2 }]);
     const at = (hours: number) =>
       scene.second.query(
