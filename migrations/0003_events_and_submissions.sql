@@ -63,7 +63,7 @@ create table "{schema}_sync".hint (
 create index hint_due on "{schema}_sync".hint (due_at);
 
 -- What this mirror knows of an account's webhook registration; written by the account's owner, but for what receivers
--- learn of the secrets (scheme, previous_scheme, verified_at, mismatches, first_mismatch_at).
+-- learn of the secrets (scheme, previous_scheme, verified_at, mismatches).
 create table "{schema}_sync".registration (
   _user_id bigint not null,
   -- none, registering, registered, foreign, suspect, stopped
@@ -89,7 +89,6 @@ create table "{schema}_sync".registration (
   replaced_at timestamptz[] not null default '{}',
   verified_at timestamptz,
   mismatches integer not null default 0,
-  first_mismatch_at timestamptz,
   -- When it was last registered anew because of mismatches.
   suspect_at timestamptz,
   error text,

@@ -1610,7 +1610,6 @@ create table mirror_sync.registration (
   replaced_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
   verified_at timestamp with time zone,
   mismatches integer default 0 not null,
-  first_mismatch_at timestamp with time zone,
   suspect_at timestamp with time zone,
   error text,
   constraint registration_pkey PRIMARY KEY (_user_id)

@@ -149,10 +149,9 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
       const last = await snapshot(userId, false);
       const { current } = last.secrets;
       if (current === undefined || last.mismatches >= SUSPECT_MISMATCHES) return;
-      const at = databaseNow(last);
-      if (isLately(current.since, SETTLING_MS, at)) return;
+      if (isLately(current.since, SETTLING_MS, databaseNow(last))) return;
       last.mismatches += 1;
-      await countMismatch(db, schema, userId, current.secret, at);
+      await countMismatch(db, schema, userId, current.secret);
       if (last.mismatches >= SUSPECT_MISMATCHES) options.onSuspicion(userId);
     },
 

@@ -82,7 +82,7 @@ export async function storeSuccess(
   await sql`
     update ${registration(schema)}
     set scheme = case when scheme is not distinct from ${pinned ?? null}::text then ${pin}::text else scheme end,
-      verified_at = ${at}::timestamptz, mismatches = 0, first_mismatch_at = null
+      verified_at = ${at}::timestamptz, mismatches = 0
     where _user_id = ${userId}::bigint and secret = ${secret}`.execute(db);
 }
 
@@ -103,11 +103,10 @@ export async function countMismatch(
   schema: string,
   userId: string,
   secret: string,
-  at: Date,
 ): Promise<void> {
   await sql`
     update ${registration(schema)}
-    set mismatches = mismatches + 1, first_mismatch_at = coalesce(first_mismatch_at, ${at}::timestamptz)
+    set mismatches = mismatches + 1
     where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`.execute(
     db,
   );

@@ -293,7 +293,6 @@ export interface SyncTables {
     replaced_at: Generated<Date[]>;
     verified_at: OrNull<Date>;
     mismatches: Generated<number>;
-    first_mismatch_at: OrNull<Date>;
     suspect_at: OrNull<Date>;
     error: OrNull<string>;
   };

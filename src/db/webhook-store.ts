@@ -146,7 +146,7 @@ async function replaceSecret(
 async function forgetSignatures(trx: Transaction<unknown>, schema: string, userId: string): Promise<void> {
   await sql`
     update ${sql.id(`${schema}_sync`, 'registration')}
-    set scheme = null, mismatches = 0, first_mismatch_at = null
+    set scheme = null, mismatches = 0
     where _user_id = ${userId}::bigint`.execute(trx);
 }
 

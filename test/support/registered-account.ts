@@ -128,7 +128,6 @@ export class RegisteredAccount {
       'registered_at',
       'checked_at',
       'verified_at',
-      'first_mismatch_at',
       'suspect_at',
     ].map((name) => sql`${sql.id(name)} = ${sql.id(name)} - ${by}`);
     const own = `${this.database.schema}_sync`;
