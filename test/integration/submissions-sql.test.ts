@@ -1,51 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ensureRoles } from '../../src/db/roles.ts';
-import { sqlState } from '../../src/db/sql-state.ts';
-import { messageOf } from '../../src/runtime/message.ts';
-import { createLoginRole, type LoginRole } from '../support/login-role.ts';
-import { createMigratedDatabase, migrateTo, type MigratedDatabase } from '../support/migrated-database.ts';
+import { describe, expect, it } from 'vitest';
+import { answer, submittingRoles } from '../support/submitting-roles.ts';
 
-let database: MigratedDatabase;
-let submitter: LoginRole;
-let reader: LoginRole;
-let stranger: LoginRole;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  submitter = await createLoginRole(database, ['mirror_submitter']);
-  reader = await createLoginRole(database, ['mirror_reader']);
-  stranger = await createLoginRole(database, []);
-  await owner(`grant usage on schema mirror to ${stranger.name}`);
-});
-afterAll(async () => {
-  for (const each of [submitter, reader, stranger]) await each.drop();
-  await database.drop();
-});
-beforeEach(() => owner(`insert into mirror_sync.account (_user_id, created_at) values (7, now())`));
-afterEach(() =>
-  owner(
-    `delete from mirror.submissions; delete from mirror_sync.account; delete from mirror_sync.installation`,
-  ),
-);
-
-async function owner(text: string): Promise<Record<string, unknown>[]> {
-  return (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(database.kysely)).rows;
-}
-
-/** What a call answers, or its SQLSTATE and message. */
-async function answer(role: LoginRole, call: string): Promise<unknown> {
-  try {
-    const [row] = await role.run(`select ${call} as answer`);
-    return row?.['answer'];
-  } catch (error) {
-    return `${sqlState(error)} ${messageOf(error)}`;
-  }
-}
-
-const submissions = (): Promise<Record<string, unknown>[]> =>
-  owner(`select _user_id, operation, target_id, payload::text as payload, idempotency_key, state
-    from mirror.submissions order by submission_id`);
+const scene = submittingRoles();
+const { owner, submissions } = scene;
 
 const settings = (submit: object): Promise<unknown> =>
   owner(`insert into mirror_sync.installation (created_at, settings)
@@ -53,12 +11,15 @@ const settings = (submit: object): Promise<unknown> =>
 
 describe('submit()', () => {
   it('queues an operation for a submitter, who then sees it; no digit of the payload is lost', async () => {
-    const id = await answer(submitter, `mirror.submit('research', '{"n": 9007199254740993, "x": 1.10}')`);
-    expect(await submitter.run('select submission_id, state, sent_at from mirror.submissions')).toEqual([
-      { submission_id: id, state: 'queued', sent_at: null },
-    ]);
+    const id = await answer(
+      scene.submitter,
+      `mirror.submit('research', '{"n": 9007199254740993, "x": 1.10}')`,
+    );
+    expect(await scene.submitter.run('select submission_id, state, sent_at from mirror.submissions')).toEqual(
+      [{ submission_id: id, state: 'queued', sent_at: null }],
+    );
     await answer(
-      submitter,
+      scene.submitter,
       `mirror.submit('list_analyze', '{}', target_id => '12', user_id => 7, idempotency_key => 'k')`,
     );
     const none = { target_id: null, idempotency_key: null, state: 'queued', _user_id: '7' };
@@ -70,10 +31,10 @@ describe('submit()', () => {
 
   it('takes each of the seven operations', async () => {
     for (const operation of ['research', 'enrich', 'clay_enrich', 'bulk_research', 'list']) {
-      expect(await answer(submitter, `mirror.submit('${operation}', '{}')`)).toMatch(/^\d+$/);
+      expect(await answer(scene.submitter, `mirror.submit('${operation}', '{}')`)).toMatch(/^\d+$/);
     }
     for (const operation of ['list_analyze', 'sequence']) {
-      expect(await answer(submitter, `mirror.submit('${operation}', '{}', '5')`)).toMatch(/^\d+$/);
+      expect(await answer(scene.submitter, `mirror.submit('${operation}', '{}', '5')`)).toMatch(/^\d+$/);
     }
   });
 
@@ -96,42 +57,48 @@ describe('submit()', () => {
     [`'research', '{}', idempotency_key => ''`, /^RM016 the idempotency_key must have 1 to 200 characters$/],
     [`'research', '{}', idempotency_key => repeat('k', 201)`, /^RM016 the idempotency_key must have/],
   ])('refuses (%s) by an SQLSTATE of its own, and queues nothing', async (parameters, message) => {
-    expect(await answer(submitter, `mirror.submit(${parameters})`)).toMatch(message);
+    expect(await answer(scene.submitter, `mirror.submit(${parameters})`)).toMatch(message);
     expect(await submissions()).toEqual([]);
   });
 
   it('wants the account named where there are several, and says so where there is none', async () => {
     await owner(`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 12) n
       on conflict do nothing`);
-    expect(await answer(submitter, `mirror.submit('research', '{}')`)).toBe(
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toBe(
       'RM013 there are 12 accounts: name one as user_id (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)',
     );
-    expect(await answer(submitter, `mirror.submit('research', '{}', user_id => 3)`)).toMatch(/^\d+$/);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}', user_id => 3)`)).toMatch(/^\d+$/);
     await owner('delete from mirror_sync.account');
-    expect(await answer(submitter, `mirror.submit('research', '{}')`)).toMatch(/^RM013 no account has been/);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
+      /^RM013 no account has been/,
+    );
   });
 
   it('looks up no more than the oldest and the newest while the queue can’t be full', async () => {
     await settings({ maxQueued: 2000 });
     await owner(`insert into mirror.submissions (_user_id, operation, payload, state, created_at)
       select 7, 'research', '{}', 'accepted', now() from generate_series(1, 10000)`);
-    await submitter.run(`select count(mirror.submit('research', '{}')) from generate_series(1, 1999)`);
+    await scene.submitter.run(`select count(mirror.submit('research', '{}')) from generate_series(1, 1999)`);
     await owner('analyze mirror.submissions');
     const plan = await owner(`explain select min(submission_id) from mirror.submissions
       where _user_id = 7 and state in ('queued', 'sending', 'held')`);
     expect(JSON.stringify(plan)).toContain('submissions_open');
-    expect(await answer(submitter, `mirror.submit('research', '{}')`)).toMatch(/^\d+$/);
-    expect(await answer(submitter, `mirror.submit('research', '{}')`)).toMatch(/^RM014 2000 submissions/);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(/^\d+$/);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
+      /^RM014 2000 submissions/,
+    );
   });
 
   it('is refused while submissions are off, and beyond the bound of the account’s queue', async () => {
     await settings({ enabled: false });
-    expect(await answer(submitter, `mirror.submit('research', '{}')`)).toMatch(/^RM015 .*MIRROR_SUBMIT=off/);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
+      /^RM015 .*MIRROR_SUBMIT=off/,
+    );
     await owner('delete from mirror_sync.installation');
     await settings({ enabled: true, maxQueued: 2 });
     await owner(`insert into mirror_sync.account (_user_id, created_at) values (8, now())`);
     const call = (user: number): Promise<unknown> =>
-      answer(submitter, `mirror.submit('research', '{}', user_id => ${user})`);
+      answer(scene.submitter, `mirror.submit('research', '{}', user_id => ${user})`);
     await call(7);
     await call(7);
     expect(await call(7)).toBe('RM014 2 submissions of account 7 wait already: MIRROR_SUBMIT_MAX_QUEUED');
@@ -149,7 +116,7 @@ describe('submit()', () => {
 describe('an idempotency key', () => {
   it('gives one submission to twenty sessions that use it at once', async () => {
     const calls = Array.from({ length: 20 }, () =>
-      answer(submitter, `mirror.submit('research', '{"a": 1}', idempotency_key => 'order 1')`),
+      answer(scene.submitter, `mirror.submit('research', '{"a": 1}', idempotency_key => 'order 1')`),
     );
     const answers = await Promise.all(calls);
     expect(new Set(answers).size).toBe(1);
@@ -160,9 +127,9 @@ describe('an idempotency key', () => {
   it('waits for another session that has used it and not committed, and takes its place when that rolls back', async () => {
     const call = `mirror.submit('research', '{}', idempotency_key => 'k')`;
     let waiting: Promise<unknown> | undefined;
-    const first = submitter.kysely.transaction().execute(async (trx) => {
+    const first = scene.submitter.kysely.transaction().execute(async (trx) => {
       await sql`select ${sql.raw(call)}`.execute(trx);
-      waiting = answer(submitter, call);
+      waiting = answer(scene.submitter, call);
       // Until the other one stands before the key.
       for (let blocked = false; !blocked;) {
         const [row] = await owner(`select count(*)::int as n from pg_stat_activity
@@ -179,12 +146,12 @@ describe('an idempotency key', () => {
   it('gives the same submission whatever became of it, also where the queue is full', async () => {
     await settings({ maxQueued: 1 });
     const call = `mirror.submit('research', '{"a": 1, "b": 2}', idempotency_key => 'k')`;
-    const id = await answer(submitter, call);
-    expect(await answer(submitter, call)).toBe(id);
+    const id = await answer(scene.submitter, call);
+    expect(await answer(scene.submitter, call)).toBe(id);
     await owner(`update mirror.submissions set state = 'unknown'`);
     // The same object in another spelling.
     expect(
-      await answer(submitter, `mirror.submit('research', '{"b":2,"a":1}', idempotency_key => 'k')`),
+      await answer(scene.submitter, `mirror.submit('research', '{"b":2,"a":1}', idempotency_key => 'k')`),
     ).toBe(id);
   });
 
@@ -193,8 +160,11 @@ describe('an idempotency key', () => {
     `'sequence', '{"a": 1}', '2', idempotency_key => 'k'`,
     `'sequence', '{}', '1', idempotency_key => 'k'`,
   ])('is refused for something else (%s)', async (parameters) => {
-    const id = await answer(submitter, `mirror.submit('sequence', '{"a": 1}', '1', idempotency_key => 'k')`);
-    expect(await answer(submitter, `mirror.submit(${parameters})`)).toBe(
+    const id = await answer(
+      scene.submitter,
+      `mirror.submit('sequence', '{"a": 1}', '1', idempotency_key => 'k')`,
+    );
+    expect(await answer(scene.submitter, `mirror.submit(${parameters})`)).toBe(
       `RM016 idempotency_key 'k' is that of submission ${String(id)}, which is another operation, target or payload`,
     );
   });
@@ -203,132 +173,9 @@ describe('an idempotency key', () => {
     await owner(`insert into mirror_sync.account (_user_id, created_at) values (8, now())`);
     const call = (user: number): Promise<unknown> =>
       answer(
-        submitter,
+        scene.submitter,
         `mirror.submit('research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k')`,
       );
     expect(await call(7)).not.toBe(await call(8));
-  });
-});
-
-describe('cancel_submission()', () => {
-  const queue = (): Promise<unknown> => answer(submitter, `mirror.submit('research', '{}')`);
-
-  it.each(['queued', 'held'])('cancels what is %s, for good', async (state) => {
-    const id = await queue();
-    await owner(`update mirror.submissions set state = '${state}'`);
-    expect(await answer(submitter, `mirror.cancel_submission(${String(id)})`)).toBe(true);
-    expect(await owner('select state, done_at is not null as done from mirror.submissions')).toEqual([
-      { state: 'cancelled', done: true },
-    ]);
-    expect(await answer(submitter, `mirror.cancel_submission(${String(id)})`)).toBe(true);
-  });
-
-  it.each(['sending', 'accepted', 'rejected', 'unknown'])('refuses what is %s', async (state) => {
-    const id = await queue();
-    await owner(`update mirror.submissions set state = '${state}'`);
-    expect(await answer(submitter, `mirror.cancel_submission(${String(id)})`)).toBe(
-      `RM017 submission ${String(id)} is ${state}: only queued and held ones can be cancelled`,
-    );
-    expect(await submissions()).toMatchObject([{ state }]);
-  });
-
-  it('is never refused for a state in which it could have had it', async () => {
-    const id = await queue();
-    await owner(`update mirror.submissions set state = 'sending'`);
-    // As if its owner put it back right behind the statement that found it sending.
-    await owner(`
-      create function put_back() returns trigger language plpgsql as $$ begin
-        if pg_trigger_depth() = 1 then update mirror.submissions set state = 'queued'; end if;
-        return null;
-      end $$;
-      create trigger put_back after update on mirror.submissions for each statement execute function put_back()`);
-    expect(await answer(submitter, `mirror.cancel_submission(${String(id)})`)).toMatch(
-      /^RM017 .* is sending:/,
-    );
-    await owner(`drop trigger put_back on mirror.submissions; drop function put_back()`);
-  });
-
-  it('says that there is none', async () => {
-    expect(await answer(submitter, `mirror.cancel_submission(99)`)).toBe('RM017 there is no submission 99');
-    expect(await answer(submitter, `mirror.cancel_submission(null)`)).toBe(
-      'RM017 there is no submission NULL',
-    );
-  });
-
-  it('finds it by its number without reading the whole table', async () => {
-    await owner(`insert into mirror.submissions (_user_id, operation, payload, state, created_at)
-      select 7, 'research', '{}', 'accepted', now() from generate_series(1, 5000); analyze mirror.submissions`);
-    const plan = await owner('explain select _user_id from mirror.submissions where submission_id = 42');
-    expect(JSON.stringify(plan)).toContain('submissions_id');
-  });
-});
-
-describe('rights', () => {
-  const CALLS = [`mirror.submit('research', '{}')`, 'mirror.cancel_submission(1)'];
-
-  it('let a submitter do nothing but call the two functions and read', async () => {
-    const refused = [
-      `insert into mirror.submissions (_user_id, operation, payload, created_at) values (7, 'research', '{}', now())`,
-      `update mirror.submissions set state = 'queued'`,
-      `delete from mirror.submissions`,
-      `truncate mirror.submissions`,
-      `select * from mirror_sync.account`,
-      `select * from mirror_sync.registration`,
-      `create table mirror.mine ()`,
-    ];
-    for (const statement of refused) {
-      const outcome = await submitter.run(statement).then(() => `done: ${statement}`, messageOf);
-      expect(outcome).toMatch(/42501 permission denied/);
-    }
-  });
-
-  it('let neither readers nor the public call them', async () => {
-    for (const call of CALLS) {
-      expect(await answer(reader, call)).toMatch(/permission denied for function/);
-      expect(await answer(stranger, call)).toMatch(/permission denied for function/);
-    }
-    expect(await reader.run('select count(*)::int as n from mirror.submissions')).toEqual([{ n: 0 }]);
-    await expect(reader.run('select * from mirror_sync.installation')).rejects.toThrow(/permission denied/);
-  });
-
-  it('can’t be had by a search_path of one’s own', async () => {
-    await owner(`create schema evil;
-      create function evil.jsonb_typeof(jsonb) returns text language sql as $$ select 'object' $$;
-      create function evil.cardinality(bigint[]) returns integer language sql as $$ select 1 $$;
-      grant usage on schema evil to public`);
-    const hijacked = submitter.kysely.transaction().execute(async (trx) => {
-      await sql`set local search_path = evil, pg_catalog`.execute(trx);
-      const own = await sql<{ t: string }>`select jsonb_typeof('[]'::jsonb) as t`.execute(trx);
-      expect(own.rows).toEqual([{ t: 'object' }]);
-      await sql`select mirror.submit('research', '[]')`.execute(trx);
-    });
-    await expect(hijacked).rejects.toThrow('must be a JSON object, not array');
-    await owner('drop schema evil cascade');
-  });
-
-  it('come to a submitter that is made after the migration, and stay away where they were taken', async () => {
-    const late = await createMigratedDatabase('late');
-    const can = async (): Promise<unknown> => {
-      const { rows } = await sql`
-        select has_function_privilege('late_submitter', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as submit,
-          has_function_privilege('late_submitter', 'late.cancel_submission(bigint)', 'execute') as cancel,
-          has_table_privilege('late_submitter', 'late.submissions', 'select') as read,
-          has_function_privilege('late_reader', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as reader`.execute(
-        late.kysely,
-      );
-      return rows[0];
-    };
-    const run = (text: string): Promise<unknown> => sql.raw(text).execute(late.kysely);
-    try {
-      await run('drop owned by late_submitter; drop role late_submitter');
-      await ensureRoles(late.kysely, 'late');
-      expect(await can()).toEqual({ submit: true, cancel: true, read: true, reader: false });
-      await run('revoke execute on function late.cancel_submission(bigint) from late_submitter');
-      await migrateTo(late.url, 'late');
-      expect(await can()).toEqual({ submit: true, cancel: false, read: true, reader: false });
-    } finally {
-      await run('drop owned by late_submitter, late_reader; drop role late_submitter, late_reader');
-      await late.drop();
-    }
   });
 });
