@@ -1,0 +1,159 @@
+import type { ColumnType, Generated } from 'kysely';
+import type { Bigint, BigintWithDefault, Json, OrNull } from './column-types.ts';
+
+/** Columns of every mirrored table; further ones come with the items' fields. */
+export interface MirroredRow {
+  _user_id: Bigint;
+  _first_seen_at: Date;
+  _changed_at: Date;
+  _change_id: Bigint;
+  _deleted_at: OrNull<Date>;
+  _hash: Buffer;
+  _raw: Json;
+  _verbatim: OrNull<string>;
+}
+
+/** `<schema>`: what analysts query. */
+export interface MirrorTables {
+  account: MirroredRow & {
+    email: OrNull<string>;
+    credits: OrNull<string>;
+    subscription: OrNull<string>;
+    org: OrNull<string>;
+  };
+  research_jobs: MirroredRow & { job_id: Bigint; status: OrNull<string> };
+  bulk_research_jobs: MirroredRow & { bulk_job_id: Bigint };
+  lists: MirroredRow & { list_id: Bigint };
+  list_items: MirroredRow & { list_id: Bigint; id: string };
+  watchlist: MirroredRow & { id: string };
+  _collections: {
+    _user_id: Bigint;
+    collection: string;
+    live_rows: BigintWithDefault;
+    deleted_rows: BigintWithDefault;
+    held_deletions: BigintWithDefault;
+    waiting_deletions: BigintWithDefault;
+    mirrored_from: OrNull<Date>;
+    history_from: OrNull<Date>;
+    polled_at: OrNull<Date>;
+    complete_as_of: OrNull<Date>;
+    next_poll_at: OrNull<Date>;
+    next_full_at: OrNull<Date>;
+    state: Generated<string>;
+    last_error: OrNull<string>;
+    last_error_at: OrNull<Date>;
+  };
+  freshness: {
+    _user_id: string;
+    collection: string;
+    live_rows: string;
+    deleted_rows: string;
+    polled_at: Date | null;
+    complete_as_of: Date | null;
+    next_poll_at: Date | null;
+    next_full_at: Date | null;
+    state: string;
+    last_error: string | null;
+    last_error_at: Date | null;
+  };
+  sync_log: {
+    _user_id: Bigint;
+    walk_id: Bigint;
+    collection: string;
+    list_id: OrNull<string>;
+    kind: string;
+    started_at: Date;
+    ended_at: Date;
+    outcome: string;
+    pages: Bigint;
+    items: Bigint;
+    inserted: Bigint;
+    updated: Bigint;
+    deleted: Bigint;
+    unchanged: Bigint;
+    quarantined: Bigint;
+    requests: Bigint;
+    rate_limited: Bigint;
+    error: OrNull<string>;
+  };
+  quarantine: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    item_hash: Buffer;
+    item: string;
+    key: OrNull<string>;
+    reason: string;
+    first_seen_at: Date;
+    last_seen_at: Date;
+  };
+  webhook: {
+    _user_id: Bigint;
+    url: OrNull<string>;
+    active: OrNull<boolean>;
+    event_types: ColumnType<unknown, string | null | undefined, string | null>;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _raw: Json;
+  };
+  events: {
+    _user_id: Bigint;
+    id: string;
+    type: OrNull<string>;
+    created_at: OrNull<Date>;
+    data: ColumnType<unknown, string | null | undefined, string | null>;
+    received_at: Date;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _collection: OrNull<string>;
+    _key: OrNull<string>;
+  };
+  submissions: {
+    _user_id: Bigint;
+    submission_id: ColumnType<string, never, never>;
+    operation: string;
+    target_id: OrNull<string>;
+    payload: Json;
+    idempotency_key: OrNull<string>;
+    state: Generated<string>;
+    response_status: OrNull<number>;
+    response: ColumnType<unknown, string | null | undefined, string | null>;
+    error: OrNull<string>;
+    created_at: Date;
+    sent_at: OrNull<Date>;
+    done_at: OrNull<Date>;
+    _request_id: Generated<string>;
+    _send_before: OrNull<Date>;
+    _not_before: OrNull<Date>;
+    _conclusive_at: OrNull<Date>;
+    _verbatim: OrNull<string>;
+  };
+  _columns: {
+    collection: string;
+    field: string;
+    column_name: OrNull<string>;
+    type: string;
+    documented: boolean;
+    first_seen_at: Date;
+  };
+  _conflicts: { _user_id: Bigint; collection: string; field: string; conflicts: Bigint; last_at: Date };
+  columns: {
+    collection: string;
+    field: string;
+    column_name: string | null;
+    type: string;
+    documented: boolean;
+    first_seen_at: Date;
+    conflicts: string;
+  };
+  data_quality: {
+    _user_id: string;
+    collection: string;
+    quarantined_items: string;
+    field_conflicts: string;
+    held_deletions: string;
+    waiting_deletions: string;
+  };
+}
