@@ -33,6 +33,8 @@ export class RegistrationWorld {
   readonly broken: string[] = [];
   /** All that was logged or told to observers. */
   readonly told: string[] = [];
+  /** Of what was logged, the warnings. */
+  readonly warned: string[] = [];
   readonly hidden = new Set<string>();
   readonly bell = new Doorbell();
   keyIsGood = true;
@@ -67,7 +69,14 @@ export class RegistrationWorld {
       service: this.#serviceUntil(signal, this.#killed.signal),
       store: this.store,
       clock: this.clock,
-      log: { info: say, warn: say, debug: say },
+      log: {
+        info: say,
+        debug: say,
+        warn: (line: unknown) => {
+          say(line);
+          this.warned.push(String(line));
+        },
+      },
       hide: (secret) => this.hidden.add(secret),
       bell: this.bell,
       onChange: say,

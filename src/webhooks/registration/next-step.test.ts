@@ -85,6 +85,28 @@ describe('when the service is asked', () => {
     expect(nextStep(stored(soon), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(1.5) });
   });
 
+  it('is every 15 minutes still while it is suspect and was registered anew lately', () => {
+    const registration = { ...REGISTERED, state: 'suspect', mismatches: 3, checkedAt: ago(5) } as const;
+    for (const [suspectAt, minutes] of [
+      [ago(10), 10],
+      [ago(55), 5],
+    ] as const) {
+      expect(nextStep(stored({ ...registration, suspectAt }), SETTINGS)).toEqual({
+        kind: 'wait',
+        until: inMinutes(minutes),
+      });
+    }
+  });
+
+  it('is not out of turn for what is not ours, nor where no public URL is set', () => {
+    const inTurn = { kind: 'wait', until: inMinutes(14) };
+    const checked = { ...REGISTERED, registeredAt: ago(1.5), registeringAt: ago(1.5), checkedAt: ago(1) };
+    expect(nextStep(stored({ ...checked, state: 'foreign' }), SETTINGS)).toEqual(inTurn);
+    const registering = { ...checked, state: 'registering' } as const;
+    expect(nextStep(stored(registering), { ...SETTINGS, wanted: undefined })).toEqual(inTurn);
+    expect(nextStep(stored(registering), SETTINGS)).toEqual({ kind: 'look' });
+  });
+
   it('is never more than once a minute', () => {
     for (const state of ['none', 'registering', 'registered', 'foreign', 'suspect', 'stopped'] as const) {
       const registration = { ...REGISTERED, state, checkedAt: ago(0.5), mismatches: 3, suspectAt: ago(100) };

@@ -10,8 +10,11 @@ describe('what is registered', () => {
     [200, '[]'],
     [200, '{"object":"list","data":[],"has_more":false}'],
     [200, '{"data":null}'],
+    [200, '{"error":null}'],
+    [200, '{"error":false,"data":[]}'],
     [200, '{"object":"webhook","url":null}'],
     [200, '{"object":"webhook","url":"","active":false}'],
+    [200, '{"object":"webhook","url":"  "}'],
     [204, ''],
     [404, '{"error":{"code":"not_found"}}'],
     [404, ''],
@@ -35,18 +38,31 @@ describe('what is registered', () => {
     });
   });
 
+  it('may tell of an error in its deliveries', () => {
+    const seen = readWebhook(ok('{"url":"https://a.example/x","error":{"code":"timeout"}}'));
+    expect(seen).toMatchObject({ url: 'https://a.example/x' });
+  });
+
   it('keeps unknown fields and every digit of the object', () => {
     const seen = readWebhook(ok('{"data":{"url":"https://a.example","id":9007199254740993}}'));
     expect(seen).toMatchObject({ active: null, eventTypes: null });
+    const odd = readWebhook(ok('{"url":"https://a.example","active":1,"event_types":["list.failed",7]}'));
+    expect(odd).toMatchObject({ active: null, eventTypes: null });
     expect(seen === 'none' ? '' : seen.source).toContain('9007199254740993');
   });
 
-  it.each(['', '<html>', '{"url":', '"text"', '7', '{"error":{"code":"boom"}}', '{"object":"error"}'])(
-    'can’t be told from %j, and the message quotes nothing',
-    (text) => {
-      expect(() => readWebhook(ok(text))).toThrow(/^the body is /);
-    },
-  );
+  it.each([
+    '',
+    '<html>',
+    '{"url":',
+    '"text"',
+    '7',
+    '{"error":{"code":"boom"}}',
+    '{"errors":["boom"]}',
+    '{"object":"error"}',
+  ])('can’t be told from %j, and the message quotes nothing', (text) => {
+    expect(() => readWebhook(ok(text))).toThrow(/^the body is /);
+  });
 });
 
 describe('the answer to a registration', () => {
@@ -56,6 +72,11 @@ describe('the answer to a registration', () => {
     );
     expect(secret).toBe('5ec4e7');
     expect(JSON.parse(seen?.source ?? '')).toEqual({ object: 'webhook', url: 'https://a.example', n: 1 });
+  });
+
+  it('loses nothing else where a secret goes by another name', () => {
+    const { seen } = readRegistered(ok('{"url":"https://a.example","Client_Secret":"5ec4e7","n":1}'));
+    expect(JSON.parse(seen?.source ?? '')).toEqual({ url: 'https://a.example', n: 1 });
   });
 
   it('lets no second copy of the secret pass', () => {
@@ -79,10 +100,14 @@ describe('the answer to a registration', () => {
 
   it('may hold a secret without a URL, and no secret', () => {
     expect(readRegistered(ok('{"secret":"5ec4e7"}'))).toEqual({ secret: '5ec4e7', seen: undefined });
-    expect(readRegistered(ok('{"url":"https://a.example","secret":null}')).secret).toBeUndefined();
+    for (const secret of ['null', '""', '7']) {
+      expect(readRegistered(ok(`{"url":"https://a.example","secret":${secret}}`)).secret).toBeUndefined();
+    }
   });
 
   it('is no answer where it holds no webhook', () => {
-    expect(() => readRegistered(ok('{"ok":true}'))).toThrow('holds no webhook');
+    for (const text of ['{"ok":true}', '[]', '[["https://a.example"]]']) {
+      expect(() => readRegistered(ok(text))).toThrow('holds no webhook');
+    }
   });
 });

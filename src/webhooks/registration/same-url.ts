@@ -7,7 +7,7 @@ export function sameUrl(one: string, other: string): boolean {
 }
 
 function normalUrl(text: string): string {
-  const url = URL.parse(text.trim());
+  const url = URL.parse(text);
   if (url === null) return text;
   const host = `${url.hostname.replace(/\.$/, '')}:${url.port}`;
   const path = url.pathname.replace(/\/+$/, '').replaceAll(/%[\da-f]{2}/gi, (code) => code.toUpperCase());
