@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { pruneHistory } from '../../src/mirror/history/retention.ts';
 import { accountsWithHistory } from '../support/accounts-with-history.ts';
 import type { MirroredAccount } from '../support/mirrored-account.ts';
@@ -61,6 +61,18 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
     await open(scene.second);
   });
 
+  it('goes by the database’s clock, whatever this machine’s says', async () => {
+    await since(scene.second, 5);
+    const before = await coverage();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * HOUR });
+    try {
+      await prune(6 * HOUR);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await coverage()).toEqual(before);
+  });
+
   it('moves the beginning first: a stop in the middle leaves nothing that readers take for whole', async () => {
     await since(scene.second, 10);
     await scene.second.query(
@@ -81,12 +93,21 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
   it('goes by batches, however many versions one moment has', async () => {
     await scene.second.query(`
       insert into mirror.lists_history (_user_id, list_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
-      select u, 5, now(), now(), 1000 + n, '', '{}', now() - interval '3 hours', now() - interval '2 hours', 'update'
+      select u, 5, now(), now(), 1000 + n, '', '{}', now() - interval '3 hours', now() - interval '2 hours' - n / 4000 * interval '1 minute', 'update'
       from generate_series(1, 12000) n, unnest(array[1, 2]) u`);
     await prune(HOUR, AbortSignal.abort());
     expect((await kept(scene.second)).length).toBeGreaterThanOrEqual(12_000);
+    await scene.second.query(`
+      create table public.batches (removed integer);
+      create function public.note() returns trigger language plpgsql as
+        'begin insert into public.batches select count(*) from gone; return null; end';
+      create trigger note after delete on mirror.lists_history referencing old table as gone
+        for each statement execute function public.note()`);
     await prune(HOUR);
     expect(await kept(scene.second)).toEqual([]);
     expect(await kept(scene.first)).toHaveLength(12_000);
+    const batches = await scene.second.query('select removed from public.batches order by removed desc');
+    expect(batches).toMatchObject([{ removed: 5_000 }, { removed: 5_000 }, {}]);
+    await scene.second.query('drop function public.note() cascade; drop table public.batches');
   });
 });
