@@ -7,6 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import { suggestion } from '../config/suggestion.ts';
 import { currentHold } from '../db/hold.ts';
 import { findSubmission } from '../db/submissions.ts';
+import { syncTables } from '../db/tables.ts';
 import { Unusable } from '../model/errors.ts';
 import { OPERATION_NAMES } from '../model/submission.ts';
 import { isStopped } from '../runtime/service.ts';
@@ -132,6 +133,12 @@ async function submit(
     });
   } catch (error) {
     if (error instanceof SubmitRefused && error.wrong) {
+      // Nothing that was typed is wrong, and nothing else that could be typed would be right.
+      if (!(await knowsAnAccount(db, config.schema))) {
+        throw new Unusable(
+          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+        );
+      }
       const option = OPTIONS.get(error.sqlState);
       throw new UsageError(option === undefined ? error.message : `${option}: ${error.message}`);
     }
@@ -151,6 +158,11 @@ async function submit(
     stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`;
   shell.err.write(shell.scrubber.scrub(`${end}\n`));
   return wait ? codeOf(result) : EXIT.DONE;
+}
+
+async function knowsAnAccount(db: Kysely<unknown>, schema: string): Promise<boolean> {
+  const accounts = await syncTables(db, schema).selectFrom('account').select('_user_id').limit(1).execute();
+  return accounts.length > 0;
 }
 
 /** What becomes of a submission that is not waited for any more. */

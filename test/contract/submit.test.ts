@@ -61,9 +61,11 @@ const last = async (): Promise<Row | undefined> => (await rows()).at(-1);
 
 describe('submit before an account was mirrored', () => {
   it('knows none, and sends nothing', async () => {
-    const { code, stdout, stderr } = await run('submit', 'research');
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('no account has been mirrored yet');
+    for (const args of [[], ['--user', '7']]) {
+      const { code, stdout, stderr } = await run('submit', 'research', ...args);
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(/^research-mirror: no account is mirrored yet.*"research-mirror sync" first\n$/);
+    }
   });
 });
 
