@@ -31,7 +31,10 @@ export function describeStatus(report: StatusReport, width: number | undefined):
 function describeAccount(account: AccountStatus, now: number, width: number | undefined): string {
   const who = account.email === null ? account.userId : `${account.userId} (${printable(account.email)})`;
   const age = (at: string | null): string => (at === null ? 'never' : formatAge(now - Date.parse(at)));
-  const due = (at: string | null): string => (at === null ? '–' : formatAge(now - Date.parse(at)));
+  const next = (at: string | null): string => {
+    if (at === null) return '–';
+    return Date.parse(at) > now ? formatAge(now - Date.parse(at)) : 'due';
+  };
   const table = formatTable(
     [
       { title: 'collection', align: 'left' },
@@ -49,8 +52,8 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
       formatCount(each.liveRows),
       age(each.polledAt),
       age(each.completeAsOf),
-      due(each.nextPollAt),
-      due(each.nextFullAt),
+      next(each.nextPollAt),
+      next(each.nextFullAt),
       each.lastError === null ? '' : `${age(each.lastErrorAt)}: ${each.lastError}`,
     ]),
     width,

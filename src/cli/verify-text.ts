@@ -58,10 +58,13 @@ function describeRows(verified: VerifiedCollection): string {
 
 function describeRow({ kind, list, key, fields, note }: Discrepancy): string {
   const name = `${list === '' ? '' : `${list}/`}${key ?? '(no cursor ID)'}`;
-  const told = fields
+  // Of a field that differs the hash differs too: it tells people something only where nothing else does.
+  const legible = fields.filter((field) => field.name !== '_hash');
+  const shown = legible.length > 0 ? legible : fields;
+  const told = shown
     .slice(0, PRINTED_FIELDS)
     .map(({ name: field, source, mirror }) => `${field}: ${source ?? 'null'} ≠ ${mirror ?? 'null'}`);
-  if (fields.length > told.length) told.push(`${fields.length - told.length} more fields`);
+  if (shown.length > told.length) told.push(countOf(shown.length - told.length, 'more field'));
   if (note !== '') told.push(note);
   return `${name} ${kind}: ${told.join('; ')}`;
 }

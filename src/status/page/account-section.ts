@@ -86,8 +86,8 @@ function collectionRow(row: CollectionStatus, at: string): Html {
     <td data-label="Rows" class="figure"><span>${count(row.liveRows)} ${deleted}</span></td>
     <td data-label="New rows and changes as of">${moment(row.polledAt, at, 'never')}</td>
     <td data-label="Everything as of">${moment(row.completeAsOf, at, 'not yet')}</td>
-    <td data-label="Next poll">${moment(row.nextPollAt, at, '–')}</td>
-    <td data-label="Next full walk">${moment(row.nextFullAt, at, '–')}</td>
+    <td data-label="Next poll">${nextMoment(row.nextPollAt, at)}</td>
+    <td data-label="Next full walk">${nextMoment(row.nextFullAt, at)}</td>
   </tr>`;
 }
 
@@ -143,8 +143,17 @@ function groupRow(group: GroupBudgetStatus): Html {
 }
 
 function moment(value: string | null, at: string, none: string): Html {
-  if (value === null) return html`<span class="quiet">${none}</span>`;
-  return html`<time datetime="${value}">${relative(value, at)} <small>${absolute(value, at)}</small></time>`;
+  return value === null ? html`<span class="quiet">${none}</span>` : time(value, relative(value, at), at);
+}
+
+/** When something is to begin; once that is past, it waits for its turn. */
+function nextMoment(value: string | null, at: string): Html {
+  if (value === null) return html`<span class="quiet">–</span>`;
+  return time(value, Date.parse(value) > Date.parse(at) ? relative(value, at) : 'due', at);
+}
+
+function time(value: string, words: string, at: string): Html {
+  return html`<time datetime="${value}">${words} <small>${absolute(value, at)}</small></time>`;
 }
 
 function chip(kind: string, text: string): Html {

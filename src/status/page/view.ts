@@ -38,6 +38,7 @@ function troubled(account: AccountStatus): boolean {
     account.state === 'stopped' ||
     account.webhook.state === 'suspect' ||
     account.webhook.state === 'stopped' ||
+    account.submissions.held > 0 ||
     account.collections.some((each) => each.state === 'failing' || each.heldDeletions > 0)
   );
 }

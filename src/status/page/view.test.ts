@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import {
+  before,
+  sampleAccount,
+  sampleCollection,
+  sampleReport,
+} from '../../../test/support/status-report.ts';
+import { reportView } from './view.ts';
+
+const viewOf = async (...accounts: ReturnType<typeof sampleAccount>[]): Promise<string> =>
+  String(await reportView(sampleReport({ accounts })));
+
+describe('many accounts', () => {
+  it('are folded, but for one whose submissions are held', async () => {
+    const quiet = { collections: [], walks: [], budgets: [] };
+    const { submissions } = sampleAccount();
+    const accounts = ['1', '2', '3', '4'].map((userId) => sampleAccount({ ...quiet, userId }));
+    const held = sampleAccount({ ...quiet, userId: '5', submissions: { ...submissions, held: 1 } });
+    const view = await viewOf(...accounts, held);
+    expect(view.match(/<details open>\s*<summary>\s*<h2>Account \d+/g)).toEqual([
+      expect.stringMatching(/Account 5$/),
+    ]);
+  });
+});
+
+describe('what comes next', () => {
+  it('is due once its time is past', async () => {
+    const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
+    const view = await viewOf(sampleAccount({ collections }));
+    expect(view).toMatch(/data-label="Next poll">\s*<time[^>]*>due /);
+    expect(view).toMatch(/data-label="Next full walk">\s*<time[^>]*>in 2 h /);
+  });
+});
