@@ -1,17 +1,8 @@
 import { FIRST_LIMIT } from '../../src/walk/page-limit.ts';
 import { newMemory, type ScopeMemory } from '../../src/walk/memory.ts';
 import { firstList, possibleOperations, type ListVariant } from './list-model.ts';
-import {
-  beginNext,
-  newWorld,
-  operate,
-  READING,
-  request,
-  told,
-  type Deletion,
-  type Stage,
-  type World,
-} from './world.ts';
+import { beginNext, READING, request } from './reading.ts';
+import { newWorld, operate, told, type Deletion, type Stage, type World } from './world.ts';
 
 /** Evidence that four rows can give. */
 const NEEDED = { inOrder: 4, inPlace: 1 };

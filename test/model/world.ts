@@ -1,25 +1,13 @@
-import { NO_DOUBTS, type Candidate, type DoubtChange, type Proof } from '../../src/model/absence.ts';
-import { beginConfirm } from '../../src/walk/confirm.ts';
-import { judgePage } from '../../src/walk/doubt.ts';
-import { beginFull } from '../../src/walk/full.ts';
+import type { Candidate } from '../../src/model/absence.ts';
 import type { ScopeMemory } from '../../src/walk/memory.ts';
-import { noteWritten } from '../../src/walk/note-written.ts';
-import { compareInList } from '../../src/walk/order.ts';
-import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/pair.ts';
-import { beginPoll } from '../../src/walk/poll.ts';
-import { step } from '../../src/walk/step.ts';
-import type { Ask, End, Step, Walk } from '../../src/walk/walk.ts';
+import type { Ask, Walk } from '../../src/walk/walk.ts';
 import {
   afterOperation,
   movesRow,
-  readPage,
   type ListOperation,
   type ListState,
   type ListVariant,
 } from './list-model.ts';
-
-/** Least time between two proofs, on a clock that counts walks: two proofs come from two walks. */
-const SETTLE = 1;
 
 export interface MirrorRow {
   readonly version: number;
@@ -42,7 +30,8 @@ export interface Doubt extends Candidate {
  */
 export type Stage = 'full' | 'confirm' | 'pair' | 'poll';
 
-interface Running {
+/** A walk between two requests. */
+export interface Running {
   readonly walk: Walk;
   readonly ask: Extract<Ask, { type: 'page' }>;
   /** Every item that the walk read: key and version. */
@@ -111,32 +100,6 @@ export function newWorld(list: ListState, memory: ScopeMemory): World {
   };
 }
 
-/** Begins the next stage that has something to do; without one the world rests (`running` is undefined). */
-export function beginNext(world: World): World {
-  const [stage, ...stages] = world.stages;
-  if (stage === undefined) return { ...world, running: undefined };
-  const next = { ...world, stages, running: undefined };
-  const open = [...world.doubts.values()].filter(({ proven }) => !proven);
-  if (stage === 'confirm' && open.every(({ kind }) => kind === 'pair')) return beginNext(next);
-  if (stage === 'pair' && !open.some(({ kind }) => kind === 'pair')) return beginNext(next);
-  const clock = world.clock + 1;
-  const absent = new Set([...world.list.versions.keys()].filter((id) => !world.list.live.has(id)));
-  const begun = begin(stage, world, open);
-  return goOn({ ...next, clock, absent, trail: { event: stage, before: world.trail } }, begun, []);
-}
-
-function begin(stage: Stage, { memory, mirror }: World, open: readonly Doubt[]): Step {
-  const now = 0; // frontiers and overlaps are not this model's subject: everything is recent
-  const live = liveKeys(mirror).sort((a, b) => Number(b) - Number(a));
-  if (stage === 'poll') return beginPoll(memory, { overlapKey: live[0] ?? null, now });
-  if (stage === 'confirm')
-    return beginConfirm(memory, {
-      keys: open.flatMap(({ kind, key }) => (kind === 'pair' ? [] : [key])),
-      now,
-    });
-  return beginFull(memory, { liveRows: live.length, now });
-}
-
 export function operate(variant: ListVariant, world: World, operation: ListOperation): World {
   const list = afterOperation(variant, world.list, operation);
   const { kind, id } = operation;
@@ -150,173 +113,12 @@ export function operate(variant: ListVariant, world: World, operation: ListOpera
   };
 }
 
-/** One request of the walk under way, and everything that follows from its answer. */
-export function request(variant: ListVariant, world: World): World {
-  const { running, memory } = world;
-  if (running === undefined) throw new RangeError('no walk is under way');
-  const { cursor, limit } = running.ask;
-  const answer = readPage(variant, world.list, cursor, limit);
-  const stepped = step(running.walk, memory, answer, 0);
-  const keys = answer.type === 'page' ? answer.keys.filter((key) => key !== undefined) : [];
-  const event = `after ${cursor ?? 'the top'}: ${answer.type === 'page' ? `${keys.join(' ')} ${answer.hasMore ?? ''}` : 'refused'}`;
-  const asked = { ...world, trail: { event, before: world.trail } };
-  const [written, noted] = write(asked, stepped, keys);
-  const read = [...running.read, ...keys.map((key) => [key, versionOf(world.list, key)] as const)];
-  return goOn(written, { ...stepped, memory: noted }, read);
-}
-
-/** Writes a page: rows, evidence, rows in doubt. */
-function write(world: World, { memory, page }: Step, keys: readonly string[]): [World, ScopeMemory] {
-  const { clock, list } = world;
-  const mirror = new Map(world.mirror);
-  const rows = keys.map((key) => {
-    const before = mirror.get(key);
-    const version = versionOf(list, key);
-    const known = before?.live === true;
-    const changed = before?.version !== version;
-    if (!known || changed) mirror.set(key, { version, live: true, changedAt: clock });
-    return { key, known, changed };
-  });
-  const candidates = [...world.doubts.values()];
-  const { proof = null, contradiction = false } = page ?? {};
-  const missing = liveKeys(world.mirror)
-    .filter((key) => !keys.includes(key) && covers(proof, memory, key))
-    .map((key) => ({ key, changedAt: world.mirror.get(key)?.changedAt ?? 0 }));
-  const view = { proof, contradiction, sentAt: clock, seen: keys, deferred: [], missing, candidates };
-  const change = page === undefined ? NO_DOUBTS : judgePage({ ...view, settleMs: SETTLE });
-  const doubts = sighted(
-    changed(world, change, ({ id }) => list.live.has(id)),
-    keys,
-  );
-  const mistaken = missing.map(({ key }) => key).filter((key) => list.live.has(Number(key)));
-  return [{ ...world, mirror, doubts, mistaken }, noteWritten(memory, rows)];
-}
-
-/** Looks stored rows up, until the walk asks the source again or ends. */
-function goOn(world: World, from: Step, read: Running['read']): World {
-  let { walk, memory, ask } = from;
-  while (ask.type === 'predecessor') {
-    const { of, nth, direction } = ask;
-    const place = (a: string, b: string): number => compareInList(memory.keyType, direction, a, b);
-    const before = liveKeys(world.mirror)
-      .filter((key) => place(key, of) < 0 && !world.doubts.has(key))
-      .sort((a, b) => place(b, a));
-    const key = before[nth - 1] ?? before.at(-1) ?? null;
-    ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, 0));
-  }
-  if (ask.type === 'end') return ended({ ...world, memory }, walk, ask, read);
-  return { ...world, memory, running: { walk, ask, read } };
-}
-
-/** The end of a walk: what whole walks prove, then deletions, then the next stage. */
-function ended(world: World, walk: Walk, end: End, read: Running['read']): World {
-  const trail: Trail = { event: `${end.outcome} ${end.reason ?? ''}`.trimEnd(), before: world.trail };
-  const stages = end.outcome === 'full-needed' && walk.kind === 'poll' ? READING : [];
-  const settled = { ...world, trail, stages: [...stages, ...world.stages] };
-  return beginNext(deleteProven(walk.kind === 'full' ? judgeWhole(settled, walk, end, read) : settled));
-}
-
-/** Everything that one reading of a scope does. */
-export const READING: readonly Stage[] = ['full', 'confirm', 'pair', 'confirm'];
-
-function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): World {
-  const { clock, memory, absent, list } = world;
-  const sequence = new WalkSequence();
-  for (const [key, version] of read) sequence.add(key, String(version));
-  const digest = sequence.digest();
-  const clean = end.outcome === 'complete' && walk.restarts === 0 && digest !== undefined;
-  const whole: WholeWalk | null = clean ? { digest, began: clock, ended: clock } : null;
-  const next = { ...world, memory: { ...memory, whole } };
-  if (whole === null) return next;
-  const missing = [...world.mirror]
-    .filter(([key, row]) => row.live && !sequence.has(key))
-    .map(([key, { changedAt }]) => ({ key, changedAt }));
-  const candidates = [...world.doubts.values()].filter(({ key }) => !sequence.has(key));
-  const change = judgePair(memory.whole, whole, { missing, candidates, settleMs: SETTLE });
-  const wholeRead = JSON.stringify([...new Map(read)]);
-  const alike = wholeRead === world.wholeRead;
-  const present = ({ id }: { id: number }): boolean => list.live.has(id) && !absent.has(id);
-  const doubts = [...changed(world, change, present)].map(
-    ([key, doubt]) => [key, { ...doubt, alike }] as const,
-  );
-  return { ...next, wholeRead, doubts: new Map(doubts) };
-}
-
-function deleteProven(world: World): World {
-  const proven = [...world.doubts.values()].filter((doubt) => doubt.proven);
-  if (proven.length === 0) return world;
-  const mirror = new Map(world.mirror);
-  const doubts = new Map(world.doubts);
-  for (const { key } of proven) {
-    const version = mirror.get(key)?.version ?? 0;
-    mirror.set(key, { version, live: false, changedAt: world.clock });
-    doubts.delete(key);
-  }
-  const deleted = proven.map(({ key, kind, untrue, sighted, alike }) => ({
-    key,
-    untrue,
-    sighted,
-    alike: kind === 'pair' && alike,
-  }));
-  const event = `deletes ${proven.map(({ key }) => key).join(' ')}`;
-  return {
-    ...world,
-    mirror,
-    doubts,
-    deleted: [...world.deleted, ...deleted],
-    trail: { event, before: world.trail },
-  };
-}
-
-/** The rows in doubt after a change. @param present whether the source has had a row all through the present proof */
-function changed(
-  { doubts, clock, trail }: World,
-  { add, prove, withdraw, withdrawOrdered }: DoubtChange,
-  present: (row: { id: number }) => boolean,
-): ReadonlyMap<string, Doubt> {
-  if (add.length + prove.length + withdraw.length === 0 && !withdrawOrdered) return doubts;
-  const next = new Map(doubts);
-  if (withdrawOrdered) for (const [key, { kind }] of doubts) if (kind === 'interval') next.delete(key);
-  for (const { key, kind } of add) {
-    next.set(key, {
-      key,
-      kind,
-      obs: 0,
-      at: clock,
-      proven: false,
-      untrue: false,
-      sighted: false,
-      alike: false,
-    });
-  }
-  for (const key of prove) {
-    const doubt = next.get(key);
-    if (doubt === undefined) throw new Error(`a row that is not in doubt was proven: ${key} ${trail?.event}`);
-    next.set(key, { ...doubt, proven: true, untrue: present({ id: Number(key) }) });
-  }
-  for (const key of withdraw) next.delete(key);
-  return next;
-}
-
-/** Notes rows that are in doubt though they have just been read. */
-function sighted(doubts: ReadonlyMap<string, Doubt>, keys: readonly string[]): ReadonlyMap<string, Doubt> {
-  const seen = keys.flatMap((key) => doubts.get(key) ?? []);
-  if (seen.length === 0) return doubts;
-  return new Map([...doubts, ...seen.map((doubt) => [doubt.key, { ...doubt, sighted: true }] as const)]);
-}
-
-function covers(proof: Proof | null, { keyType }: ScopeMemory, key: string): boolean {
-  if (proof === null) return false;
-  if (proof.kind === 'snapshot') return true;
-  const { direction, after, through } = proof;
-  const beyond = after === null || compareInList(keyType, direction, key, after) > 0;
-  return beyond && (through === null || compareInList(keyType, direction, key, through) <= 0);
-}
-
-function liveKeys(mirror: ReadonlyMap<string, MirrorRow>): string[] {
+/** Keys of the rows that the mirror holds as live. */
+export function liveKeys(mirror: ReadonlyMap<string, MirrorRow>): string[] {
   return [...mirror].filter(([, row]) => row.live).map(([key]) => key);
 }
 
-function versionOf({ versions }: ListState, key: string): number {
+/** 0: there never was such a row. */
+export function versionOf({ versions }: ListState, key: string): number {
   return versions.get(Number(key)) ?? 0;
 }
