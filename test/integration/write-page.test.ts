@@ -155,6 +155,16 @@ describe('a page', () => {
     expect(await jobs(account)).toMatchObject([{ _deleted_at: null, _change_id: '2' }]);
   });
 
+  it('turns back at once to what it was where history is kept no more, though some is there', async () => {
+    const kept = await newAccount();
+    await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await kept.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    const account = await MirroredAccount.make(kept.database, kept.fence.userId, { history: false });
+    expect(await account.page('research_jobs', '[{"job_id":1,"status":"a"}]')).toMatchObject({
+      outcomes: ['updated'],
+    });
+  });
+
   it('commits with its checkpoint and whatever rides along, or not at all', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[]', {
