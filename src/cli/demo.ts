@@ -29,7 +29,7 @@ export const addDemo: AddCommand = (program, run) => {
     .summary('see it work: emulated service, embedded Postgres and daemon in one')
     .description(
       'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your ' +
-        'account or database, takes free ports, and keeps its data in data/demo.',
+        'account or database, takes free ports, and keeps its data in data/demo: remove that folder to begin anew.',
     )
     .addHelpText(
       'after',
@@ -78,7 +78,7 @@ async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): P
       log: makeLog(config, shell, shell.err, 'warn'),
       hide: (secret) => shell.scrubber.hide(secret),
       scrub: (text) => shell.scrubber.scrub(text),
-      onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox)),
+      onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox, config.dataDir)),
       onProgress: (each) => {
         sums.set(each.collection, each);
         progress.show(progressLine([...sums.values()]));
@@ -123,7 +123,7 @@ async function epochOf(folder: string, shell: Shell): Promise<string> {
   return epoch;
 }
 
-function welcome(statusUrl: string, sandbox: Sandbox): string {
+function welcome(statusUrl: string, sandbox: Sandbox, dataDir: string): string {
   return [
     '',
     `  status page        ${statusUrl}`,
@@ -134,7 +134,7 @@ function welcome(statusUrl: string, sandbox: Sandbox): string {
     '    npm run -s mirror -- status',
     '    npm run -s mirror -- events',
     '',
-    '  Ctrl-C ends it; the next demo goes on with its data.',
+    `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
     '',
   ].join('\n');
 }

@@ -32,7 +32,9 @@ export function webhookPart(webhook: WebhookStatus, at: string): Html {
           <th>Registration</th>
           <th>Last event</th>
           <th class="figure">To be read again</th>
-          <th class="figure">Announced, of the last ${count(found)} finished</th>
+          <th class="figure">
+            ${found === 0 ? 'Announced' : `Announced, of the last ${count(found)} finished`}
+          </th>
           <th class="figure">Found first by polls</th>
         </tr>
       </thead>

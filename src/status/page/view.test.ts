@@ -4,6 +4,7 @@ import {
   sampleAccount,
   sampleCollection,
   sampleReport,
+  sampleWebhook,
 } from '../../../test/support/status-report.ts';
 import { reportView } from './view.ts';
 
@@ -29,5 +30,15 @@ describe('what comes next', () => {
     const view = await viewOf(sampleAccount({ collections }));
     expect(view).toMatch(/data-label="Next poll">\s*<time[^>]*>due /);
     expect(view).toMatch(/data-label="Next full walk">\s*<time[^>]*>in 2 h /);
+  });
+});
+
+describe('a webhook', () => {
+  it('says of how many changes it announced some, once there are any', async () => {
+    const none = await viewOf(sampleAccount({ webhook: sampleWebhook({ changes: null }) }));
+    expect(none).toMatch(/>\s*Announced\s*</);
+    const changes = { announced: 1, polled: 1 };
+    const some = await viewOf(sampleAccount({ webhook: sampleWebhook({ changes }) }));
+    expect(some).toMatch(/>\s*Announced, of the last 2 finished\s*</);
   });
 });
