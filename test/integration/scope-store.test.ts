@@ -145,6 +145,14 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['1', '3', '2', '4']);
   });
 
+  it('come as they came due, whenever they were read', async () => {
+    const account = await withLists(1, 2, 3);
+    await set(account, { due_at: '2026-01-02Z', last_read_at: '2026-01-05Z' }, { parent: '1' });
+    await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-06Z' }, { parent: '2' });
+    await set(account, { due_at: '2026-01-03Z' }, { parent: '3' });
+    expect(await due(account)).toEqual(['2', '1', '3']);
+  });
+
   it('come in the order of their parents where nothing else tells them apart', async () => {
     const account = await withLists(3, 1, 2);
     expect(await due(account)).toEqual(['1', '2', '3']);

@@ -152,6 +152,7 @@ describe('a page', () => {
     );
     const back = await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     expect(back).toMatchObject({ outcomes: ['undeleted'], changed: { changeId: '2' } });
+    expect(await account.storedScope('research_jobs')).toMatchObject({ liveRows: 2 });
     expect(await jobs(account)).toMatchObject([{ _deleted_at: null, _change_id: '2' }]);
   });
 
@@ -205,6 +206,43 @@ describe('a page', () => {
     ).toEqual([]);
   });
 
+  it('puts rows in doubt from when it is written on, however long ago its request was sent', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    await account.age(2 * account.settleMs);
+    const page = await account.observe('research_jobs', '[{"job_id":1}]', {
+      proof: SNAPSHOT,
+      sentAgo: account.settleMs / 2,
+    });
+    expect((await account.candidates('research_jobs')).map(({ at }) => new Date(at))).toEqual([
+      page.state === 'applied' ? page.at : undefined,
+    ]);
+  });
+
+  it('of which Postgres refuses rows counts those that are written, and tells the last of them', async () => {
+    const account = await newAccount();
+    const where = `where _user_id = ${account.fence.userId}`;
+    await account.query(
+      `alter table mirror.research_jobs add constraint theirs
+       check (_user_id <> ${account.fence.userId} or _raw ->> 'note' <> 'bad')`,
+    );
+    const item = (id: number, note: string): string => `{"job_id":${id},"status":"open","note":"${note}"}`;
+    expect(
+      await account.page('research_jobs', `[${[item(1, 'good'), item(2, 'bad'), item(3, 'bad')].join()}]`),
+    ).toMatchObject({
+      outcomes: ['inserted', 'quarantined', 'quarantined'],
+      counts: { inserted: 1, quarantined: 2 },
+      changed: { changeId: '1' },
+    });
+    expect(await account.query(`select live_rows from mirror.freshness ${where}`)).toEqual([
+      { live_rows: '1' },
+    ]);
+    expect(await account.query(`select key from mirror_sync.unsettled ${where}`)).toEqual([{ key: '1' }]);
+    const refused = await account.page('research_jobs', `[${item(4, 'bad')}]`);
+    expect(refused).toMatchObject({ outcomes: ['quarantined'], changed: undefined });
+    await account.query('alter table mirror.research_jobs drop constraint theirs');
+  });
+
   it('is not written by a process that has lost the account', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[]');
@@ -223,6 +261,7 @@ describe('a page', () => {
       {
         decide: (observed) => {
           seen.push(observed.outcomes);
+          expect(observed.hashes.map((hash) => hash !== undefined)).toEqual([true, true, true, false]);
           return { scope: { memory: { inserted: observed.counts.inserted } } };
         },
       },
