@@ -67,6 +67,10 @@ async function aged(): Promise<void> {
          (select secret_at - ago, registering_at - ago, registered_at - ago, checked_at - ago
           from (values (interval '11 minutes')) as past (ago))`,
   );
+  // What is registered is known by its moment.
+  await system.db.query(
+    `update mirror_sync.own_url set registered_at = registered_at - interval '11 minutes'`,
+  );
 }
 
 async function storedEvents(): Promise<string[]> {

@@ -10,7 +10,7 @@ describe('what is registered', () => {
     [200, '[]'],
     [200, '{"object":"list","data":[],"has_more":false}'],
     [200, '{"data":null}'],
-    [200, '{"error":null}'],
+    [200, '{"error":null,"errors":null}'],
     [200, '{"error":false,"data":[]}'],
     [200, '{"object":"webhook","url":null}'],
     [200, '{"object":"webhook","url":"","active":false}'],

@@ -19,10 +19,13 @@ describe('the registrar', () => {
     const world = new RegistrationWorld();
     await world.clock.advance(10 * MINUTE);
     world.kill();
+    const before = world.service.count('GET');
     world.start();
-    await world.clock.advance(HOUR);
+    await world.clock.advance(HOUR - MINUTE);
     world.kill();
     expect(world.service.count('POST')).toBe(1);
+    // At the start, and every 15 minutes.
+    expect(world.service.count('GET') - before).toBe(4);
   });
 
   it('registers anew after a crash that lost the secret, a minute later', async () => {
@@ -73,6 +76,7 @@ describe('the registrar', () => {
     world.start();
     await world.clock.advance(MINUTE);
     expect(world.service.webhook).toBeUndefined();
+    expect(world.service.log.slice(-2).map(({ method }) => method)).toEqual(['GET', 'DELETE']);
     expect(world.store).toMatchObject({ row: 'none', registration: { state: 'none', error: null } });
     world.service.intrude(THEIRS);
     await world.clock.advance(HOUR);
