@@ -228,10 +228,13 @@ describe('a page', () => {
     );
     const item = (id: number, note: string): string => `{"job_id":${id},"status":"open","note":"${note}"}`;
     expect(
-      await account.page('research_jobs', `[${[item(1, 'good'), item(2, 'bad'), item(3, 'bad')].join()}]`),
+      await account.page(
+        'research_jobs',
+        `[${[item(1, 'good'), item(2, 'bad'), '{"job_id":3,"status":5,"note":"bad"}'].join()}]`,
+      ),
     ).toMatchObject({
       outcomes: ['inserted', 'quarantined', 'quarantined'],
-      counts: { inserted: 1, quarantined: 2 },
+      counts: { inserted: 1, quarantined: 2, conflicts: 0 },
       changed: { changeId: '1' },
     });
     expect(await account.query(`select live_rows from mirror.freshness ${where}`)).toEqual([

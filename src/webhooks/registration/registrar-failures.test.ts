@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { HOUR, MINUTE, RegistrationWorld } from '../../../test/support/registration-world.ts';
 import { LeaseLost } from '../../model/errors.ts';
 
-/** Minutes between requests that look, rounded. */
-function gaps(world: RegistrationWorld): number[] {
-  const looks = world.service.log.filter(({ method }) => method === 'GET').map(({ at }) => at);
-  return looks.slice(1).map((at, index) => Math.round((at - (looks[index] ?? 0)) / MINUTE));
+/** Minutes between requests, rounded. */
+function gaps(world: RegistrationWorld, method = 'GET'): number[] {
+  const moments = world.service.log.filter((request) => request.method === method).map(({ at }) => at);
+  return moments.slice(1).map((at, index) => Math.round((at - (moments[index] ?? 0)) / MINUTE));
 }
 
 async function ringing(world: RegistrationWorld, ms: number): Promise<void> {
@@ -83,6 +83,32 @@ describe('a registrar that can’t do its work', () => {
       expect(world.isRegistered()).toBe(!lost);
       world.kill();
     }
+  });
+
+  it('waits longer after each answer that is lost, and a minute again after one that was not', async () => {
+    const world = new RegistrationWorld();
+    world.service.faults = ['lost-undone', 'lost-undone', 'lost-undone'];
+    await world.clock.advance(HOUR);
+    expect(gaps(world, 'POST')).toEqual([1, 2, 4]);
+    world.service.log.length = 0;
+    world.service.webhook = undefined;
+    world.service.faults = ['lost-undone'];
+    await world.clock.advance(HOUR);
+    expect(gaps(world, 'POST')).toEqual([1]);
+    expect(world.isRegistered()).toBe(true);
+    world.kill();
+  });
+
+  it('shows no secret that it could not store', async () => {
+    const world = new RegistrationWorld();
+    // A look takes 105 ms, and so does the request after it.
+    await world.clock.advance(150);
+    expect(world.service.count('POST')).toBe(1);
+    world.store.failNext = new Error('the database is away');
+    await world.clock.advance(100);
+    expect(world.store.registration.secret).toBeNull();
+    expect(world.hidden).toEqual(new Set(['secret-1']));
+    world.kill();
   });
 
   it('has not failed where it was stopped', async () => {

@@ -10,6 +10,9 @@ describe('the registrar', () => {
     const post = world.service.log.find(({ method }) => method === 'POST');
     expect(JSON.parse(post?.body ?? '')).toEqual({ url: OURS, event_types: null });
     expect(world.hidden).toEqual(new Set(['secret-1']));
+    // The mirrored row is true before the next look.
+    expect(world.service.count('GET')).toBe(1);
+    expect(world.store.row).toMatchObject({ url: OURS });
     expect(world.told.at(-1)).toContain('mirror.example.com');
     expect(world.told.join()).not.toContain('secret-1');
     world.kill();
@@ -93,6 +96,7 @@ describe('the registrar', () => {
       expect(world.service.count('POST')).toBe(1);
       expect(world.store.registration).toMatchObject({ state: 'none' });
       expect(world.store.registration.error).toContain(`answered ${status}: no`);
+      expect(world.told.join()).not.toContain('"renewed":true');
       await world.clock.advance(2 * HOUR + 31 * MINUTE);
       world.kill();
       expect(world.isRegistered()).toBe(true);
