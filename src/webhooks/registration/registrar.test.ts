@@ -97,6 +97,7 @@ describe('the registrar', () => {
       expect(world.store.registration).toMatchObject({ state: 'none' });
       expect(world.store.registration.error).toContain(`answered ${status}: no`);
       expect(world.told.join()).not.toContain('"renewed":true');
+      expect(world.warned.filter((line) => line.includes('refuses'))).toHaveLength(1);
       await world.clock.advance(2 * HOUR + 31 * MINUTE);
       world.kill();
       expect(world.isRegistered()).toBe(true);
@@ -192,16 +193,21 @@ describe('the registrar', () => {
     const renewals = (): number => world.told.filter((line) => line.includes('"renewed":true')).length;
     await world.clock.advance(HOUR);
     expect(renewals()).toBe(1);
+    expect(world.told.filter((line) => line.includes('events come to'))).toEqual([
+      '"account 1001: events come to mirror.example.com"',
+    ]);
     world.service.webhook = undefined;
     await world.clock.advance(HOUR);
     expect(renewals()).toBe(2);
     world.kill();
+    world.hidden.clear();
     world.start();
     await world.clock.advance(HOUR);
     world.kill();
     expect(world.service.count('POST')).toBe(2);
     expect(renewals()).toBe(2);
     expect(world.told.at(-1)).toContain('"renewed":false');
+    expect(world.hidden).toEqual(new Set(['secret-2']));
   });
 
   it('tells somebody else’s webhook by its host', async () => {
