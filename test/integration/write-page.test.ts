@@ -219,6 +219,20 @@ describe('a page', () => {
     ]);
   });
 
+  it('proves no row absent that it holds in a form that can’t be mirrored', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
+    await account.age(2 * account.settleMs);
+    const page = '[{"job_id":1},{"job_id":2,"n":1e999999}]';
+    // At the second time it is known to be refused.
+    for (let times = 1; times <= 2; times += 1) {
+      expect(await account.observe('research_jobs', page, { proof: SNAPSHOT })).toMatchObject({
+        outcomes: ['unchanged', 'quarantined'],
+      });
+    }
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '3' }]);
+  });
+
   it('of which Postgres refuses rows counts those that are written, and tells the last of them', async () => {
     const account = await newAccount();
     const where = `where _user_id = ${account.fence.userId}`;
