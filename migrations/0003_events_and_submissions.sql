@@ -350,3 +350,33 @@ comment on function "{schema}".submit(text, jsonb, text, bigint, text) is 'Queue
 comment on function "{schema}".cancel_submission(bigint) is 'Cancels a submission that is queued or held; an error where it was sent already.';
 
 comment on column "{schema}".freshness.state is 'new (the first load is under way), current, or failing (then last_error says why).';
+
+-- BI tools show the comments of a view's own columns. A view that somebody else rebuilt is theirs.
+do $$
+declare col record;
+begin
+  for col in
+    select v.relname as view, a.attname as name, d.description as comment
+    from pg_class as v
+    join pg_attribute as a on a.attrelid = v.oid and a.attnum > 0 and not a.attisdropped
+    join pg_class as t on t.relnamespace = v.relnamespace and v.relname in (t.relname || '_live', t.relname || '_versions')
+    join pg_attribute as b on b.attrelid = t.oid and b.attname = a.attname
+    join pg_description as d on d.classoid = 'pg_class'::regclass and d.objoid = t.oid and d.objsubid = b.attnum
+    where v.relnamespace = '"{schema}"'::regnamespace and v.relkind = 'v' and pg_has_role(v.relowner, 'usage')
+      and col_description(v.oid, a.attnum) is null
+  loop
+    execute format('comment on column "{schema}".%I.%I is %L', col.view, col.name, col.comment);
+  end loop;
+  for col in
+    select v.relname as view, a.attname as name
+    from pg_class as v
+    join pg_attribute as a on a.attrelid = v.oid and a.attname in ('_key', '_list_key')
+    where v.relnamespace = '"{schema}"'::regnamespace and v.relkind = 'v' and pg_has_role(v.relowner, 'usage')
+      and v.relname like '%\_live' and col_description(v.oid, a.attnum) is null
+  loop
+    execute format('comment on column "{schema}".%I.%I is %L', col.view, col.name,
+      case col.name when '_key' then 'The whole primary key as one text, for tools that join by one column.'
+        else 'The _key of the list in lists_live.' end);
+  end loop;
+end
+$$;

@@ -936,6 +936,24 @@ comment on column mirror.account_history._op is 'What ended it: update or delete
 
 comment on view mirror.account_live is 'account without deleted rows and _raw, with a single-column key.';
 
+comment on column mirror.account_live._key is 'The whole primary key as one text, for tools that join by one column.';
+
+comment on column mirror.account_live._user_id is 'Owner of the API key; first in every primary key.';
+
+comment on column mirror.account_live.email is 'E-mail address of the user.';
+
+comment on column mirror.account_live.credits is 'Remaining credits.';
+
+comment on column mirror.account_live.subscription is 'Subscription plan.';
+
+comment on column mirror.account_live.org is 'Organisation.';
+
+comment on column mirror.account_live._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.account_live._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.account_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+
 comment on view mirror.account_versions is 'Every known version of the rows of account, superseded and current, half-open: [_valid_from, _valid_to).';
 
 comment on column mirror.account_versions._user_id is 'Owner of the API key; first in every primary key.';
@@ -1013,6 +1031,18 @@ comment on column mirror.bulk_research_jobs_history._valid_to is 'When it was su
 comment on column mirror.bulk_research_jobs_history._op is 'What ended it: update or delete.';
 
 comment on view mirror.bulk_research_jobs_live is 'bulk_research_jobs without deleted rows and _raw, with a single-column key.';
+
+comment on column mirror.bulk_research_jobs_live._key is 'The whole primary key as one text, for tools that join by one column.';
+
+comment on column mirror.bulk_research_jobs_live._user_id is 'Owner of the API key; first in every primary key.';
+
+comment on column mirror.bulk_research_jobs_live.bulk_job_id is 'ID of the bulk research job.';
+
+comment on column mirror.bulk_research_jobs_live._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.bulk_research_jobs_live._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.bulk_research_jobs_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.bulk_research_jobs_versions is 'Every known version of the rows of bulk_research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -1142,6 +1172,22 @@ comment on column mirror.list_items_history._op is 'What ended it: update or del
 
 comment on view mirror.list_items_live is 'list_items without deleted rows and _raw; _list_key is the _key of lists_live.';
 
+comment on column mirror.list_items_live._key is 'The whole primary key as one text, for tools that join by one column.';
+
+comment on column mirror.list_items_live._list_key is 'The _key of the list in lists_live.';
+
+comment on column mirror.list_items_live._user_id is 'Owner of the API key; first in every primary key.';
+
+comment on column mirror.list_items_live.list_id is 'The list that the item is in.';
+
+comment on column mirror.list_items_live.id is 'ID of the item (the account) in its list.';
+
+comment on column mirror.list_items_live._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.list_items_live._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.list_items_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+
 comment on view mirror.list_items_versions is 'Every known version of the rows of list_items, superseded and current, half-open: [_valid_from, _valid_to).';
 
 comment on column mirror.list_items_versions._user_id is 'Owner of the API key; first in every primary key.';
@@ -1215,6 +1261,18 @@ comment on column mirror.lists_history._valid_to is 'When it was superseded, or 
 comment on column mirror.lists_history._op is 'What ended it: update or delete.';
 
 comment on view mirror.lists_live is 'lists without deleted rows and _raw, with a single-column key.';
+
+comment on column mirror.lists_live._key is 'The whole primary key as one text, for tools that join by one column.';
+
+comment on column mirror.lists_live._user_id is 'Owner of the API key; first in every primary key.';
+
+comment on column mirror.lists_live.list_id is 'ID of the list.';
+
+comment on column mirror.lists_live._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.lists_live._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.lists_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.lists_versions is 'Every known version of the rows of lists, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -1293,6 +1351,20 @@ comment on column mirror.research_jobs_history._valid_to is 'When it was superse
 comment on column mirror.research_jobs_history._op is 'What ended it: update or delete.';
 
 comment on view mirror.research_jobs_live is 'research_jobs without deleted rows and _raw, with a single-column key.';
+
+comment on column mirror.research_jobs_live._key is 'The whole primary key as one text, for tools that join by one column.';
+
+comment on column mirror.research_jobs_live._user_id is 'Owner of the API key; first in every primary key.';
+
+comment on column mirror.research_jobs_live.job_id is 'ID of the research job.';
+
+comment on column mirror.research_jobs_live.status is 'State of the job in the service''s own word, for example completed.';
+
+comment on column mirror.research_jobs_live._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.research_jobs_live._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.research_jobs_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.research_jobs_versions is 'Every known version of the rows of research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -1409,6 +1481,18 @@ comment on column mirror.watchlist_history._valid_to is 'When it was superseded,
 comment on column mirror.watchlist_history._op is 'What ended it: update or delete.';
 
 comment on view mirror.watchlist_live is 'watchlist without deleted rows and _raw, with a single-column key.';
+
+comment on column mirror.watchlist_live._key is 'The whole primary key as one text, for tools that join by one column.';
+
+comment on column mirror.watchlist_live._user_id is 'Owner of the API key; first in every primary key.';
+
+comment on column mirror.watchlist_live.id is 'ID of the watchlist entry.';
+
+comment on column mirror.watchlist_live._first_seen_at is 'When the row came into this mirror.';
+
+comment on column mirror.watchlist_live._changed_at is 'When the row''s content last changed in this mirror.';
+
+comment on column mirror.watchlist_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.watchlist_versions is 'Every known version of the rows of watchlist, superseded and current, half-open: [_valid_from, _valid_to).';
 

@@ -55,7 +55,7 @@ export function isLoopback(host: string): boolean {
 
 function parseWebUrl(text: string): URL {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    throw new InvalidValue('is no URL: it begins with https://, such as https://api.example.com');
+    throw new InvalidValue('is no URL: it begins with https://, such as https://research.example.com');
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')

@@ -168,6 +168,15 @@ describe('the view of live rows', () => {
              obj_description('other.list_items_live'::regclass) as comment`,
         ),
       ).toEqual([{ may: true, comment: 'ours' }]);
+      expect(
+        await account.query(
+          `select attrelid::regclass::text as view, col_description(attrelid, attnum) as comment from pg_attribute
+           where attname = 'company' and attrelid::regclass::text ~ '(live|versions)$' order by 1`,
+        ),
+      ).toEqual([
+        { view: 'other.list_items_live', comment: 'Field "company" of the items.' },
+        { view: 'other.list_items_versions', comment: 'Field "company" of the items.' },
+      ]);
       await account.query(`drop owned by ${role}`);
       await account.query(`drop role ${role}`);
     });

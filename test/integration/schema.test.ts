@@ -55,8 +55,8 @@ describe('the schema', () => {
         and obj_description(c.oid, 'pg_class') is null
       union all
       select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-        join mirror._columns d on c.relname in (d.collection, d.collection || '_history', d.collection || '_versions')
-          and d.column_name = a.attname and d.documented
+        join mirror._columns d on c.relname in (d.collection, d.collection || '_history', d.collection || '_versions', d.collection || '_live')
+          and (d.column_name = a.attname and d.documented or c.relname like '%\_live' or c.relname like '%\_versions')
       where c.relnamespace = 'mirror'::regnamespace and col_description(c.oid, a.attnum) is null
       union all
       select oid::regprocedure::text from pg_proc

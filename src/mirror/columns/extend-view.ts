@@ -25,6 +25,27 @@ export async function extendView(trx: Executor, table: Table, view: TableView): 
   if (present !== undefined && !(await isOurs(trx, table, view, present))) return;
   const options = present?.options ? sql`with (${sql.raw(present.options)})` : sql``;
   await sql`create or replace view ${name} ${options} as ${view.query([...before, ...added])}`.execute(trx);
+  await describe(trx, table, view, added);
+}
+
+/** BI tools show the comments of a view's own columns: those of the table's. */
+async function describe(
+  trx: Executor,
+  table: Table,
+  view: TableView,
+  added: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<{ column: string; comment: string }>`
+    select a.attname as column, col_description(a.attrelid, a.attnum) as comment from pg_attribute as a
+    where a.attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
+      and a.attname = any(${[...added]}::text[]) and col_description(a.attrelid, a.attnum) is not null`.execute(
+    trx,
+  );
+  for (const { column, comment } of rows) {
+    await sql`comment on column ${named(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`.execute(
+      trx,
+    );
+  }
 }
 
 interface PresentView {
