@@ -1,25 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+import { describe, expect, it } from 'vitest';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
+import { mirrorCommands } from '../support/mirror-commands.ts';
+import { runProgram, startProgram } from '../support/program.ts';
 import { startTestSandbox, STILL } from '../support/sandbox.ts';
 
-const folder = makeFolder();
-const cwd = folder.path;
-let database: MigratedDatabase;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  await execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`);
-});
-afterAll(async () => {
-  await database.drop();
-  folder.remove();
-});
-
-const run = (...args: string[]): Promise<Outcome> =>
-  runProgram(args, { cwd, env: { DATABASE_URL: database.url } });
-const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+const mirror = mirrorCommands();
+const { cwd, run, execute } = mirror;
 
 describe('events', () => {
   it('says that none was received', async () => {
@@ -66,7 +53,9 @@ describe('events', () => {
     });
     expect(stderr).toContain('no daemon runs: it is read when one does');
     const { rows } = await sql<{ hint: string }>`
-      select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(database.kysely);
+      select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(
+      mirror.database.kysely,
+    );
     expect(rows.map(({ hint }) => hint)).toEqual(['lists/', 'research_jobs/9007199254740993']);
   });
 

@@ -1,28 +1,14 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { makeFolder, runProgram, type Outcome } from '../support/program.ts';
+import { describe, expect, it } from 'vitest';
+import { mirrorCommands } from '../support/mirror-commands.ts';
 
-const folder = makeFolder();
-const cwd = folder.path;
-let database: MigratedDatabase;
+const mirror = mirrorCommands();
+const { run, execute } = mirror;
 
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  await execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`);
-});
-afterAll(async () => {
-  await database.drop();
-  folder.remove();
-});
-
-const run = (...args: string[]): Promise<Outcome> =>
-  runProgram(args, { cwd, env: { DATABASE_URL: database.url } });
-const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 const stateOf = async (id: string): Promise<string | undefined> =>
   (
     await sql<{ state: string }>`select state from mirror.submissions where submission_id = ${id}`.execute(
-      database.kysely,
+      mirror.database.kysely,
     )
   ).rows[0]?.state;
 
@@ -30,7 +16,7 @@ async function queue(state = 'queued', more = ''): Promise<string> {
   const { rows } = await sql<{ id: string }>`
     insert into mirror.submissions (_user_id, operation, payload, created_at, state, response_status, response, error, done_at)
     values (42, 'enrich', '{}', now(), ${state}, ${sql.raw(more === '' ? 'null, null, null, null' : more)})
-    returning submission_id as id`.execute(database.kysely);
+    returning submission_id as id`.execute(mirror.database.kysely);
   return rows[0]?.id ?? '';
 }
 

@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 import { startReceiver, type Receiver } from './webhook-receiver.ts';
@@ -10,12 +11,36 @@ export interface HookedSandbox {
   call(path: string, method?: string, body?: unknown): Promise<Record<string, unknown>>;
   /** Registers the receiver. @returns the service's answer */
   register(types?: readonly string[]): Promise<Record<string, unknown>>;
+}
+
+/** What a test file starts, restores between its tests, and closes. */
+interface Started extends HookedSandbox {
   /** As it was in the beginning: the switches that are about webhooks, no registration, nothing received. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function startHookedSandbox(): Promise<HookedSandbox> {
+/** One for all tests of a file; each finds it as it was in the beginning. */
+export function hookedSandbox(): HookedSandbox {
+  let hooked: Started;
+  beforeAll(async () => {
+    hooked = await start();
+  });
+  afterEach(() => hooked.restore());
+  afterAll(() => hooked.close());
+  return {
+    get sandbox() {
+      return hooked.sandbox;
+    },
+    get receiver() {
+      return hooked.receiver;
+    },
+    call: (path, method, body) => hooked.call(path, method, body),
+    register: (types) => hooked.register(types),
+  };
+}
+
+async function start(): Promise<Started> {
   const sandbox = await startTestSandbox({
     ...STILL,
     // Long ago: all that is there is finished.

@@ -1,34 +1,23 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
-import { startHookedSandbox, type HookedSandbox } from '../../../test/support/hooked-sandbox.ts';
+import { hookedSandbox } from '../../../test/support/hooked-sandbox.ts';
 import { startTestSandbox, STILL } from '../../../test/support/sandbox.ts';
 import type { DeliveryRecord } from './delivery.ts';
 
-let hooked: HookedSandbox;
-let sandbox: HookedSandbox['sandbox'];
-let receiver: HookedSandbox['receiver'];
-
-beforeAll(async () => {
-  hooked = await startHookedSandbox();
-  ({ sandbox, receiver } = hooked);
-});
-
-afterEach(() => hooked.restore());
-
-afterAll(() => hooked.close());
+const hooked = hookedSandbox();
 
 describe('a delivery', () => {
   const event = { type: 'research.completed' } as const;
 
   it('that is refused, cut or left without an answer is tried again, and each attempt is told', async () => {
     await hooked.register();
-    await sandbox.control.change({ deliveryRetryMs: 1, deliveryTimeoutMs: 1_000 });
+    await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryTimeoutMs: 1_000 });
     const answers = [503, 'cut', 'silence', 302, 200] as const;
-    receiver.answer(() => answers[receiver.received.length - 1] ?? 200);
-    const after = (await sandbox.control.deliveries()).at(-1)?.number;
-    const [id] = await sandbox.control.emit(event);
-    await receiver.got(5);
+    hooked.receiver.answer(() => answers[hooked.receiver.received.length - 1] ?? 200);
+    const after = (await hooked.sandbox.control.deliveries()).at(-1)?.number;
+    const [id] = await hooked.sandbox.control.emit(event);
+    await hooked.receiver.got(5);
     const log = await told(5, after);
     expect(log.map(({ eventId, status, attempt }) => [eventId, status, attempt])).toEqual([
       [id, 503, 1],
@@ -37,33 +26,37 @@ describe('a delivery', () => {
       [id, 302, 4],
       [id, 200, 5],
     ]);
-    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(hooked.receiver.received.map(({ body }) => body)).size).toBe(1);
     expect(log[2]?.latencyMs).toBeGreaterThan(40);
-    expect(log[0]).toMatchObject({ type: event.type, userId: sandbox.userId, url: `${receiver.url}/hooks` });
+    expect(log[0]).toMatchObject({
+      type: event.type,
+      userId: hooked.sandbox.userId,
+      url: `${hooked.receiver.url}/hooks`,
+    });
   });
 
   it('that is answered 4xx is given up, unless the switch says otherwise', async () => {
     await hooked.register();
-    await sandbox.control.change({ deliveryRetryMs: 1, deliveryRetries: 2 });
-    receiver.answer(400);
-    await sandbox.control.resetCounters();
-    await sandbox.control.emit(event);
+    await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryRetries: 2 });
+    hooked.receiver.answer(400);
+    await hooked.sandbox.control.resetCounters();
+    await hooked.sandbox.control.emit(event);
     expect((await told(1)).map(({ attempt }) => attempt)).toEqual([1]);
-    await sandbox.control.change({ retryOn4xx: 'yes' });
-    await sandbox.control.emit(event);
+    await hooked.sandbox.control.change({ retryOn4xx: 'yes' });
+    await hooked.sandbox.control.emit(event);
     expect((await told(4)).map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
-    const { deliveries } = await sandbox.control.counters();
+    const { deliveries } = await hooked.sandbox.control.counters();
     expect(deliveries).toMatchObject({ events: 2, attempts: 4, failed: 2, delivered: 0, waiting: 0 });
   });
 
   it('comes twice, never, or beside a forged one, as the switches say', async () => {
     const { secret } = await hooked.register();
-    const { control } = sandbox;
+    const { control } = hooked.sandbox;
     await control.resetCounters();
     await control.change({ deliveryDuplicate: 1, deliveryForged: 1 });
     const [id] = await control.emit(event);
-    await receiver.got(3);
-    const genuine = receiver.received.filter(
+    await hooked.receiver.got(3);
+    const genuine = hooked.receiver.received.filter(
       ({ body, headers }) =>
         headers['x-service-signature'] === createHmac('sha256', String(secret)).update(body).digest('hex'),
     );
@@ -88,38 +81,38 @@ describe('a delivery', () => {
 
   it('is held back, so that later ones overtake it', async () => {
     await hooked.register();
-    await sandbox.control.change({ deliveryReorder: 0.5 });
-    const ids = await sandbox.control.emit({ ...event, count: 20 });
-    const got = (await receiver.got(20)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
+    await hooked.sandbox.control.change({ deliveryReorder: 0.5 });
+    const ids = await hooked.sandbox.control.emit({ ...event, count: 20 });
+    const got = (await hooked.receiver.got(20)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
     expect(new Set(got)).toEqual(new Set(ids));
     expect(got).not.toEqual(ids);
   });
 
   it('is one of few at a time; of those that wait when there are too many, the oldest go', async () => {
     await hooked.register();
-    receiver.answer('silence');
+    hooked.receiver.answer('silence');
     await eventually('the last test’s deliveries', async () => {
-      const { deliveries } = await sandbox.control.counters();
+      const { deliveries } = await hooked.sandbox.control.counters();
       return deliveries.underWay === 0;
     });
-    await sandbox.control.resetCounters();
-    await sandbox.control.change({ deliveryParallel: 2, deliveryWaiting: 3 });
-    const ids = await sandbox.control.emit({ ...event, count: 10 });
-    await receiver.got(2);
-    const { deliveries } = await sandbox.control.counters();
+    await hooked.sandbox.control.resetCounters();
+    await hooked.sandbox.control.change({ deliveryParallel: 2, deliveryWaiting: 3 });
+    const ids = await hooked.sandbox.control.emit({ ...event, count: 10 });
+    await hooked.receiver.got(2);
+    const { deliveries } = await hooked.sandbox.control.counters();
     expect(deliveries).toMatchObject({ events: 10, underWay: 2, waiting: 3, dropped: 5 });
-    await sandbox.control.change({ deliveryParallel: 8 });
-    const [last] = await sandbox.control.emit(event);
-    const got = (await receiver.got(5)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
+    await hooked.sandbox.control.change({ deliveryParallel: 8 });
+    const [last] = await hooked.sandbox.control.emit(event);
+    const got = (await hooked.receiver.got(5)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
     expect(new Set(got)).toEqual(new Set([ids[0], ids[1], ids[8], ids[9], last]));
   });
 
   it('holds up no request, however many there are', async () => {
     await hooked.register();
-    await sandbox.control.resetCounters();
-    const storm = sandbox.control.emit({ ...event, count: 5000 });
+    await hooked.sandbox.control.resetCounters();
+    const storm = hooked.sandbox.control.emit({ ...event, count: 5000 });
     const during = await eventually('the storm', async () => {
-      const { deliveries } = await sandbox.control.counters();
+      const { deliveries } = await hooked.sandbox.control.counters();
       return deliveries.events > 0 && deliveries.events;
     });
     expect(during).toBeLessThan(5000);
@@ -131,12 +124,12 @@ describe('a delivery', () => {
 describe('a sandbox that is stopped', () => {
   it('waits for no delivery', async () => {
     const other = await startTestSandbox({ ...STILL, deliveryTimeoutMs: 600_000 });
-    receiver.answer('silence');
-    await other.control.registerElsewhere({ url: receiver.url });
+    hooked.receiver.answer('silence');
+    await other.control.registerElsewhere({ url: hooked.receiver.url });
     await other.control.emit({ type: 'research.completed', count: 20 });
-    await receiver.got(8);
+    await hooked.receiver.got(8);
     await other.stop();
-    expect(receiver.received).toHaveLength(8);
+    expect(hooked.receiver.received).toHaveLength(8);
   });
 });
 
@@ -144,7 +137,7 @@ describe('a sandbox that is stopped', () => {
 async function told(count: number, after = 0): Promise<DeliveryRecord[]> {
   let log: DeliveryRecord[] = [];
   await eventually('the log of deliveries', async () => {
-    log = await sandbox.control.deliveries(after);
+    log = await hooked.sandbox.control.deliveries(after);
     return log.length >= count;
   });
   return log;

@@ -1,35 +1,24 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startHookedSandbox, type HookedSandbox } from '../../../test/support/hooked-sandbox.ts';
+import { describe, expect, it } from 'vitest';
+import { hookedSandbox } from '../../../test/support/hooked-sandbox.ts';
 
-let hooked: HookedSandbox;
-let sandbox: HookedSandbox['sandbox'];
-let receiver: HookedSandbox['receiver'];
-
-beforeAll(async () => {
-  hooked = await startHookedSandbox();
-  ({ sandbox, receiver } = hooked);
-});
-
-afterEach(() => hooked.restore());
-
-afterAll(() => hooked.close());
+const hooked = hookedSandbox();
 
 describe('a registered webhook', () => {
   it('is told, with a signature over the raw body, of a job that is finished through the control API', async () => {
     const { secret } = await hooked.register();
-    const [id = ''] = await sandbox.control.mutate({
+    const [id = ''] = await hooked.sandbox.control.mutate({
       op: 'insert',
       collection: 'research_jobs',
       fields: { status: 'queued' },
     });
-    await sandbox.control.mutate({
+    await hooked.sandbox.control.mutate({
       op: 'update',
       collection: 'research_jobs',
       id,
       fields: { status: 'completed', document_id: 7, url: 'https://é.example/' },
     });
-    const [got] = await receiver.got(1);
+    const [got] = await hooked.receiver.got(1);
     expect(JSON.parse(got?.body ?? '')).toEqual({
       id: expect.stringMatching(/^evt_[0-9a-f]{24}$/) as string,
       type: 'research.completed',
@@ -48,12 +37,12 @@ describe('a registered webhook', () => {
     const ids: Record<string, string> = {};
     for (const collection of ['bulk_research_jobs', 'lists', 'watchlist'] as const) {
       const fields = { status: 'processing', score: 1 };
-      const [id = ''] = await sandbox.control.mutate({ op: 'insert', collection, fields });
+      const [id = ''] = await hooked.sandbox.control.mutate({ op: 'insert', collection, fields });
       ids[collection] = id;
       const change = { status: 'failed', score: 99 };
-      await sandbox.control.mutate({ op: 'update', collection, id, fields: change });
+      await hooked.sandbox.control.mutate({ op: 'update', collection, id, fields: change });
     }
-    const got = (await receiver.got(3)).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    const got = (await hooked.receiver.got(3)).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
     expect(got.map(({ type, data }) => [type, data])).toEqual([
       ['bulk.failed', expect.objectContaining({ bulk_job_id: Number(ids['bulk_research_jobs']) })],
       ['list.failed', expect.objectContaining({ list_id: Number(ids['lists']) })],
@@ -63,14 +52,16 @@ describe('a registered webhook', () => {
 
   it('is told when a move of the clock finishes a job that was posted', async () => {
     await hooked.register();
-    await sandbox.control.clock({ freeze: true });
+    await hooked.sandbox.control.clock({ freeze: true });
     const { job_id: id } = await hooked.call('/v1/research', 'POST', {
       company_url: 'https://posted.example',
     });
     const { list_id: list } = await hooked.call('/v1/lists', 'POST', { name: 'Posted' });
-    await sandbox.control.clock({ advanceMs: 600_000 });
-    const bodies = (await receiver.got(2)).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-    await sandbox.control.clock({ resume: true });
+    await hooked.sandbox.control.clock({ advanceMs: 600_000 });
+    const bodies = (await hooked.receiver.got(2)).map(
+      ({ body }) => JSON.parse(body) as Record<string, unknown>,
+    );
+    await hooked.sandbox.control.clock({ resume: true });
     const told = bodies.filter(({ data }) => {
       const { job_id: job, list_id: analyzed } = data as Record<string, unknown>;
       return job === id || analyzed === list;
@@ -84,12 +75,15 @@ describe('a registered webhook', () => {
 
   it('is told of nothing but the types that it asked for, and of nothing once it is removed', async () => {
     await hooked.register(['list.analyzed']);
-    expect(await sandbox.control.emit({ type: 'research.completed' })).toEqual([null]);
-    const [id] = await sandbox.control.emit({ type: 'list.analyzed' });
-    expect(JSON.parse((await receiver.got(1))[0]?.body ?? '')).toMatchObject({ id, type: 'list.analyzed' });
+    expect(await hooked.sandbox.control.emit({ type: 'research.completed' })).toEqual([null]);
+    const [id] = await hooked.sandbox.control.emit({ type: 'list.analyzed' });
+    expect(JSON.parse((await hooked.receiver.got(1))[0]?.body ?? '')).toMatchObject({
+      id,
+      type: 'list.analyzed',
+    });
     await hooked.call('/v1/webhooks', 'DELETE');
-    expect(await sandbox.control.emit({ type: 'list.analyzed' })).toEqual([null]);
-    expect(receiver.received).toHaveLength(1);
+    expect(await hooked.sandbox.control.emit({ type: 'list.analyzed' })).toEqual([null]);
+    expect(hooked.receiver.received).toHaveLength(1);
   });
 
   it.each([
@@ -98,10 +92,12 @@ describe('a registered webhook', () => {
     ['other', () => expect.objectContaining({ changes: [] }) as object],
   ] as const)('is told of data as the switch says, %s, research events aside', async (eventData, data) => {
     await hooked.register();
-    await sandbox.control.change({ eventData });
+    await hooked.sandbox.control.change({ eventData });
     const [list] = (await hooked.call('/v1/lists'))['data'] as { list_id: number }[];
-    await sandbox.control.emit({ type: 'list.analyzed' }, { type: 'research.failed', ids: ['17'] });
-    const [first, second] = (await receiver.got(2)).map(({ body }) => JSON.parse(body) as { data: unknown });
+    await hooked.sandbox.control.emit({ type: 'list.analyzed' }, { type: 'research.failed', ids: ['17'] });
+    const [first, second] = (await hooked.receiver.got(2)).map(
+      ({ body }) => JSON.parse(body) as { data: unknown },
+    );
     expect(first?.data).toEqual(data(list?.list_id ?? 0));
     expect(second?.data).toMatchObject({
       job_id: 17,
@@ -113,7 +109,7 @@ describe('a registered webhook', () => {
 describe('events on order', () => {
   it('tell of the items named, of the newest, or whatever they are given, digit by digit', async () => {
     await hooked.register();
-    const { control } = sandbox;
+    const { control } = hooked.sandbox;
     const collection = 'research_jobs' as const;
     const newest = (await control.truth({ collection })).slice(0, 2).map((text) => /\d+/.exec(text)?.[0]);
     const ids = await control.emit(
@@ -122,7 +118,7 @@ describe('events on order', () => {
       { type: 'moon.full', data: { phase: 1 }, count: 2 },
     );
     expect(new Set(ids).size).toBe(6);
-    const bodies = (await receiver.got(6)).map(({ body }) => body);
+    const bodies = (await hooked.receiver.got(6)).map(({ body }) => body);
     const told = bodies.map(
       (body) => /"job_id":("?\w+"?)/.exec(body)?.[1] ?? /"data":(.*)\}$/.exec(body)?.[1],
     );
@@ -131,7 +127,7 @@ describe('events on order', () => {
 
   it('that make no sense are refused by name', async () => {
     await hooked.register();
-    const { control } = sandbox;
+    const { control } = hooked.sandbox;
     await expect(control.emit({ type: 'moon.full' })).rejects.toThrow(
       'type must be one of research.completed',
     );
