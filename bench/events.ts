@@ -15,7 +15,6 @@
  * what is measured; `--storm 0`: without 3.
  */
 import type pg from 'pg';
-import { freePort } from '../src/db/embedded/free-port.ts';
 import type { RequestRecord } from '../src/sandbox/traffic.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { startProgram } from '../test/support/program.ts';
@@ -27,6 +26,7 @@ import { Claims, print, printMachine, printTable, quantile } from './support/rep
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
 import { tellAndWatch } from './support/tell-and-watch.ts';
+import { lastingPort } from '../test/support/lasting-port.ts';
 
 /** Specification 8.2, and the default of MIRROR_BUDGET_SHARE. */
 const REAL_LIMIT = 60;
@@ -68,7 +68,7 @@ await onStage(flags.postgres, async (stage) => {
   });
   const { control } = sandbox;
   const url = await stage.database();
-  const port = String(await freePort());
+  const port = String(await lastingPort());
   const env = {
     DATABASE_URL: url,
     MIRROR_HTTP_PORT: '0',

@@ -10,7 +10,6 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../src/db/embedded/free-port.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { startProgram } from '../test/support/program.ts';
 import { STILL, type TestSandbox } from '../test/support/sandbox.ts';
@@ -19,6 +18,7 @@ import { type Answered, KINDS, type Kind, slowSenders, type Target } from './sup
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { PRELOAD, programOptions } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
+import { lastingPort } from '../test/support/lasting-port.ts';
 
 const flags = readFlags({ deliveries: 100_000, connections: 128, slow: 200, postgres: '' });
 /** Before memory is measured for the first time: what the runtime compiles and pools is there then. */
@@ -34,7 +34,7 @@ const MB = 1e6;
 await onStage(flags.postgres, async (stage) => {
   const sandbox = await stage.sandbox({ ...STILL, limits: 'off', jobs: 50, lists: 3 });
   await sandbox.control.clock({ freeze: true });
-  const port = await freePort();
+  const port = await lastingPort();
   const peakFile = join(stage.folder, 'peak');
   const url = await stage.database();
   const { cwd, env } = programOptions({ sandbox, folder: stage.folder, env: { DATABASE_URL: url } });

@@ -19,7 +19,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { freePort } from '../src/db/embedded/free-port.ts';
 import { startEmbedded } from '../src/db/embedded/start.ts';
 import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
 import { systemClock } from '../src/runtime/clock.ts';
@@ -33,6 +32,7 @@ import { Claims, print, printMachine, printTable, quantile } from './support/rep
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
 import { WalksInLog } from './support/walks-in-log.ts';
+import { lastingPort } from '../test/support/lasting-port.ts';
 
 const HOUR = 3_600_000;
 const PAGE = 100;
@@ -82,7 +82,7 @@ await onStage(flags.postgres, async (stage) => {
   const dataDir = join(stage.folder, 'data');
   const env =
     flags.postgres === ''
-      ? { MIRROR_DATA_DIR: dataDir, MIRROR_PG_PORT: String(await freePort()) }
+      ? { MIRROR_DATA_DIR: dataDir, MIRROR_PG_PORT: String(await lastingPort()) }
       : { DATABASE_URL: await stage.database() };
   const setting = { sandbox, folder: stage.folder, env };
   const inDatabase = <T>(use: (client: pg.Client) => Promise<T>): Promise<T> =>

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/database.ts';
-import { freePort } from '../../src/db/embedded/free-port.ts';
 import { DatabaseUnavailable, Unusable } from '../../src/model/errors.ts';
 import { messageOf } from '../../src/runtime/message.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { lastingPort } from '../support/lasting-port.ts';
 
 const PASSWORD = 'never-to-be-seen';
 let database: TestDatabase;
@@ -30,7 +30,7 @@ const attempt = (change: (url: URL) => void): Promise<unknown> => {
 
 describe('opening a database', () => {
   it('says what is wrong and how it is mended, without the password', async () => {
-    const port = await freePort();
+    const port = await lastingPort();
     const failures: [unknown, new (message: string) => Error, RegExp][] = [
       [
         await attempt((url) => (url.password = PASSWORD)),

@@ -1,10 +1,10 @@
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/db/embedded/free-port.ts';
 import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded/start.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { removeTestServer } from './postgres.ts';
+import { lastingPort } from './lasting-port.ts';
 
 /** A database server of one test's own, which it may take away and bring back at the same address. */
 export interface OwnServer {
@@ -20,7 +20,7 @@ export async function createOwnServer(): Promise<OwnServer> {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-own-server-'));
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
-  const port = await freePort();
+  const port = await lastingPort();
   let server: EmbeddedServer | undefined;
   const down = async (): Promise<void> => {
     await server?.stop();

@@ -4,9 +4,9 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/db/embedded/free-port.ts';
 import { unprivilegedUser } from '../../src/db/embedded/system-user.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { lastingPort } from './lasting-port.ts';
 
 export interface Pooler {
   /** As the database's, through the pooler. */
@@ -44,7 +44,7 @@ const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew ins
 export async function startPgbouncer(databaseUrl: string): Promise<Pooler> {
   if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
-  const port = await freePort();
+  const port = await lastingPort();
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
   await chmod(folder, 0o755);
   const [user, password] = [decodeURIComponent(target.username), decodeURIComponent(target.password)];

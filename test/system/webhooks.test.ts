@@ -1,18 +1,23 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { freePort } from '../../src/db/embedded/free-port.ts';
+import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import { eventually } from '../support/eventually.ts';
 import { differences } from '../support/mirror-truth.ts';
 import { createSystem, type Daemon, type Environment, type System } from '../support/system.ts';
+import { lastingPort } from '../support/lasting-port.ts';
 
 let system: System;
 afterEach(() => system.close());
+
+/** Everything in it was finished long ago: without polls nothing would tell of a job that goes on by itself. */
+const still = (switches: Partial<SandboxOptions> = {}): Promise<System> =>
+  createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
 
 /** Nothing is read but what an event asks for. */
 const NO_POLLS: Environment = { MIRROR_POLL_CRON: 'never', MIRROR_FULL_CRON: 'never' };
 
 async function reachable(): Promise<{ readonly publicUrl: string; readonly env: Environment }> {
-  const port = await freePort();
+  const port = await lastingPort();
   const publicUrl = `http://127.0.0.1:${port}`;
   return { publicUrl, env: { ...NO_POLLS, MIRROR_PUBLIC_URL: publicUrl, MIRROR_WEBHOOK_PORT: String(port) } };
 }
@@ -80,7 +85,7 @@ async function storedEvents(): Promise<string[]> {
 
 describe('a daemon with a public URL', () => {
   it('registers itself, stores what is delivered, and mirrors what it tells of without a poll', async () => {
-    system = await createSystem();
+    system = await still();
     await system.sandbox.control.clock({ freeze: true });
     const { publicUrl, env } = await reachable();
     const daemon = await registered(env);
@@ -106,7 +111,7 @@ describe('a daemon with a public URL', () => {
   });
 
   it('keeps its registration and its secret over a restart, and gives both up when its public URL goes', async () => {
-    system = await createSystem();
+    system = await still();
     const { env } = await reachable();
     const first = await registered(env);
     const before = await system.sandbox.control.webhook();
@@ -125,7 +130,7 @@ describe('a daemon with a public URL', () => {
   });
 
   it('leaves another URL alone unless it is told to take over', async () => {
-    system = await createSystem();
+    system = await still();
     const theirs = 'https://elsewhere.example/hook';
     await system.sandbox.control.registerElsewhere({ url: theirs });
     const { publicUrl, env } = await reachable();
@@ -144,7 +149,7 @@ describe('a daemon with a public URL', () => {
   });
 
   it('answers 503 while Postgres holds the event, and has it when it is delivered again', async () => {
-    system = await createSystem({ deliveryRetryMs: 200, deliveryRetries: 20 });
+    system = await still({ deliveryRetryMs: 200, deliveryRetries: 20 });
     const { env } = await reachable();
     const daemon = await registered(env);
     const client = await system.db.connect();
@@ -169,7 +174,7 @@ describe('a daemon with a public URL', () => {
   });
 
   it('reads what changed before it registered anew, which nobody announced', async () => {
-    system = await createSystem();
+    system = await still();
     const reached = await reachable();
     const daemon = await registered({ ...reached.env, MIRROR_POLL_CRON: '0 0 1 1 *' });
     const before = (await system.sandbox.control.webhook())?.secret;
@@ -190,7 +195,7 @@ describe('a daemon with a public URL', () => {
   });
 
   it('registers anew when the service has another secret than it told', async () => {
-    system = await createSystem({ deliveryRetryMs: 250, deliveryRetries: 20, retryOn4xx: 'yes' });
+    system = await still({ deliveryRetryMs: 250, deliveryRetries: 20, retryOn4xx: 'yes' });
     const { env } = await reachable();
     const daemon = await registered(env);
     await aged();
@@ -207,11 +212,11 @@ describe('a daemon with a public URL', () => {
 
 describe('two daemons behind one public URL', () => {
   it('both receive: what the one that waits is told is mirrored by the owner', async () => {
-    system = await createSystem();
+    system = await still();
     const { env } = await reachable();
     const owner = await registered(env);
     // As a load balancer would: the same URL, delivered to the other one's port.
-    const port = await freePort();
+    const port = await lastingPort();
     const other = await system.daemon({ ...env, MIRROR_WEBHOOK_PORT: String(port) });
     const { secret = '' } = (await system.sandbox.control.webhook()) ?? {};
     expect(secret).not.toBe('');

@@ -1,4 +1,3 @@
-import { freePort } from '../../../src/db/embedded/free-port.ts';
 import { type Scheme, SIGNATURE_SCHEMES } from '../../../src/model/signature-scheme.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
@@ -6,6 +5,7 @@ import { DaemonLives } from '../real/daemon-lives.ts';
 import { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { type EventRow, judge } from './judge.ts';
+import { lastingPort } from '../../support/lasting-port.ts';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
 
@@ -39,7 +39,7 @@ export interface LaneOptions {
  */
 export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOptions): Promise<GameResult> {
   const scheme = new Draw(seed).one(SCHEMES) ?? 'hex';
-  const port = await freePort();
+  const port = await lastingPort();
   const lives = await DaemonLives.open({
     seed,
     url,
