@@ -34,6 +34,9 @@ export async function saveCollection(
   change: CollectionChange,
 ): Promise<void> {
   const values = new Map<string, RawBuilder<unknown>>();
+  const stateOf = (state: RawBuilder<unknown>, otherwise: string): RawBuilder<unknown> => sql`coalesce((
+    select ${state} from ${beside(schema, '_collections')} as c
+    where c._user_id = ${userId}::bigint and c.collection = ${collection}), ${otherwise})`;
   const moment = (column: string, value: Date | null | undefined): void => {
     if (value !== undefined) values.set(column, sql`${value}::timestamptz`);
   };
@@ -41,16 +44,13 @@ export async function saveCollection(
   moment('complete_as_of', change.completeAsOf);
   moment('next_poll_at', change.nextPollAt);
   moment('next_full_at', change.nextFullAt);
+  // Nothing is current that was never read to its end; once it was, it is not new any more. (Lists come one by one.)
   if (change.state === 'current' && change.polledAt === undefined) {
-    // Nothing is current that was never read to its end: lists come one by one.
-    values.set(
-      'state',
-      sql`coalesce((
-        select 'current' from ${beside(schema, '_collections')} as c
-        where c._user_id = ${userId}::bigint and c.collection = ${collection} and c.polled_at is not null), 'new')`,
-    );
+    values.set('state', stateOf(sql`case when c.polled_at is null then 'new' else 'current' end`, 'new'));
   } else if (change.state !== undefined) {
     values.set('state', sql`${change.state}`);
+  } else if (change.polledAt !== undefined) {
+    values.set('state', stateOf(sql`case c.state when 'new' then 'current' else c.state end`, 'current'));
   }
   if (change.failure === null) {
     values.set('last_error', sql`null`);
