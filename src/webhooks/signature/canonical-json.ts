@@ -1,3 +1,16 @@
+import {
+  afterColon,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  scalarEnd,
+  stringEnd,
+  valueStart,
+} from '../../model/json-scan.ts';
+
 /**
  * JSON in the one spelling that two programs agree on without sending it: fields sorted by name (code points), no
  * white space, everything but printable ASCII escaped, of fields named twice the last one. It is what Python prints by
@@ -9,13 +22,6 @@
 
 /** Deeper nesting has no canonical form here (Python gives up at 1,000 levels). */
 const MAX_DEPTH = 500;
-
-const QUOTE = 34;
-const COMMA = 44;
-const OPEN_BRACKET = 91;
-const CLOSE_BRACKET = 93;
-const OPEN_BRACE = 123;
-const CLOSE_BRACE = 125;
 
 /** @returns undefined for a text that is no JSON or is nested too deeply */
 export function canonicalJson(text: string): string | undefined {
@@ -71,9 +77,7 @@ class Printer {
     while (this.#next() !== CLOSE_BRACE && this.#depth <= MAX_DEPTH) {
       const literal = this.#string();
       const name = JSON.parse(literal) as string;
-      // Behind the colon.
-      this.#next();
-      this.#at += 1;
+      this.#at = afterColon(this.#text, this.#at);
       members.set(name, { literal, value: this.#value() });
       if (this.#next() === COMMA) this.#at += 1;
     }
@@ -83,38 +87,21 @@ class Printer {
 
   #string(): string {
     const start = this.#at;
-    let quote = this.#text.indexOf('"', start + 1);
-    while (isEscaped(this.#text, quote)) quote = this.#text.indexOf('"', quote + 1);
-    this.#at = quote + 1;
+    this.#at = stringEnd(this.#text, start);
     return asciiLiteral(this.#text.slice(start, this.#at));
   }
 
   #scalar(): string {
     const start = this.#at;
-    while (this.#at < this.#text.length && !endsScalar(this.#text.charCodeAt(this.#at))) this.#at += 1;
+    this.#at = scalarEnd(this.#text, start);
     return this.#text.slice(start, this.#at);
   }
 
   /** Skips white space. @returns the character that follows; NaN at the end */
   #next(): number {
-    let code = this.#text.charCodeAt(this.#at);
-    while (code === 32 || code === 10 || code === 13 || code === 9) {
-      this.#at += 1;
-      code = this.#text.charCodeAt(this.#at);
-    }
-    return code;
+    this.#at = valueStart(this.#text, this.#at);
+    return this.#text.charCodeAt(this.#at);
   }
-}
-
-function endsScalar(code: number): boolean {
-  return code === COMMA || code === CLOSE_BRACKET || code === CLOSE_BRACE || code <= 32;
-}
-
-/** Whether the character at `index` stands behind an odd number of backslashes. */
-function isEscaped(text: string, index: number): boolean {
-  let backslashes = 0;
-  while (text[index - 1 - backslashes] === '\\') backslashes += 1;
-  return backslashes % 2 === 1;
 }
 
 /** A string literal in the spelling of Python's `ensure_ascii`. */
