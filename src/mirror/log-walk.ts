@@ -34,9 +34,6 @@ export async function saveCollection(
   change: CollectionChange,
 ): Promise<void> {
   const values = new Map<string, RawBuilder<unknown>>();
-  const stateOf = (state: RawBuilder<unknown>, otherwise: string): RawBuilder<unknown> => sql`coalesce((
-    select ${state} from ${beside(schema, '_collections')} as c
-    where c._user_id = ${userId}::bigint and c.collection = ${collection}), ${otherwise})`;
   const moment = (column: string, value: Date | null | undefined): void => {
     if (value !== undefined) values.set(column, sql`${value}::timestamptz`);
   };
@@ -44,25 +41,27 @@ export async function saveCollection(
   moment('complete_as_of', change.completeAsOf);
   moment('next_poll_at', change.nextPollAt);
   moment('next_full_at', change.nextFullAt);
-  // Nothing is current that was never read to its end; once it was, it is not new any more. (Lists come one by one.)
-  if (change.state === 'current' && change.polledAt === undefined) {
-    values.set('state', stateOf(sql`case when c.polled_at is null then 'new' else 'current' end`, 'new'));
-  } else if (change.state !== undefined) {
-    values.set('state', sql`${change.state}`);
-  } else if (change.polledAt !== undefined) {
-    values.set('state', stateOf(sql`case c.state when 'new' then 'current' else c.state end`, 'current'));
-  }
   if (change.failure === null) {
     values.set('last_error', sql`null`);
   } else if (change.failure !== undefined) {
     values.set('last_error', sql`${change.failure.message}`);
     moment('last_error_at', change.failure.at);
   }
-  if (values.size === 0) return;
+  if (values.size === 0 && change.state === undefined) return;
   const columns = [...values.keys()].map((name) => sql.id(name));
+  const set = columns.map((column) => sql`${column} = excluded.${column}`);
+  const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
+  // Nothing is current that was never read to its end, and nothing new that was: lists come one by one, and any of them
+  // may be the last. A failure stays until something was read well.
+  const staysFailing = change.state === undefined;
   await sql`
-    insert into ${beside(schema, '_collections')} (_user_id, collection, ${sql.join(columns)})
-    values (${userId}::bigint, ${collection}, ${sql.join([...values.values()])})
+    insert into ${beside(schema, '_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
+    values (${sql.join([sql`${userId}::bigint, ${collection}, ${state}`, ...values.values()])})
     on conflict (_user_id, collection) do update
-    set ${sql.join(columns.map((column) => sql`${column} = excluded.${column}`))}`.execute(trx);
+    set ${sql.join([
+      ...set,
+      sql`state = case
+        when excluded.state = 'failing' or ${staysFailing} and c.state = 'failing' then 'failing'
+        when coalesce(excluded.polled_at, c.polled_at) is null then 'new' else 'current' end`,
+    ])}`.execute(trx);
 }
