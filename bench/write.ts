@@ -18,6 +18,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
+import { programVersion } from '../src/app/program-files.ts';
 import { openDatabase } from '../src/db/database.ts';
 import { startEmbedded } from '../src/db/embedded/start.ts';
 import { migrate, MIGRATION_BOUNDS } from '../src/db/migrate.ts';
@@ -239,6 +240,7 @@ async function run(url: string, rows: number): Promise<void> {
     db: admin.kysely,
     schema: SCHEMA,
     folder: join(import.meta.dirname, '../migrations'),
+    version: programVersion(),
     clock: systemClock,
   });
   await admin.close();

@@ -1646,6 +1646,7 @@ create table mirror_sync.migration (
   name text not null,
   checksum text not null,
   applied_at timestamp with time zone not null,
+  oldest_program text,
   constraint migration_pkey PRIMARY KEY (name)
 );
 

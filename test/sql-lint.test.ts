@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { notAdditive, notAdditiveMigrations } from './support/additive.ts';
 import { violations } from './support/sql-rules.ts';
 import { allSql, sqlIn, statements } from './support/sql-statements.ts';
 
@@ -19,6 +20,48 @@ describe('all SQL of migrations and sources', () => {
     const revokes = /^revoke (?:execute|all) on function ("\{schema\}"\.\w+).* from public/;
     const revoked = new Set(all.map(({ text }) => revokes.exec(text)?.[1]));
     expect(made.filter((name) => !revoked.has(name))).toEqual([]);
+  });
+});
+
+describe('migrations', () => {
+  it('are additive from the fourth on: in a rolling upgrade an older program runs beside the newer one', () => {
+    expect(notAdditiveMigrations()).toEqual([]);
+  });
+
+  const REASONED = '-- Reason: nobody uses it.\n';
+  it.each([
+    ['drop table "{schema}".lists', REASONED, 'drops'],
+    ['alter table "{schema}".lists drop column name', REASONED, 'drops'],
+    ['do $$ begin execute format(\'drop view "{schema}".%I\', v); end $$', REASONED, 'drops'],
+    ['alter table "{schema}".lists rename to l', REASONED, 'renames'],
+    ['alter table "{schema}".lists rename column a to b', REASONED, 'renames'],
+    ['alter table "{schema}".lists alter column a type text', REASONED, 'changes a type'],
+    ['alter table "{schema}".lists alter a set data type text', REASONED, 'changes a type'],
+    ['alter table "{schema}".lists alter a set not null', REASONED, 'forbids null'],
+    ['truncate "{schema}".lists', REASONED, 'truncates'],
+    ['alter table "{schema}".lists add column a int, add column b int not null', REASONED, 'adds a column'],
+    ['create or replace view "{schema}".freshness as select 1', '', 'replaces'],
+    ['drop index "{schema}".lists_change', '', 'drops'],
+    ['alter table "{schema}".lists drop constraint lists_check', '', 'drops'],
+    ['alter table "{schema}".lists add constraint c check (a > 0)', '', 'tightens'],
+    ['create unique index u on "{schema}".lists (_user_id, a)', '', 'tightens'],
+    ['delete from "{schema}".lists', '', 'deletes rows'],
+  ])('that are not are found: %s', (statement, lead, problem) => {
+    const found = notAdditive('0004_x.sql', `select 1;\n${lead}${statement};`);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(new RegExp(`^0004_x.sql:${lead === '' ? 2 : 3}: ${problem}`));
+    expect(notAdditive('0003_x.sql', statement)).toEqual([]);
+    if (lead === '') expect(notAdditive('0004_x.sql', `${REASONED}${statement};`)).toEqual([]);
+  });
+
+  it('may add what they like, and bend what they have just made', () => {
+    const text = `create table "{schema}_sync".t (a int not null);
+      create unique index t_a on "{schema}_sync".t (a);
+      alter table "{schema}_sync".t add constraint c check (a > 0);
+      alter table "{schema}".lists add column b int not null default 0, add column c text;
+      comment on column "{schema}".lists.b is 'Counts each drop table.';
+      create function "{schema}".f() returns void language plpgsql as $$ begin delete from x; end $$;`;
+    expect(notAdditive('0004_x.sql', text)).toEqual([]);
   });
 });
 

@@ -8,7 +8,7 @@ import { DatabaseUnavailable } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { messageOf } from '../runtime/message.ts';
-import { MIGRATIONS } from './program-files.ts';
+import { MIGRATIONS, programVersion } from './program-files.ts';
 
 /** The mirror's database, reached and brought to this version. */
 export interface OpenMirror {
@@ -112,7 +112,13 @@ async function bringUp(
   const database = await openDatabase({ ...connection, max: 1, bounds: MIGRATION_BOUNDS });
   try {
     const { schema } = config;
-    const applied = await migrate({ db: database.kysely, schema, folder: MIGRATIONS, clock });
+    const applied = await migrate({
+      db: database.kysely,
+      schema,
+      folder: MIGRATIONS,
+      version: programVersion(),
+      clock,
+    });
     for (const name of applied) log.info(`migrated: ${name}`);
   } finally {
     await database.close();

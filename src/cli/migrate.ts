@@ -9,7 +9,7 @@ import { failureText } from './failure.ts';
 import { countOf } from '../runtime/figures.ts';
 import { makeLog } from './log.ts';
 import { reachMirror } from './mirror-database.ts';
-import { MIGRATIONS } from '../app/program-files.ts';
+import { MIGRATIONS, programVersion } from '../app/program-files.ts';
 import type { Shell } from './shell.ts';
 
 interface MigrateOptions {
@@ -22,8 +22,8 @@ export const addMigrate: AddCommand = (program, run) => {
     .command('migrate')
     .summary("bring the database to this program's version")
     .description(
-      "Brings the database to this program's version; start and sync do so by themselves. A database that is newer than " +
-        'the program is left alone, and the command ends with 1.',
+      "Brings the database to this program's version; start and sync do so by themselves. A database of a newer " +
+        'program, on which this one may not run, is left alone, and the command ends with 1.',
     )
     .option('--check', 'only tell: ends with 1 when the database is behind')
     .option('--json', 'the answer as JSON')
@@ -62,10 +62,10 @@ async function bringUp(
   { kysely: db }: Database,
   { check, json }: MigrateOptions,
 ): Promise<ExitCode> {
-  const folder = MIGRATIONS;
+  const options = { db, schema, folder: MIGRATIONS, version: programVersion() };
   let pending: readonly string[];
   try {
-    pending = await pendingMigrations({ db, schema, folder });
+    pending = await pendingMigrations(options);
   } catch (error) {
     // Of the database's own errors (no right, no connection) there is a cause; without one it is a judgement on the
     // database as it stands: newer than this program, made by other files, too old a PostgreSQL.
@@ -73,7 +73,7 @@ async function bringUp(
     shell.err.write(shell.scrubber.scrub(failureText(error, false)));
     return EXIT.NO;
   }
-  const applied = check === true ? [] : await migrate({ db, schema, folder, clock: shell.clock });
+  const applied = check === true ? [] : await migrate({ ...options, clock: shell.clock });
   const behind = check === true ? pending : [];
   const text =
     behind.length > 0

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { MIGRATIONS } from '../app/program-files.ts';
+import { MIGRATIONS, programVersion } from '../app/program-files.ts';
 import type { Config } from '../config/config.ts';
 import { openDatabase } from '../db/database.ts';
 import { pendingMigrations } from '../db/migrate.ts';
@@ -34,7 +34,12 @@ export async function onMigratedMirror<T>(
     const database = await openDatabase({ ...reached.connection, max: 2 });
     const { kysely: db } = database;
     try {
-      const behind = await pendingMigrations({ db, schema: config.schema, folder: MIGRATIONS });
+      const behind = await pendingMigrations({
+        db,
+        schema: config.schema,
+        folder: MIGRATIONS,
+        version: programVersion(),
+      });
       if (behind.length > 0) {
         throw new Unusable(
           `the database is behind this program (${behind.join(', ')}): "research-mirror migrate"`,

@@ -69,7 +69,7 @@ async function readStatus(
   const database = await openDatabase({ ...connection, max: 1 });
   try {
     const db = database.kysely;
-    const pending = await pendingMigrations({ db, schema, folder: MIGRATIONS });
+    const pending = await pendingMigrations({ db, schema, folder: MIGRATIONS, version: programVersion() });
     if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
     return {
       version: programVersion(),

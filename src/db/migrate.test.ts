@@ -40,7 +40,7 @@ it('a PostgreSQL that is too old is told, and asked nothing else', async () => {
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
-  const options = { db, schema: 'mirror', folder: MIGRATIONS, clock: systemClock };
+  const options = { db, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0', clock: systemClock };
   const told = 'the database is PostgreSQL 14.23: research-mirror needs 15 or newer. Nothing was touched.';
   await expect(migrate(options)).rejects.toThrow(told);
   await expect(pendingMigrations(options)).rejects.toThrow(told);

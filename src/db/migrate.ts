@@ -12,6 +12,8 @@ export interface MigrateOptions {
   readonly schema: string;
   /** Folder of the numbered files. */
   readonly folder: string;
+  /** Of this program: which databases of newer ones it may run on. */
+  readonly version: string;
   readonly clock: Clock;
 }
 
@@ -36,13 +38,13 @@ const BACK_OFF = 100;
  * @returns names of the migrations that this call applied
  * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
  */
-export async function migrate({ db, schema, folder, clock }: MigrateOptions): Promise<string[]> {
+export async function migrate({ db, schema, folder, version, clock }: MigrateOptions): Promise<string[]> {
   const all = await readMigrations(folder);
   await checkServer(db);
   const applied: string[] = [];
   // What is pending is asked without the lock first: a database that needs nothing is not touched.
-  while (pendingAfter(await appliedMigrations(db, schema), all, schema).length > 0) {
-    const name = await retried(clock, () => applyNext(db, schema, all));
+  while (pendingAfter(await appliedMigrations(db, schema), all, schema, version).length > 0) {
+    const name = await retried(clock, () => applyNext(db, schema, all, version));
     if (name !== undefined) applied.push(name);
   }
   await retried(clock, () => ensureRoles(db, schema));
@@ -53,14 +55,11 @@ export async function migrate({ db, schema, folder, clock }: MigrateOptions): Pr
  * Names of the migrations that `migrate` would apply; changes nothing.
  * @throws Unusable as `migrate` does
  */
-export async function pendingMigrations(
-  options: Pick<MigrateOptions, 'db' | 'schema' | 'folder'>,
-): Promise<string[]> {
-  const all = await readMigrations(options.folder);
-  await checkServer(options.db);
-  return pendingAfter(await appliedMigrations(options.db, options.schema), all, options.schema).map(
-    ({ name }) => name,
-  );
+export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<string[]> {
+  const { db, schema, folder, version } = options;
+  const all = await readMigrations(folder);
+  await checkServer(db);
+  return pendingAfter(await appliedMigrations(db, schema), all, schema, version).map(({ name }) => name);
 }
 
 /** Applies the first one that is pending under the lock; undefined: another program was faster. */
@@ -68,6 +67,7 @@ async function applyNext(
   db: Kysely<unknown>,
   schema: string,
   all: readonly Migration[],
+  version: string,
 ): Promise<string | undefined> {
   return db.transaction().execute(async (trx) => {
     const execute = (text: string): Promise<unknown> => trx.executeQuery(CompiledQuery.raw(text));
@@ -77,16 +77,18 @@ async function applyNext(
       trx,
     );
     await execute(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
-    const [next] = pendingAfter(await appliedMigrations(trx, schema), all, schema);
+    const [next] = pendingAfter(await appliedMigrations(trx, schema), all, schema, version);
     if (next === undefined) return undefined;
     const table = sql.id(`${schema}_sync`, 'migration');
     await sql`create schema if not exists ${sql.id(`${schema}_sync`)}`.execute(trx);
     await sql`create table if not exists ${table} (
       name text primary key, checksum text not null, applied_at timestamptz not null)`.execute(trx);
+    // By itself, since mirrors that 0.1.0 made have the table without it.
+    await sql`alter table ${table} add column if not exists oldest_program text`.execute(trx);
     await execute(next.text.replaceAll('{schema}', schema));
     await distributeNewTables(trx, schema);
-    await sql`insert into ${table} (name, checksum, applied_at)
-      values (${next.name}, ${next.checksum}, clock_timestamp())`.execute(trx);
+    await sql`insert into ${table} (name, checksum, applied_at, oldest_program)
+      values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`.execute(trx);
     return next.name;
   });
 }
@@ -97,8 +99,10 @@ async function appliedMigrations(db: Kysely<unknown>, schema: string): Promise<A
     db,
   );
   if (rows[0]?.there !== true) return [];
+  // As JSON, since a mirror that 0.1.0 made has no such column before its next migration.
   const applied = await sql<AppliedMigration>`
-    select name, checksum from ${sql.id(`${schema}_sync`, 'migration')} order by name`.execute(db);
+    select name, checksum, to_jsonb(m) ->> 'oldest_program' as "oldestProgram"
+    from ${sql.id(`${schema}_sync`, 'migration')} m order by name`.execute(db);
   return applied.rows;
 }
 

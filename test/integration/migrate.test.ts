@@ -36,12 +36,14 @@ const count = async (text: string): Promise<number> => {
 
 describe('migrate', () => {
   it('applies each migration once when several programs begin together', async () => {
-    expect(await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS })).toContain(
-      '0001_mirror',
-    );
+    expect(
+      await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0' }),
+    ).toContain('0001_mirror');
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
-    expect(await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS })).toEqual([]);
+    expect(
+      await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0' }),
+    ).toEqual([]);
     expect(await migrateTo(database.url, 'mirror')).toEqual([]);
   });
 
@@ -72,21 +74,27 @@ describe('migrate', () => {
     expect(rows).toEqual([{ account: false, lists: true }]);
   });
 
-  it('refuses a database that is newer than the program, and touches nothing', async () => {
+  it('refuses a database that is too new for the program, and touches nothing', async () => {
     await writeFile(
       join(folder, '0001_first.sql'),
       'create schema if not exists "{schema}"; create table "{schema}".a ();',
     );
-    const options = { db: open.kysely, schema: 'newer', folder, clock: systemClock };
+    const options = { db: open.kysely, schema: 'newer', folder, version: '0.2.0', clock: systemClock };
     await migrate(options);
-    await sql`insert into newer_sync.migration values ('0002_later', 'x', now())`.execute(open.kysely);
+    await sql`insert into newer_sync.migration (name, checksum, applied_at) values ('0002_later', 'x', now())`.execute(
+      open.kysely,
+    );
     const content = `select count(*) + (select count(*) from newer_sync.migration) as count from pg_class`;
     const before = await count(content);
     await expect(migrate(options)).rejects.toThrow(
-      /newer than this program: its schema "newer" has 0002_later/,
+      /newer than this program, research-mirror 0\.2\.0: its schema "newer" has 0002_later\./,
     );
-    await expect(pendingMigrations(options)).rejects.toThrow(/newer than this program/);
+    await sql`update newer_sync.migration set oldest_program = '0.10.0' where name = '0002_later'`.execute(
+      open.kysely,
+    );
+    await expect(pendingMigrations(options)).rejects.toThrow('has 0002_later (for 0.10.0 and later)');
     expect(await count(content)).toBe(before);
+    await expect(migrate({ ...options, version: '0.10.0' })).resolves.toEqual([]);
   });
 
   it('refuses a migration whose text has changed since it was applied', async () => {
@@ -95,9 +103,9 @@ describe('migrate', () => {
       'create schema if not exists "{schema}"; create table "{schema}".b ();',
     );
     await sql`delete from newer_sync.migration where name = '0002_later'`.execute(open.kysely);
-    await expect(migrate({ db: open.kysely, schema: 'newer', folder, clock: systemClock })).rejects.toThrow(
-      /0001_first of schema "newer" was applied with another text/,
-    );
+    await expect(
+      migrate({ db: open.kysely, schema: 'newer', folder, version: '0.2.0', clock: systemClock }),
+    ).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
   });
 
   it('leaves nothing of a migration that fails', async () => {
@@ -105,7 +113,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create schema "{schema}"; create table "{schema}".a (); select 1 / 0;',
     );
-    const options = { db: open.kysely, schema: 'broken', folder, clock: systemClock };
+    const options = { db: open.kysely, schema: 'broken', folder, version: '0.2.0', clock: systemClock };
     await expect(migrate(options)).rejects.toThrow(/division by zero/);
     expect(await count(`select count(*) from pg_namespace where nspname like 'broken%'`)).toBe(0);
   });
@@ -121,7 +129,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create table "{schema}".rows (_user_id bigint, id bigint, primary key (_user_id, id)); create table "{schema}".settings (name text primary key);',
     );
-    await migrate({ db: open.kysely, schema: 'spread', folder, clock: systemClock });
+    await migrate({ db: open.kysely, schema: 'spread', folder, version: '0.2.0', clock: systemClock });
     const { rows } = await sql<{
       name: string;
     }>`select logicalrelid::text as name from pg_dist_partition order by 1`.execute(open.kysely);
@@ -137,7 +145,7 @@ describe('a mirror of the first version', () => {
     const first = join(folder, 'first');
     await mkdir(first);
     await copyFile(join(MIGRATIONS, '0001_mirror.sql'), join(first, '0001_mirror.sql'));
-    const options = { db: open.kysely, schema: 'elder', clock: systemClock };
+    const options = { db: open.kysely, schema: 'elder', version: '0.2.0', clock: systemClock };
     await migrate({ ...options, folder: first });
     // As the daemon adds columns; and one of the operator's own.
     await run(`
@@ -200,6 +208,7 @@ describe('a database that can’t hold every text', () => {
         db: opened.kysely,
         schema: 'mirror',
         folder: MIGRATIONS,
+        version: '0.2.0',
         clock: systemClock,
       });
       await expect(migrating).rejects.toThrow(/encoding is SQL_ASCII.*encoding 'UTF8'/);

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { programVersion } from '../../src/app/program-files.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { startEmbedded } from '../../src/db/embedded/start.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrate.ts';
@@ -24,7 +25,13 @@ const server = await startEmbedded({
 try {
   const database = await openDatabase({ url: server.url, program, bounds: MIGRATION_BOUNDS });
   const migrations = join(ROOT, 'migrations');
-  await migrate({ db: database.kysely, schema: 'mirror', folder: migrations, clock: systemClock });
+  await migrate({
+    db: database.kysely,
+    schema: 'mirror',
+    folder: migrations,
+    version: programVersion(),
+    clock: systemClock,
+  });
   const head = '-- What all migrations make, for reading. Made by: node test/support/dump-schema.ts\n\n';
   await writeFile(join(migrations, 'schema.sql'), head + (await dumpSchema(database.kysely, 'mirror')));
   await database.close();

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { programVersion } from '../../src/app/program-files.ts';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -44,7 +45,13 @@ export async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<voi
 export async function migrateTo(url: string, schema: string): Promise<string[]> {
   const database = await openDatabase({ url, program: 'research-mirror tests', bounds: MIGRATION_BOUNDS });
   try {
-    return await migrate({ db: database.kysely, schema, folder: MIGRATIONS, clock: systemClock });
+    return await migrate({
+      db: database.kysely,
+      schema,
+      folder: MIGRATIONS,
+      version: programVersion(),
+      clock: systemClock,
+    });
   } finally {
     await database.close();
   }

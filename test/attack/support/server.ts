@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { programVersion } from '../../../src/app/program-files.ts';
 import { openDatabase, type Database } from '../../../src/db/database.ts';
 import { startEmbedded } from '../../../src/db/embedded/start.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrate.ts';
@@ -69,7 +70,13 @@ export async function openTable(
 ): Promise<{ database: Database & { url: string; schema: string }; db: pg.Pool; close(): Promise<void> }> {
   const schema = 'mirror';
   const first = await openDatabase({ url, program: 'research-mirror attack', bounds: MIGRATION_BOUNDS });
-  await migrate({ db: first.kysely, schema, folder: join(ROOT, 'migrations'), clock: systemClock });
+  await migrate({
+    db: first.kysely,
+    schema,
+    folder: join(ROOT, 'migrations'),
+    version: programVersion(),
+    clock: systemClock,
+  });
   await first.close();
   const database = await openDatabase({ url, program: 'research-mirror attack', max: 30 });
   const db = new pg.Pool({ connectionString: url, max: 10, options: '-c timezone=UTC' });
