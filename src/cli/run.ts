@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { secretsOf } from '../config/secrets.ts';
+import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './command.ts';
 import { addDemo } from './demo.ts';
 import { addDotEnv } from './environment.ts';
@@ -28,6 +29,7 @@ const COMMANDS: readonly AddCommand[] = [
   addSubmissions,
   addEvents,
   addQuarantine,
+  addAccounts,
   addMigrate,
   addSql,
   addSandbox,

@@ -14,6 +14,7 @@ const COMMANDS = [
   'status',
   'submit',
   'submissions',
+  'accounts',
   'events',
   'quarantine',
   'migrate',

@@ -1,0 +1,48 @@
+import { loadConfig } from '../../config/load.ts';
+import { listAccounts, type StoredAccount } from '../../db/stored-accounts.ts';
+import { countOf } from '../../runtime/figures.ts';
+import { EXIT } from '../exit-code.ts';
+import { onMigratedMirror } from '../migrated-mirror.ts';
+import { widthOfTerminal } from '../shell.ts';
+import { formatTable } from '../table.ts';
+import type { AccountsAction } from './action.ts';
+
+/** Who is mirrored. */
+export const listAction: AccountsAction = {
+  name: 'list',
+  onOne: false,
+  options: ['json', 'demo'],
+  examples: [['research-mirror accounts', 'who is mirrored, and by which keys']],
+  run: async (shell, _, { json = false, demo = false }) => {
+    const config = loadConfig(shell.env, 'database');
+    const which = demo ? 'demo' : 'likely';
+    return onMigratedMirror(shell, config, { command: 'accounts', which }, async ({ db }) => {
+      const accounts = await listAccounts(db, config.schema);
+      const text = json
+        ? `${JSON.stringify({ accounts })}\n`
+        : describeAccounts(accounts, widthOfTerminal(shell.out));
+      shell.out.write(shell.scrubber.scrub(text));
+      return EXIT.DONE;
+    });
+  },
+};
+
+function describeAccounts(accounts: readonly StoredAccount[], width: number | undefined): string {
+  if (accounts.length === 0) return 'no account is mirrored yet\n';
+  const table = formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'email', align: 'left' },
+      { title: 'keys', align: 'left' },
+      { title: 'state', align: 'left' },
+    ],
+    accounts.map(({ userId, email, keys, state, error }) => [
+      userId,
+      email ?? '',
+      keys.join(' '),
+      error === null ? state : `${state}: ${error}`,
+    ]),
+    width,
+  );
+  return `${table}${countOf(accounts.length, 'account')}\n`;
+}
