@@ -1084,7 +1084,7 @@ comment on table mirror.events is 'Deliveries of the webhook whose signature was
 
 comment on column mirror.events._user_id is 'The account to whose address it was delivered.';
 
-comment on column mirror.events.id is 'ID that the service gave the event; the SHA-256 of its body where it gave none.';
+comment on column mirror.events.id is 'ID that the service gave the event; the SHA-256 of its body where it gave none. A delivery that reuses the ID of another event has "#" and 16 hex digits of its body''s SHA-256 behind it.';
 
 comment on column mirror.events.type is 'For example research.completed.';
 
@@ -1607,6 +1607,7 @@ create table mirror_sync.event_seen (
   _user_id bigint not null,
   id text collate "C" not null,
   received_at timestamp with time zone not null,
+  content text,
   constraint event_seen_pkey PRIMARY KEY (_user_id, id)
 );
 CREATE INDEX event_seen_received ON mirror_sync.event_seen USING btree (_user_id, received_at);

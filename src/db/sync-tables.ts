@@ -96,7 +96,7 @@ export interface SyncTables {
     held_at: OrNull<Date>;
     held_why: OrNull<string>;
   };
-  event_seen: { _user_id: Bigint; id: string; received_at: Date };
+  event_seen: { _user_id: Bigint; id: string; received_at: Date; content: string | null };
   hint: {
     _user_id: Bigint;
     collection: string;

@@ -64,6 +64,77 @@ describe('an event', () => {
     expect(await account.hints()).toEqual(['research_jobs//7/1']);
   });
 
+  it('that reuses the ID of another one is an event of its own, and hints; its repetition is known', async () => {
+    const first = envelope('evt_1');
+    const other = envelope('evt_1', { data: { job_id: 9 } });
+    expect(await account.store(first)).toBe('stored');
+    expect(await account.store(other)).toBe('stored');
+    for (const body of [first, other, first, other]) expect(await account.store(body)).toBe('known');
+    expect(await account.events()).toMatchObject([
+      { id: 'evt_1', names: 'research_jobs/7' },
+      { id: expect.stringMatching(/^evt_1#[0-9a-f]{16}$/) as string, names: 'research_jobs/9' },
+    ]);
+    expect(await account.hints()).toEqual(['research_jobs//7/1', 'research_jobs//9/1']);
+  });
+
+  it('that reuses an ID is stored once, whoever receives it again, also where the first one’s row is gone', async () => {
+    await account.store(envelope('evt_1'));
+    await sql`delete from mirror.events where _user_id = ${account.userId}`.execute(database.kysely);
+    expect(await account.store(envelope('evt_1'))).toBe('known');
+    const reused = envelope('evt_1', { type: 'research.failed' });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => account.store(reused, index % 2 === 0 ? database : other)),
+    );
+    expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
+    expect(await account.events()).toMatchObject([{ type: 'research.failed' }]);
+  });
+
+  it('that was seen before bodies were told apart is compared with its row, while that is there', async () => {
+    await account.store(envelope('evt_1'));
+    await account.store(envelope('evt_2'));
+    await sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`.execute(
+      database.kysely,
+    );
+    await sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`.execute(
+      database.kysely,
+    );
+    expect(await account.store(envelope('evt_1'))).toBe('known');
+    expect(await account.store(envelope('evt_1', { data: { job_id: 9 } }))).toBe('stored');
+    expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
+  });
+
+  it.each([
+    [
+      'white space and order of fields',
+      '{"id":"evt_1","data":{"a":1,"b":[2]}}',
+      '{ "data": {"b": [2], "a": 1}, "id": "evt_1" }',
+      1,
+    ],
+    ['an escape', '{"id":"evt_1","data":"\\u00e9"}', '{"id":"evt_1","data":"é"}', 1],
+    [
+      'a digit',
+      '{"id":"evt_1","data":{"a":9007199254740992}}',
+      '{"id":"evt_1","data":{"a":9007199254740993}}',
+      2,
+    ],
+    [
+      'a character that jsonb can’t hold',
+      '{"id":"evt_1","data":"\\u0000"}',
+      '{"id":"evt_1","data":"\\ufffd"}',
+      2,
+    ],
+    [
+      'a number that Postgres can’t hold',
+      '{"id":"evt_1","data":1e400000}',
+      '{"id":"evt_1","data":2e400000}',
+      2,
+    ],
+  ])('whose body differs from the one before by %s', async (_, one, again, events) => {
+    await account.store(one);
+    expect(await account.store(again)).toBe(events === 1 ? 'known' : 'stored');
+    expect(await account.events()).toHaveLength(events);
+  });
+
   it('of another account with the same ID is another event', async () => {
     await account.store(envelope('evt_1'));
     const another = await EventAccount.make(database);

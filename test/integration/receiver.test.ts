@@ -87,14 +87,15 @@ interface Sent {
   readonly scheme?: Scheme;
   readonly secret?: string;
   readonly userId?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 async function deliver(
   server: WebhookServer,
   id: string,
-  { scheme = 'hex', secret = SECRET, userId = USER }: Sent = {},
+  { scheme = 'hex', secret = SECRET, userId = USER, fields }: Sent = {},
 ): Promise<readonly [number, string]> {
-  const body = envelope(id);
+  const body = envelope(id, fields);
   const response = await fetch(`http://127.0.0.1:${server.port()}/webhooks/${userId}`, {
     method: 'POST',
     body,
@@ -144,6 +145,20 @@ describe('a delivery', () => {
     expect((await deliver(other, 'evt_2', { scheme: 'standard-webhooks' }))[0]).toBe(200);
     await register(`${SECRET}ab`);
     expect(await deliver(other, 'evt_3', { secret: `${SECRET}ab` })).toEqual([200, 'stored']);
+  });
+
+  it('that reuses an event’s ID with another body is stored and hints; exact repetitions are known', async () => {
+    await addAccount();
+    await register(SECRET);
+    const server = await receive();
+    const reused = { fields: { data: { job_id: 9 } } };
+    expect(await deliver(server, 'evt_1')).toEqual([200, 'stored']);
+    expect(await deliver(server, 'evt_1', reused)).toEqual([200, 'stored']);
+    expect(await deliver(server, 'evt_1')).toEqual([200, 'known']);
+    expect(await deliver(server, 'evt_1', reused)).toEqual([200, 'known']);
+    expect(await storedIds()).toEqual(['evt_1', expect.stringMatching(/^evt_1#[0-9a-f]{16}$/)]);
+    const { rows } = await sql`select key from mirror_sync.hint order by key`.execute(database.kysely);
+    expect(rows).toEqual([{ key: '7' }, { key: '9' }]);
   });
 
   it('that comes to two processes at a time is stored by one', async () => {
