@@ -74,9 +74,24 @@ describe('readPage', () => {
     expect(() => page(text)).toThrow(new MalformedAnswer(reason));
   });
 
-  it('is not put off by an error field that says there is none', () => {
-    expect(keys('{"data":[{"job_id":1}],"error":null,"errors":[],"success":true}')).toEqual(['1']);
-  });
+  it.each(['null', 'false', '0', '-0.0', '""', '" "', '[]', '{}'])(
+    'is not put off by an error field that is %s: it says there is none',
+    (none) => {
+      expect(keys(`{"data":[{"job_id":1}],"error":${none},"success":true}`)).toEqual(['1']);
+      expect(keys(`{"data":[{"job_id":1}],"errors":${none}}`)).toEqual(['1']);
+      // One that says nothing does not hide the other.
+      expect(() => page(`{"data":[{"job_id":1}],"error":${none},"errors":["down"]}`)).toThrow(
+        'the body is an error: down',
+      );
+    },
+  );
+
+  it.each(['1', 'true', '"0"', '[null]', '{"code":0}'])(
+    'takes an error field that is %s for one',
+    (error) => {
+      expect(() => page(`{"data":[{"job_id":1}],"error":${error}}`)).toThrow(MalformedAnswer);
+    },
+  );
 
   it('keeps every digit of an ID, and the item of an unusable one', () => {
     expect(keys('{"data":[{"job_id":9007199254740993},{"job_id":"9223372036854775807"}]}')).toEqual([
@@ -110,6 +125,17 @@ describe('readPage', () => {
     expect(meta(',"has_more":false,"next_cursor":"abc="')).toEqual([false, 'abc=']);
     expect(meta(',"next_cursor":12')).toEqual([undefined, '12']);
     expect(meta(',"next_cursor":9007199254740993')).toEqual([undefined, '9007199254740993']);
+    // No request could carry these, and no checkpoint hold them: they say that something follows, no more.
+    for (const cursor of [
+      String.raw`\u0000`,
+      String.raw`a\u0000b`,
+      String.raw`\ud800x`,
+      String.raw`x\udc00`,
+    ]) {
+      expect(meta(`,"next_cursor":"${cursor}"`)).toEqual([true, undefined]);
+      expect(meta(`,"has_more":false,"next_cursor":"${cursor}"`)).toEqual([false, undefined]);
+    }
+    expect(meta(String.raw`,"next_cursor":"\ud83d\ude00"`)).toEqual([undefined, '😀']);
     const nested = '{"accounts":{"data":[],"has_more":true,"next_cursor":9007199254740993}}';
     expect(page(nested).nextCursor).toBe('9007199254740993');
   });

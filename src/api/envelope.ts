@@ -31,9 +31,27 @@ export function readPage(text: string, keyField: string, keyType: KeyType): Page
     items: (elements as readonly JsonObject[]).map((fields, index) =>
       readItem(fields, sources[index] ?? '', keyField, keyType),
     ),
-    hasMore: typeof envelope['has_more'] === 'boolean' ? envelope['has_more'] : undefined,
-    nextCursor: readCursor(text, path, envelope['next_cursor']),
+    ...readOnward(text, path, envelope),
   };
+}
+
+/**
+ * What the envelope says of what follows. A cursor that no request could carry and no checkpoint could hold (U+0000, a
+ * lone surrogate) says no more than that something follows: the walk goes on after the last item's ID.
+ */
+function readOnward(
+  text: string,
+  path: readonly string[],
+  envelope: JsonObject,
+): Pick<Page, 'hasMore' | 'nextCursor'> {
+  const hasMore = typeof envelope['has_more'] === 'boolean' ? envelope['has_more'] : undefined;
+  const nextCursor = readCursor(text, path, envelope['next_cursor']);
+  if (typeof nextCursor !== 'string' || isSendable(nextCursor)) return { hasMore, nextCursor };
+  return { hasMore: hasMore ?? true, nextCursor: undefined };
+}
+
+function isSendable(cursor: string): boolean {
+  return cursor.isWellFormed() && !cursor.includes('\0');
 }
 
 /**

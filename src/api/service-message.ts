@@ -18,15 +18,21 @@ export function serviceMessage(text: string): string {
 }
 
 /**
- * What a 2xx body says that is an error all the same; undefined for one that is none. `error: null`, `''` and
- * `false` are none. Raw: see `quote`.
+ * What a 2xx body says that is an error all the same; undefined for one that is none. Fields that hold nothing are
+ * none: many services send `"error": null`, `"errors": []` or `"error": 0` with every answer. Raw: see `quote`.
  */
 export function errorInside(body: Readonly<Record<string, unknown>>): string | undefined {
-  const error = body['error'] ?? body['errors'];
-  const empty = error === undefined || error === null || error === '' || error === false;
-  const none = empty || (Array.isArray(error) && error.length === 0);
-  if (none && body['object'] !== 'error' && body['success'] !== false) return undefined;
-  return said(none ? { ...body, error: undefined } : error, 0) || 'without a message';
+  const error = [body['error'], body['errors']].find((value) => !isNothing(value));
+  if (error !== undefined) return said(error, 0) || 'without a message';
+  if (body['object'] !== 'error' && body['success'] !== false) return undefined;
+  return said({ ...body, error: undefined, errors: undefined }, 0) || 'without a message';
+}
+
+/** `null`, `false`, `0`, white space, `[]`, `{}`, or a field that is not there. */
+function isNothing(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() === '';
+  if (typeof value !== 'object' || value === null) return !(value ?? false);
+  return Object.keys(value).length === 0;
 }
 
 /** The fields in which services speak, the most telling first. */

@@ -30,6 +30,7 @@ describe('a request', () => {
       authorization: `Bearer ${KEY}`,
       accept: 'application/json',
       'user-agent': 'research-mirror/test',
+      'cache-control': 'no-cache',
     });
   });
 

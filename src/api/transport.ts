@@ -87,6 +87,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** Caches on the way are to ask the service itself: what is read is taken for what it has now. */
+const FRESH = { 'cache-control': 'no-cache' };
+
 /** Largest body read of an answer that is no 2xx: only its message is wanted. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
@@ -168,7 +171,8 @@ export function createTransport(options: TransportOptions): Transport {
       };
       const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
       try {
-        return await send({ method: 'GET', path, key, signal, once: false, maxBytes, mayWrite });
+        const asked = { method: 'GET', path, key, headers: FRESH, signal, once: false, maxBytes } as const;
+        return await send({ ...asked, mayWrite });
       } catch (error) {
         throw written || error instanceof TransportError ? error : new NotSent(error);
       }

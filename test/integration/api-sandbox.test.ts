@@ -111,6 +111,7 @@ describe('the client', () => {
     { hasMore: 'missing' },
     { cursor: 'opaque' },
     { cursor: 'opaque', envelope: 'nested' },
+    { cursor: 'garbled' },
     { ids: 'uuid' },
     { ids: 'odd' },
   ])('understands lists of the kind %j', async (options) => {

@@ -23,7 +23,26 @@ export function envelope(
   if (options.cursor === 'opaque') {
     after += `,"next_cursor":${hasMore && lastId !== undefined ? JSON.stringify(tokenOf(lastId)) : 'null'}`;
   }
+  if (options.cursor === 'garbled') {
+    after += `,"next_cursor":${hasMore && lastId !== undefined ? garbled(lastId) : 'null'}`;
+  }
+  const object = `{"object":"list"${NO_ERROR[options.noError]}`;
   return options.envelope === 'flat'
-    ? { head: '{"object":"list","data":[', tail: `]${after}}` }
-    : { head: `{"object":"list","${nestedName}":{"data":[`, tail: `]${after}},"meta":{"version":1}}` };
+    ? { head: `${object},"data":[`, tail: `]${after}}` }
+    : { head: `${object},"${nestedName}":{"data":[`, tail: `]${after}},"meta":{"version":1}}` };
+}
+
+const NO_ERROR: Readonly<Record<SandboxOptions['noError'], string>> = {
+  missing: '',
+  null: ',"error":null',
+  false: ',"error":false',
+  zero: ',"error":0',
+  empty: ',"error":""',
+  list: ',"errors":[]',
+  object: ',"errors":{}',
+};
+
+/** A cursor as a broken encoder writes it: jsonb takes neither, and the second is no Unicode text at all. */
+function garbled(id: string): string {
+  return /[02468]$/.test(id) ? String.raw`"\u0000${id}"` : String.raw`"\ud800${id}"`;
 }

@@ -67,7 +67,8 @@ function walk(state: SandboxState, limit: number): { ids: string[]; repeats: num
     ids.push(...fresh);
     const ended = hasMore === false || next === null || (hasMore === undefined && fresh.length === 0);
     if (ended) return { ids, repeats };
-    cursor = next ?? ids.at(-1);
+    // A garbled one is to be passed over.
+    cursor = (state.options.cursor === 'garbled' ? undefined : next) ?? ids.at(-1);
   }
 }
 

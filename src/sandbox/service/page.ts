@@ -98,6 +98,7 @@ function readCursor(
     case 'keyset':
     case 'inclusive':
     case 'opaque':
+    case 'garbled':
       return { id, ref };
     case 'position-400':
       return exists ? { id, ref } : badCursor(400, startingAfter);

@@ -32,6 +32,7 @@ export const VARIANTS = {
     'position-404',
     'inclusive',
     'opaque',
+    'garbled',
     'unknown-ignored',
     'unknown-empty',
   ],
