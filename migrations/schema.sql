@@ -1618,6 +1618,13 @@ create table mirror_sync.first_ping (
   constraint first_ping_pkey PRIMARY KEY (key_hash, sent_at)
 );
 
+create table mirror_sync.granted (
+  role text not null,
+  object text not null,
+  role_id text,
+  constraint granted_pkey PRIMARY KEY (role, object)
+);
+
 create table mirror_sync.hint (
   _user_id bigint not null,
   collection text not null,

@@ -2,8 +2,8 @@ import { CompiledQuery, sql, type Kysely } from 'kysely';
 import { DatabaseUnavailable, Unusable } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { distributeNewTables } from './distribute.ts';
+import { afterMigration, beforeMigration, ensureGrants } from './grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
-import { ensureRoles } from './roles.ts';
 import { sqlState } from './sql-state.ts';
 
 export interface MigrateOptions {
@@ -34,7 +34,7 @@ const BACK_OFF = 100;
 
 /**
  * Brings the database to this version: each file in a transaction of its own, under a transaction-level lock, so
- * that any number of programs may begin together, also through a transaction pooler. Then the group roles.
+ * that any number of programs may begin together, also through a transaction pooler. Then the group roles' first rights.
  * @returns names of the migrations that this call applied
  * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
  */
@@ -47,7 +47,7 @@ export async function migrate({ db, schema, folder, version, clock }: MigrateOpt
     const name = await retried(clock, () => applyNext(db, schema, all, version));
     if (name !== undefined) applied.push(name);
   }
-  await retried(clock, () => ensureRoles(db, schema));
+  await retried(clock, () => ensureGrants(db, schema));
   return applied;
 }
 
@@ -85,7 +85,9 @@ async function applyNext(
       name text primary key, checksum text not null, applied_at timestamptz not null)`.execute(trx);
     // By itself, since mirrors that 0.1.0 made have the table without it.
     await sql`alter table ${table} add column if not exists oldest_program text`.execute(trx);
+    const before = await beforeMigration(trx, schema);
     await execute(next.text.replaceAll('{schema}', schema));
+    await afterMigration(trx, schema, before);
     await distributeNewTables(trx, schema);
     await sql`insert into ${table} (name, checksum, applied_at, oldest_program)
       values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`.execute(trx);

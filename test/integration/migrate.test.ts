@@ -5,7 +5,6 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../src/db/migrate.ts';
-import { ensureRoles } from '../../src/db/roles.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { MIGRATIONS, migrateTo } from '../support/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -181,21 +180,6 @@ describe('a mirror of the first version', () => {
       { history: true, versions: true, as_of: true },
       { history: false, versions: false, as_of: true },
     ]);
-  });
-
-  it('lets a reader that is made later call what reads, and nothing that writes', async () => {
-    await run(`
-      revoke usage on schema elder from elder_reader;
-      revoke execute on all functions in schema elder from elder_reader;
-      create function elder.submit() returns bigint language plpgsql as 'begin return 1; end';
-      revoke all on function elder.submit() from public`);
-    await ensureRoles(open.kysely, 'elder');
-    expect(
-      await run(`
-        select has_function_privilege('elder_reader', 'elder.lists_as_of(timestamptz)', 'execute') as as_of,
-          has_function_privilege('elder_reader', 'elder._as_of(text, timestamptz)', 'execute') as behind,
-          has_function_privilege('elder_reader', 'elder.submit()', 'execute') as submit`),
-    ).toEqual([{ as_of: true, behind: true, submit: false }]);
   });
 });
 

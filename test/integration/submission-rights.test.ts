@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { ensureRoles } from '../../src/db/roles.ts';
 import { messageOf } from '../../src/runtime/message.ts';
 import { createMigratedDatabase, migrateTo } from '../support/migrated-database.ts';
 import { answer, submittingRoles } from '../support/submitting-roles.ts';
@@ -68,7 +67,7 @@ describe('rights', () => {
     const run = (text: string): Promise<unknown> => sql.raw(text).execute(late.kysely);
     try {
       await run('drop owned by late_submitter; drop role late_submitter');
-      await ensureRoles(late.kysely, 'late');
+      await migrateTo(late.url, 'late');
       expect(await can()).toEqual({ submit: true, cancel: true, read: true, reader: false });
       await run('revoke execute on function late.cancel_submission(bigint) from late_submitter');
       await migrateTo(late.url, 'late');

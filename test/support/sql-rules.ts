@@ -7,6 +7,7 @@ import type { SqlText } from './sql-statements.ts';
 export const LOCAL_TABLES = [
   'process',
   'migration',
+  'granted',
   'installation',
   'api_key',
   'first_ping',

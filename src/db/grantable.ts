@@ -1,0 +1,71 @@
+import { sql, type Kysely } from 'kysely';
+import type { GroupRole } from './roles.ts';
+
+/** Something in the mirror's schema on which this user can grant rights. */
+export interface Grantable {
+  /** By which it is remembered: `schema`, `defaults of <user>`, `relation lists`, `function submit(…)`. */
+  readonly object: string;
+  readonly kind: 'schema' | 'defaults' | 'relation' | 'function';
+  /** Without schema and parameters. */
+  readonly name: string;
+  /** As GRANT names it; a schema by its name. */
+  readonly target: string;
+}
+
+/** USAGE of the schema; what this user's later tables and views get by default; each relation and function. */
+export async function grantable(db: Kysely<unknown>, schema: string): Promise<readonly Grantable[]> {
+  const { rows } = await sql<Grantable>`
+    with own as (select oid, nspowner from pg_namespace where nspname = ${schema})
+    select 'schema' as object, 'schema' as kind, '' as name, quote_ident(${schema}) as target from own
+    where pg_has_role(nspowner, 'usage')
+    union all
+    select 'defaults of ' || current_user, 'defaults', '', quote_ident(${schema}) from own
+    where has_schema_privilege(oid, 'create')
+    union all
+    select 'relation ' || relname, 'relation', relname, format('%I.%I', ${schema}::text, relname) from pg_class
+    where relnamespace = (select oid from own) and relkind in ('r', 'p', 'v', 'm') and pg_has_role(relowner, 'usage')
+    union all
+    select format('function %s(%s)', proname, pg_get_function_identity_arguments(oid)), 'function', proname,
+      oid::regprocedure::text from pg_proc
+    where pronamespace = (select oid from own) and pg_has_role(proowner, 'usage')`.execute(db);
+  return rows;
+}
+
+/** What of it the members of a role are to use. */
+export function forRole(all: readonly Grantable[], { calls }: GroupRole): readonly Grantable[] {
+  return all.filter(({ kind, name }) => kind !== 'function' || calls.test(name));
+}
+
+/** How each kind is granted: what stands before and behind its targets. */
+const GRANTS: readonly (readonly [Grantable['kind'], string, string])[] = [
+  ['schema', 'grant usage on schema', ''],
+  ['defaults', 'alter default privileges in schema', 'grant select on tables'],
+  ['relation', 'grant select on', ''],
+  ['function', 'grant execute on function', ''],
+];
+
+export async function grantTo(
+  trx: Kysely<unknown>,
+  { name }: GroupRole,
+  objects: readonly Grantable[],
+): Promise<void> {
+  for (const [kind, verb, rest] of GRANTS) {
+    const targets = objects.filter((each) => each.kind === kind).map(({ target }) => target);
+    if (targets.length === 0) continue;
+    await sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(name)}`.execute(trx);
+  }
+}
+
+/** Whether a role may do anything in the schema but call functions: those are granted by migrations, too. */
+export async function hasRights(db: Kysely<unknown>, schema: string, roleId: string): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
+    with own as (select oid, nspacl from pg_namespace where nspname = ${schema}),
+      lists as (
+        select nspacl as acl from own
+        union all select relacl from pg_class where relnamespace = (select oid from own)
+        union all select defaclacl from pg_default_acl where defaclnamespace = (select oid from own))
+    select exists (select 1 from lists, aclexplode(acl) as entry where entry.grantee = ${roleId}::oid) as has`.execute(
+    db,
+  );
+  return rows[0]?.has === true;
+}

@@ -1,0 +1,113 @@
+import { sql, type Kysely } from 'kysely';
+import { forRole, type Grantable, grantable, grantTo, hasRights } from './grantable.ts';
+import { groupRoles, makeRoles, roleId } from './roles.ts';
+
+// The group roles' rights are granted once for each object that a migration makes, and remembered: what an operator
+// takes away or adds afterwards stays. The memory, <schema>_sync.granted, has a row for each role and object, with the
+// role's ID: null while there was no such role, and another one than it has now where it was dropped and made again.
+
+/** What there was before a migration. */
+export interface BeforeMigration {
+  readonly objects: ReadonlySet<string>;
+  /** By role name the ID of those to which this user's new tables and views go by default privileges. */
+  readonly covered: ReadonlyMap<string, string>;
+}
+
+/** To be called in a migration's transaction, before it. */
+export async function beforeMigration(trx: Kysely<unknown>, schema: string): Promise<BeforeMigration> {
+  await ensureMemory(trx, schema);
+  const present = await grantable(trx, schema);
+  const defaults = present.filter(({ kind }) => kind === 'schema' || kind === 'defaults');
+  for (const { name } of groupRoles(schema)) await remember(trx, schema, name, defaults, null);
+  await grantDue(trx, schema);
+  const { rows } = await sql<{ role: string; id: string }>`
+    select m.role, m.role_id as id from ${sql.id(`${schema}_sync`, 'granted')} m join pg_roles r on r.rolname = m.role and r.oid::text = m.role_id
+    where m.object = 'defaults of ' || current_user`.execute(trx);
+  return {
+    objects: new Set(present.map(({ object }) => object)),
+    covered: new Map(rows.map(({ role, id }) => [role, id])),
+  };
+}
+
+/**
+ * Grants what a migration has made to the roles that are there, and notes it for those that are made later. Tables and
+ * views that go to a role by default privileges are as the migration left them.
+ */
+export async function afterMigration(
+  trx: Kysely<unknown>,
+  schema: string,
+  before: BeforeMigration,
+): Promise<void> {
+  const made = (await grantable(trx, schema)).filter(({ object }) => !before.objects.has(object));
+  for (const role of groupRoles(schema)) {
+    const own = forRole(made, role);
+    const relations = own.filter(({ kind }) => kind === 'relation');
+    await remember(trx, schema, role.name, relations, before.covered.get(role.name) ?? null);
+    await remember(trx, schema, role.name, own, null);
+  }
+  await grantDue(trx, schema);
+}
+
+/** Makes the roles where this user may, and gives one that is new since the last start its first rights. */
+export async function ensureGrants(db: Kysely<unknown>, schema: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await makeRoles(trx, schema);
+    const { rows } = await sql<{ owned: boolean }>`
+      select pg_has_role(relowner, 'usage') as owned from pg_class
+      where oid = to_regclass(format('%I.granted', ${`${schema}_sync`}::text))`.execute(trx);
+    // Another user than the one who migrates can't grant.
+    if (rows[0]?.owned === true) await grantDue(trx, schema);
+  });
+}
+
+/**
+ * Makes the memory where there is none. A mirror of 0.1.0 has none: a role that has any right there has been granted
+ * all that it was to have, and what is missing was taken away.
+ */
+async function ensureMemory(trx: Kysely<unknown>, schema: string): Promise<void> {
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regclass(format('%I.granted', ${`${schema}_sync`}::text)) is not null as there`.execute(trx);
+  if (rows[0]?.there === true) return;
+  await sql`create table ${sql.id(`${schema}_sync`, 'granted')} (
+    role text not null, object text not null, role_id text, primary key (role, object))`.execute(trx);
+  const present = await grantable(trx, schema);
+  for (const role of groupRoles(schema)) {
+    const id = await roleId(trx, role.name);
+    const known = id !== null && (await hasRights(trx, schema, id)) ? id : null;
+    await remember(trx, schema, role.name, forRole(present, role), known);
+  }
+}
+
+async function grantDue(trx: Kysely<unknown>, schema: string): Promise<void> {
+  for (const role of groupRoles(schema)) {
+    const id = await roleId(trx, role.name);
+    if (id === null) continue;
+    const { rows } = await sql<{ object: string; known: string | null }>`
+      select object, role_id as known from ${sql.id(`${schema}_sync`, 'granted')}
+      where role = ${role.name} and role_id is distinct from ${id}`.execute(trx);
+    if (rows.length === 0) continue;
+    // A role that was dropped and made again has no right yet. One that has brought rights along is the same one, in a
+    // database that was restored on another server.
+    const restored = rows.some(({ known }) => known !== null) && (await hasRights(trx, schema, id));
+    const kept = restored ? rows.filter(({ known }) => known !== null).map(({ object }) => object) : [];
+    const due = new Set(rows.map(({ object }) => object).filter((object) => !kept.includes(object)));
+    const granted = (await grantable(trx, schema)).filter(({ object }) => due.has(object));
+    await grantTo(trx, role, granted);
+    const settled = [...kept, ...granted.map(({ object }) => object)];
+    await sql`update ${sql.id(`${schema}_sync`, 'granted')} set role_id = ${id}
+      where role = ${role.name} and object = any(${settled}::text[])`.execute(trx);
+  }
+}
+
+/** @param id null: these rights are still to be granted */
+async function remember(
+  trx: Kysely<unknown>,
+  schema: string,
+  role: string,
+  objects: readonly Grantable[],
+  id: string | null,
+): Promise<void> {
+  await sql`insert into ${sql.id(`${schema}_sync`, 'granted')} (role, object, role_id)
+    select ${role}, object, ${id}::text from unnest(${objects.map(({ object }) => object)}::text[]) as object
+    on conflict do nothing`.execute(trx);
+}
