@@ -16,6 +16,8 @@ export interface StoredScope {
   readonly fullAt: Date | undefined;
   /** As of when everything, deletions included, is mirrored. */
   readonly completeAsOf: Date | undefined;
+  /** Since when its parent's row is deleted. */
+  readonly goneAt: Date | undefined;
   readonly liveRows: number;
   readonly lastError: string | undefined;
   readonly lastErrorAt: Date | undefined;
@@ -36,6 +38,7 @@ interface ScopeRow {
   readonly polled_at: Date | null;
   readonly full_at: Date | null;
   readonly complete_as_of: Date | null;
+  readonly gone_at: Date | null;
   readonly live_rows: string;
   readonly last_error: string | null;
   readonly last_error_at: Date | null;
@@ -45,7 +48,7 @@ interface ScopeRow {
 }
 
 const COLUMNS = sql`t._user_id, t.collection, t.parent, t.memory, t.due_at, t.last_read_at, t.polled_at, t.full_at,
-  t.complete_as_of, t.live_rows, t.last_error, t.last_error_at, t.failures, t.full_walk, t.last_obs`;
+  t.complete_as_of, t.gone_at, t.live_rows, t.last_error, t.last_error_at, t.failures, t.full_walk, t.last_obs`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Kysely<unknown>, schema: string, scope: Scope): Promise<StoredScope> {
@@ -137,6 +140,21 @@ export async function leastCompleteAsOf(
   return { completeAsOf: least, incomplete: lacking };
 }
 
+/** Scopes of a collection that could not be read when they were read last, and the latest of their failures. */
+export async function failingScopes(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  collection: CollectionName,
+): Promise<{ readonly count: number; readonly latest: string | undefined }> {
+  const { rows } = await sql<{ last_error: string; count: string }>`
+    select t.last_error, count(*) over () as count from ${own(schema, 'scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
+      and t.gone_at is null and t.last_error is not null
+    order by t.last_error_at desc limit 1`.execute(db);
+  return { count: Number(rows[0]?.count ?? 0), latest: rows[0]?.last_error };
+}
+
 async function leastOfScopes(
   db: Kysely<unknown>,
   schema: string,
@@ -184,6 +202,7 @@ function storedScope(row: ScopeRow): StoredScope {
     polledAt: row.polled_at ?? undefined,
     fullAt: row.full_at ?? undefined,
     completeAsOf: row.complete_as_of ?? undefined,
+    goneAt: row.gone_at ?? undefined,
     liveRows: Number(row.live_rows),
     lastError: row.last_error ?? undefined,
     lastErrorAt: row.last_error_at ?? undefined,

@@ -233,18 +233,12 @@ export class AccountReader {
           })
         : NOTHING;
     const error = read.error ?? settled.error;
-    const message =
-      read.error === undefined
-        ? messageOf(error)
-        : `${read.failed} lists could not be read: ${messageOf(error)}`;
     const { polledAt, completeAsOf } = await this.#reader.store.listsAsOf(lists);
+    // Each list's failure stands until it was read: what this pass did not read is told, too.
+    const failing = await this.#reader.store.failingLists(lists);
+    const message = failing ?? (error === undefined ? undefined : messageOf(error));
     await this.#reader.store.saveCollection(name, {
-      // What came due is a part: that it was read says nothing of lists that failed before.
-      ...(error !== undefined
-        ? { state: 'failing', failure: { message, at: read.since } }
-        : request.dueOnly
-          ? {}
-          : CURRENT),
+      ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
       ...(polledAt === undefined ? {} : { polledAt }),
       ...(completeAsOf === undefined ? {} : { completeAsOf }),
       ...this.#firingsAfter(name, request.what),

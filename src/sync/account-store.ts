@@ -16,6 +16,7 @@ import { saveCollection } from '../mirror/log-walk.ts';
 import { liveKeysMissing } from '../mirror/deletion/missing-rows.ts';
 import {
   dueScopes,
+  failingScopes,
   leastCompleteAsOf,
   leastPolledAt,
   openScope,
@@ -43,6 +44,8 @@ export interface AccountStore {
   liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
   /** As of when all lists are mirrored. */
   listsAsOf(lists: ListCollection): Promise<ListsAsOf>;
+  /** Lists that could not be read when they were read last: why, in one sentence; undefined: none. */
+  failingLists(lists: ListCollection): Promise<string | undefined>;
   /** Deletions of the collection that are held or wait. */
   deletionsOf(name: CollectionName): Promise<OpenDeletions>;
   /** The database's clock. */
@@ -112,6 +115,10 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
         polledAt: unread ? undefined : earlier(parent?.polled_at ?? undefined, polledAt),
         completeAsOf: incomplete ? undefined : earlier(parent?.complete_as_of ?? undefined, completeAsOf),
       };
+    },
+    failingLists: async (lists) => {
+      const { count, latest } = await failingScopes(db, schema, userId, lists.name);
+      return count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
     },
     deletionsOf: async (name) => {
       const row = await mirrorTables(db, schema)

@@ -161,7 +161,9 @@ const OUTCOMES = {
 
 function walkEnd(taken: PageStep, end: End, observed: ObservedPage, completeAsOf: Date | undefined): WalkEnd {
   const { scope, startedAt, walk, totals } = taken;
-  const error = end.outcome === 'failed' ? failureOf(taken, end) : undefined;
+  // Whether a list that is refused is gone is not known yet (unknown-lists.ts).
+  const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
+  const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
   // One list among many says nothing of its collection.
   const complete = completeAsOf === undefined || scope.parent !== '' ? {} : { completeAsOf };
   const read = { ...taken.collection, ...complete };
@@ -170,7 +172,7 @@ function walkEnd(taken: PageStep, end: End, observed: ObservedPage, completeAsOf
     scope,
     kind: walk.kind,
     startedAt,
-    outcome: OUTCOMES[end.outcome],
+    outcome: unknown ? 'not-found' : OUTCOMES[end.outcome],
     totals: addTotals(totals, totalsOf(observed.counts)),
     ...(error === undefined ? {} : { error }),
     ...(collection === undefined || Object.keys(collection).length === 0 ? {} : { collection }),

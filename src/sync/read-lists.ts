@@ -1,5 +1,5 @@
 import { PRIORITY, type Priority } from '../budget/priorities.ts';
-import { collection, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
+import type { ListCollection, Scope } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { passOverScopes } from './list-pass.ts';
 import { both, pollScope, readAll, type ScopeReading } from './read-scope.ts';
@@ -8,6 +8,7 @@ import type { ScopeSession } from './scope-session.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { DoubtSettler } from './settle-doubts.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
+import { isUnknown, type Unknown, type UnknownList, UnknownLists } from './unknown-lists.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 export interface ListsRequest {
@@ -23,15 +24,14 @@ export interface ListsRead {
   /** When it began. */
   readonly since: Date;
   readonly totals: ReadTotals;
-  /** The first failure, and how many lists failed. */
+  /** The first failure. */
   readonly error: Error | undefined;
-  readonly failed: number;
   /** Lists that were read whole, and that are not known to be complete yet. */
   readonly whole: ReadonlyMap<string, ReadWhole>;
   /** Rows of lists are in doubt. */
   readonly doubts: boolean;
   /** Lists that the service does not know: what became of their rows. */
-  readonly suspected: 'none' | 'in-doubt' | 'full-needed';
+  readonly suspected: Unknown['suspected'];
 }
 
 /** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
@@ -41,23 +41,20 @@ const WORKERS = 4;
 export class ListsReader {
   readonly #reader: Reader;
   readonly #sessions: SessionPool;
-  readonly #settler: DoubtSettler;
-  /** Lists that the service did not know when they were read last; their row was looked at once. */
-  readonly #unknown = new Set<string>();
+  readonly #unknown: UnknownLists;
 
   constructor(reader: Reader, sessions: SessionPool, settler: DoubtSettler) {
     this.#reader = reader;
     this.#sessions = sessions;
-    this.#settler = settler;
+    this.#unknown = new UnknownLists(reader, settler);
   }
 
   async read(lists: ListCollection, { what, dueOnly, accept, signal }: ListsRequest): Promise<ListsRead> {
     const since = new Date(this.#reader.clock.now());
     const whole = new Map<string, ReadWhole>();
-    const suspects: string[] = [];
+    const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
     let error: Error | undefined;
-    let failed = 0;
     let doubts = false;
     await passOverScopes(
       this.#reader.store,
@@ -79,17 +76,18 @@ export class ListsReader {
         if (result.error instanceof KeyRefused) throw result.error;
         totals = addTotals(totals, result.totals);
         doubts ||= result.doubts;
-        if (this.#isNewlyUnknown(scope, result)) suspects.push(scope.parent);
         if (result.whole?.complete === false) whole.set(scope.parent, result.whole);
+        if (isUnknown(result)) {
+          unknown.push({ scope, status: result.status });
+          return false;
+        }
         if (result.error === undefined) return true;
         error ??= result.error;
-        failed += 1;
         return false;
       },
     );
-    if (suspects.length === 0) return { since, totals, error, failed, whole, doubts, suspected: 'none' };
-    const { suspected, more } = await this.#suspect(lists, suspects, signal);
-    return { since, totals: addTotals(totals, more), error, failed, whole, doubts, suspected };
+    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
+    return { since, totals: addTotals(totals, more), error: error ?? refused[0], whole, doubts, suspected };
   }
 
   /** Reads one list, as a pass does. @throws KeyRefused */
@@ -102,9 +100,10 @@ export class ListsReader {
     const result = await this.#readList(lists, scope, 'poll', { accept: false, priority, signal });
     const { error, doubts, totals } = result;
     if (error instanceof KeyRefused) throw error;
-    if (!this.#isNewlyUnknown(scope, result)) return { totals, error, doubts, suspected: 'none' };
-    const { suspected, more } = await this.#suspect(lists, [parent], signal);
-    return { totals: addTotals(totals, more), error, doubts, suspected };
+    if (!isUnknown(result)) return { totals, error, doubts, suspected: 'none' };
+    const unknown = [{ scope, status: result.status }];
+    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
+    return { totals: addTotals(totals, more), error: refused[0], doubts, suspected };
   }
 
   #readList(
@@ -122,39 +121,6 @@ export class ListsReader {
         return polled.outcome === 'full-needed' ? all() : polled;
       }),
     );
-  }
-
-  /** 404 says that the list is gone, or else that the service is confused: its row in the lists tells. */
-  #isNewlyUnknown({ parent }: Scope, { status, error }: WalkResult): boolean {
-    if (status !== 404) {
-      if (error === undefined) this.#unknown.delete(parent);
-      return false;
-    }
-    const isNew = !this.#unknown.has(parent);
-    this.#unknown.add(parent);
-    return isNew;
-  }
-
-  /**
-   * Where the lists do not come in one answer, only a full walk may put their rows in doubt.
-   * @returns `more`: what it cost, and what it deleted
-   */
-  async #suspect(
-    lists: ListCollection,
-    keys: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Pick<ListsRead, 'suspected'> & { readonly more: Partial<ReadTotals> }> {
-    const parents = collection(parentsOf(lists).table);
-    if (parents.kind !== 'list') return { suspected: 'none', more: {} };
-    const result = await this.#settler.suspect(parents, keys, signal);
-    if (result.error instanceof KeyRefused) throw result.error;
-    // What failed is looked at again with the next 404.
-    if (result.error !== undefined) for (const key of keys) this.#unknown.delete(key);
-    const { requests, rateLimited, deleted, along } = result.totals;
-    const more = { requests, rateLimited, along: new Map([...along, [parents.name, deleted]]) };
-    if (result.doubts) return { suspected: 'in-doubt', more };
-    const told = result.outcome === 'complete' || result.error !== undefined;
-    return { suspected: told ? 'none' : 'full-needed', more };
   }
 }
 

@@ -11,6 +11,7 @@ const STORED: StoredScope = {
   polledAt: undefined,
   fullAt: undefined,
   completeAsOf: undefined,
+  goneAt: undefined,
   liveRows: 0,
   lastError: undefined,
   lastErrorAt: undefined,

@@ -161,7 +161,7 @@ class WalkRun {
     if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
     this.#proofs.pageCame(stepped.walk, asked, keys);
     const { ask } = stepped;
-    const end = ask.type === 'end' ? this.#settled(ask) : undefined;
+    const end = ask.type === 'end' ? ask : undefined;
     const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
       await this.#write(asked, obs, stepped, end);
@@ -185,15 +185,6 @@ class WalkRun {
   #isOver(before: Walk): boolean {
     const { signal, requests = Infinity } = this.#options;
     return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
-  }
-
-  /**
-   * A list that is gone is read, and has nothing to say: its row goes when walks of the lists have proved it
-   * (unknowns.md, "a deleted list").
-   */
-  #settled(end: End): End {
-    const gone = end.outcome === 'failed' && end.status === 404 && this.#session.scope.parent !== '';
-    return gone ? { type: 'end', outcome: 'complete', status: 404 } : end;
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service (or nothing more). */
