@@ -695,6 +695,10 @@ declare
   found_account bigint;
   found_state text;
 begin
+  -- "It will not be sent" must outlive a crash of the server.
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
   select s._user_id into found_account from "mirror".submissions s where s.submission_id = cancel_submission.submission_id;
   -- Its owner takes it by its state, too: whoever has the lock first has it.
   select s.state into found_state from "mirror".submissions s
@@ -767,6 +771,10 @@ declare
   known bigint;
   same boolean;
 begin
+  -- Whoever is told its number relies on it: a crash of the server must not take it back.
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
   if settings ->> 'enabled' = 'false' then
     raise exception using errcode = 'RM015', message = 'submissions are off: MIRROR_SUBMIT=off';
   end if;
