@@ -22,7 +22,7 @@ import { programVersion } from '../src/app/program-files.ts';
 import { openDatabase } from '../src/db/database.ts';
 import { startEmbedded } from '../src/db/embedded/start.ts';
 import { migrate, MIGRATION_BOUNDS } from '../src/db/migrate.ts';
-import { contentHash } from '../src/mirror/content-hash.ts';
+import { contentHash, EVERY_FIELD } from '../src/mirror/content-hash.ts';
 import { createMirror } from '../src/mirror/create-mirror.ts';
 import { openScope } from '../src/mirror/scope-store.ts';
 import type { Scope } from '../src/model/collections.ts';
@@ -177,7 +177,7 @@ async function naive(
           contact: JSON.stringify(fields['contact']),
           changed_at: new Date(),
           change_id: changeId,
-          hash: Buffer.from(contentHash(source, new Set()), 'hex'),
+          hash: Buffer.from(contentHash(source, EVERY_FIELD), 'hex'),
           raw: source,
         };
         return NAIVE_COLUMNS.map((column) => own[column]);

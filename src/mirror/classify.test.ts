@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../model/page.ts';
 import { changedRows, countOutcomes, outcomesOf, sortPage } from './classify.ts';
-import { contentHash } from './content-hash.ts';
+import { contentHash, EVERY_FIELD } from './content-hash.ts';
 
-const none: ReadonlySet<string> = new Set();
 const item = (key: string | undefined, source = `{"id":"${key}"}`): Item => ({
   source,
   fields: {},
@@ -16,7 +15,7 @@ describe('a page’s items', () => {
     const refused = item('b', '{"bad":1}');
     const page = sortPage(
       [item('a'), refused, item(undefined), item('a', '{"id":"a","n":2}')],
-      none,
+      EVERY_FIELD,
       (each) => (each === refused ? 'is refused by Postgres' : undefined),
     );
     expect(page.keyed.map(({ index, key }) => [index, key])).toEqual([[3, 'a']]);
@@ -30,7 +29,7 @@ describe('a page’s items', () => {
 
   it('whose last occurrence is bad are not replaced by an earlier one', () => {
     const bad = item('a', '{"bad":1}');
-    const page = sortPage([item('a'), bad], none, (each) => (each === bad ? 'is bad' : undefined));
+    const page = sortPage([item('a'), bad], EVERY_FIELD, (each) => (each === bad ? 'is bad' : undefined));
     expect(page.keyed).toEqual([]);
     expect(page.duplicates).toEqual([0]);
   });
@@ -38,13 +37,13 @@ describe('a page’s items', () => {
   it('differ from the stored rows by hash, absence or deletion', () => {
     const { keyed } = sortPage(
       ['new', 'same', 'other', 'gone'].map((key) => item(key)),
-      none,
+      EVERY_FIELD,
       () => undefined,
     );
     const stored = new Map([
-      ['same', { hash: contentHash('{ "id" : "same" }', none), deletedAt: undefined }],
+      ['same', { hash: contentHash('{ "id" : "same" }', EVERY_FIELD), deletedAt: undefined }],
       ['other', { hash: '00', deletedAt: undefined }],
-      ['gone', { hash: contentHash('{"id":"gone"}', none), deletedAt: new Date(0) }],
+      ['gone', { hash: contentHash('{"id":"gone"}', EVERY_FIELD), deletedAt: new Date(0) }],
     ]);
     const changed = changedRows(keyed, stored);
     expect(changed.map(({ key, change }) => [key, change])).toEqual([

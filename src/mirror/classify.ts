@@ -1,5 +1,5 @@
 import type { Item } from '../model/page.ts';
-import { contentHash } from './content-hash.ts';
+import { contentHash, type ContentRule } from './content-hash.ts';
 import type { ItemOutcome, PageCounts } from './page-write.ts';
 
 /** An item that can be stored, and what it is to the mirror. */
@@ -41,12 +41,11 @@ export interface ChangedRow extends KeyedItem {
 
 /**
  * Sorts a page's items by key before anything is looked up.
- * @param leaveOut fields that are no part of the content
  * @param knownBad why Postgres refused an item before; undefined for items that it did not refuse
  */
 export function sortPage(
   items: readonly Item[],
-  leaveOut: ReadonlySet<string>,
+  rule: ContentRule,
   knownBad: (item: Item) => string | undefined,
 ): SortedPage {
   const lastOf = new Map<string, number>();
@@ -62,7 +61,7 @@ export function sortPage(
   for (const [index, item] of items.entries()) {
     if (badAt.has(index) || item.key === undefined) continue;
     if (lastOf.get(item.key) === index) {
-      keyed.push({ index, key: item.key, hash: contentHash(item.source, leaveOut), item });
+      keyed.push({ index, key: item.key, hash: contentHash(item.source, rule), item });
     } else duplicates.push(index);
   }
   return { keyed, duplicates, bad };

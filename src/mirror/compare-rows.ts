@@ -3,7 +3,7 @@ import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import { type KeyedItem, sortPage } from './classify.ts';
 import { type ColumnRegistry, readRegistry } from './columns/column-registry.ts';
-import { contentHash } from './content-hash.ts';
+import { contentHash, contentRule, type ContentRule, isComparable } from './content-hash.ts';
 import type { Executor } from './executor.ts';
 import { itemHash, quarantinedAmong, storableText } from './quarantine/quarantine.ts';
 import { cutRow, payloadText, rowPayload, type RowPayload } from './row-payload.ts';
@@ -66,8 +66,8 @@ export async function compareItems(
   { ignore, exclude }: StorageRules,
 ): Promise<ComparedItems> {
   const table = tableOf(schema, scope.collection);
-  const leaveOut = ignore.union(exclude);
-  const page = sortPage(items, leaveOut, () => undefined);
+  const rule = contentRule(ignore, exclude);
+  const page = sortPage(items, rule, () => undefined);
   // In this order: a column that comes in between is not compared, and one that was there is known as not yet filled.
   const registry = await readRegistry(db, table);
   const filled = await unfilledColumns(db, schema, scope);
@@ -76,12 +76,12 @@ export async function compareItems(
   );
   const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
 
-  const unequal = page.keyed.flatMap((row) => judge(row, compared, leaveOut, ignore.size > 0));
+  const unequal = page.keyed.flatMap((row) => judge(row, compared, rule, ignore.size > 0));
   const keyless = page.bad.map(({ item }): Unequal => ({
     item,
     found: {
       key: item.key,
-      source: contentHash(item.source, leaveOut),
+      source: contentHash(item.source, rule),
       kind: 'missing',
       row: undefined,
       fields: [],
@@ -114,7 +114,7 @@ interface Comparison {
 function judge(
   { item, key, hash }: KeyedItem,
   compared: ReadonlyMap<string, Compared>,
-  leaveOut: ReadonlySet<string>,
+  rule: ContentRule,
   someIgnored: boolean,
 ): Unequal[] {
   const found = compared.get(key);
@@ -123,10 +123,15 @@ function judge(
   if (row === undefined || !live) {
     return [{ item, found: { key, source: hash, kind: 'missing', row, fields: [] } }];
   }
-  const fields = found.fields
-    .filter((field) => !isSameVerbatim(field, hash, leaveOut, someIgnored))
-    .map(({ name, source, mirror }) => ({ name, source: shown(source), mirror: shown(mirror) }));
-  return fields.length === 0 ? [] : [{ item, found: { key, source: hash, kind: 'different', row, fields } }];
+  const different = found.fields.filter((field) => !isSameVerbatim(field, hash, rule, someIgnored));
+  // A hash of another rule (MIRROR_IGNORE_FIELDS was changed) is made anew when the row is read next: no difference.
+  if (different.every(({ name, mirror }) => name === '_hash' && isComparable(mirror ?? ''))) return [];
+  const fields = different.map(({ name, source, mirror }) => ({
+    name,
+    source: shown(source),
+    mirror: shown(mirror),
+  }));
+  return [{ item, found: { key, source: hash, kind: 'different', row, fields } }];
 }
 
 /**
@@ -136,12 +141,12 @@ function judge(
 function isSameVerbatim(
   { name, source, mirror }: FieldDifference,
   hash: string,
-  leaveOut: ReadonlySet<string>,
+  rule: ContentRule,
   someIgnored: boolean,
 ): boolean {
   if (name !== '_verbatim') return false;
   if (source === null || mirror === null) return someIgnored;
-  return contentHash(mirror, leaveOut) === hash;
+  return contentHash(mirror, rule) === hash;
 }
 
 function shown(value: string | null): string | null {

@@ -7,6 +7,7 @@ import type { Item } from '../model/page.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
 import { fillBatch } from './columns/backfill.ts';
 import { sortPage } from './classify.ts';
+import { contentRule } from './content-hash.ts';
 import { logWalk } from './log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
@@ -35,9 +36,9 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
   };
 
   const applyPage = async (fence: Fence, write: PageWrite): Promise<PageResult> => {
-    const { table, columns, leaveOut, exclude, refused } = stateOfTable(write.scope.collection);
+    const { table, columns, rule, refused } = stateOfTable(write.scope.collection);
     if (write.again === true) refused.forget(write.items);
-    const page = sortPage(write.items, leaveOut, (item) => refused.reason(item));
+    const page = sortPage(write.items, rule, (item) => refused.reason(item));
     const stateOf = (item: Item) => options.stateOf(write.scope.collection, item);
     let careful = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -47,7 +48,7 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
           writePage(
             trx,
             now,
-            { table, registry, exclude, history, hard, settleMs, careful, stateOf },
+            { table, registry, rule, history, hard, settleMs, careful, stateOf },
             page,
             write,
           ),
@@ -92,12 +93,10 @@ type TableState = ReturnType<typeof tableState>;
 
 function tableState(db: Kysely<unknown>, options: MirrorOptions, name: CollectionName) {
   const table = tableOf(options.schema, name);
-  const exclude = new Set(options.excludeFields[name]);
   return {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),
-    exclude,
-    leaveOut: new Set([...exclude, ...options.ignoreFields[name]]),
+    rule: contentRule(options.ignoreFields[name], options.excludeFields[name]),
     refused: new RefusedItems(),
   };
 }

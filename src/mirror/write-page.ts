@@ -12,6 +12,7 @@ import {
   type SortedPage,
 } from './classify.ts';
 import { type ColumnRegistry, tableVersion } from './columns/column-registry.ts';
+import type { ContentRule } from './content-hash.ts';
 import { countConflicts, countRows } from './counters.ts';
 import { contradicting } from './deletion/deferred.ts';
 import type { Executor } from './executor.ts';
@@ -19,6 +20,7 @@ import { logWalk } from './log-walk.ts';
 import type { StateClass } from './mirror.ts';
 import type { SeenFields } from './columns/add-columns.ts';
 import { readAbsence } from './deletion/absence.ts';
+import { rehashSame } from './rehash.ts';
 import { newFields } from './columns/new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite } from './page-write.ts';
 import { updateQuarantine } from './quarantine/quarantine.ts';
@@ -47,8 +49,7 @@ export class StaleColumns extends Error {}
 export interface PageContext {
   readonly table: Table;
   readonly registry: ColumnRegistry;
-  /** Fields that are never stored. */
-  readonly exclude: ReadonlySet<string>;
+  readonly rule: ContentRule;
   /** Superseded versions are kept. */
   readonly history: boolean;
   /** Deleted rows are removed. */
@@ -91,7 +92,10 @@ export async function writePage(
   const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.inDoubt);
 
   const sentAt = new Date(at.getTime() - write.sentAgo());
-  const differing = changedRows(page.keyed, stored.rows);
+  const hashed = changedRows(page.keyed, stored.rows);
+  const { rule, registry } = context;
+  const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
+  const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
     settledAt: new Date(sentAt.getTime() - context.settleMs),
     history: context.history,
@@ -102,7 +106,7 @@ export async function writePage(
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
   const quality = { bad: [...page.bad, ...refused], good };
-  await updateQuarantine(trx, table.schema, scope, quality, context.exclude, sentAt);
+  await updateQuarantine(trx, table.schema, scope, quality, rule.exclude, sentAt);
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
@@ -150,7 +154,7 @@ async function writeChanged(
   changed: readonly ChangedRow[],
 ): Promise<WrittenRows> {
   const { table, registry, careful } = context;
-  const cut = changed.map((row) => cutRow(row, context.exclude));
+  const cut = changed.map((row) => cutRow(row, context.rule.exclude));
   const unknown = newFields(cut, registry);
   if (unknown.size > 0) throw new NewFields(unknown);
   if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();

@@ -19,6 +19,9 @@ import {
 /** Below this many levels `canonicalText` takes the text as it stands, so that no nesting overflows the stack. */
 const MAX_CANONICAL_DEPTH = 500;
 
+/** Values that begin with this character or one before it, and are no string, are numbers. */
+const NINE = 57;
+
 /**
  * Source texts of the elements of an array.
  * @param path field names that lead from the document's root to the array; [] for the root itself
@@ -70,15 +73,32 @@ export function fieldSources(itemSource: string): Map<string, string> {
  * strings make no difference. Numbers keep their source text, digit by digit: parsed, 2⁵³ and 2⁵³+1 are equal.
  * The result is JSON that parses to the same value.
  * @param leaveOut top-level fields that are not to be part of it
+ * @param spell how a number is spelled; left out: as it stands
  */
-export function canonicalText(source: string, leaveOut?: ReadonlySet<string>): string {
-  return canonical(source, { at: valueStart(source, 0) }, leaveOut, 0);
+export function canonicalText(
+  source: string,
+  leaveOut?: ReadonlySet<string>,
+  spell: NumberSpelling = asItStands,
+): string {
+  return canonical(source, { at: valueStart(source, 0), spell }, leaveOut, 0);
+}
+
+type NumberSpelling = (source: string) => string;
+
+/** Where in the text the next value stands, and how its numbers are spelled. */
+interface Place {
+  at: number;
+  readonly spell: NumberSpelling;
+}
+
+function asItStands(source: string): string {
+  return source;
 }
 
 /** Reads the value at `place.at` and leaves `place.at` behind it. */
 function canonical(
   text: string,
-  place: { at: number },
+  place: Place,
   leaveOut: ReadonlySet<string> | undefined,
   depth: number,
 ): string {
@@ -91,14 +111,15 @@ function canonical(
   const container = first === OPEN_BRACE || first === OPEN_BRACKET;
   if (!container || depth >= MAX_CANONICAL_DEPTH) {
     place.at = valueEnd(text, start);
-    return text.slice(start, place.at);
+    const value = text.slice(start, place.at);
+    return first <= NINE ? place.spell(value) : value;
   }
   return first === OPEN_BRACE
     ? canonicalObject(text, place, leaveOut, depth)
     : canonicalArray(text, place, depth);
 }
 
-function canonicalArray(text: string, place: { at: number }, depth: number): string {
+function canonicalArray(text: string, place: Place, depth: number): string {
   let result = '[';
   place.at = valueStart(text, place.at + 1);
   while (place.at < text.length && text.charCodeAt(place.at) !== CLOSE_BRACKET) {
@@ -113,7 +134,7 @@ function canonicalArray(text: string, place: { at: number }, depth: number): str
 
 function canonicalObject(
   text: string,
-  place: { at: number },
+  place: Place,
   leaveOut: ReadonlySet<string> | undefined,
   depth: number,
 ): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changedRows, sortPage } from '../../src/mirror/classify.ts';
+import { EVERY_FIELD } from '../../src/mirror/content-hash.ts';
 import { contradicting } from '../../src/mirror/deletion/deferred.ts';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
 import { tableOf } from '../../src/mirror/table.ts';
@@ -155,7 +156,7 @@ describe('the settle time', () => {
       ['1', { hash: '00', deletedAt: undefined }],
       ['2', { hash: '00', deletedAt: at }],
     ]);
-    const changed = changedRows(sortPage(items, new Set(), () => undefined).keyed, stored);
+    const changed = changedRows(sortPage(items, EVERY_FIELD, () => undefined).keyed, stored);
     const early = await contradicting(
       account.database.kysely,
       tableOf('mirror', 'research_jobs'),
