@@ -12,20 +12,27 @@ export interface HeldBody {
 export type NoBody = 'too-large' | 'no-room' | 'broken';
 
 /** What a body takes at first: what most have. It counts even for an empty one, so that deliveries in hand are bounded too. */
-const FIRST_BYTES = 16 * 1024;
+export const FIRST_BYTES = 16 * 1024;
 
 /**
  * Reads a body to its end, or as far as it may be held; what follows stays in the stream, which is paused then. Room
  * is taken for bytes that have come, not for those that are announced: whoever sends slowly holds only what it sent.
  * The bytes are copied into one piece, since the pieces in which they come may each keep much more memory than they show.
+ * @param large asked before more bytes are held than a usual delivery has
  */
-export function readBody(stream: Readable, room: Room, maxBytes: number): Promise<HeldBody | NoBody> {
+export function readBody(
+  stream: Readable,
+  room: Room,
+  maxBytes: number,
+  large: (bytes: number) => boolean = () => true,
+): Promise<HeldBody | NoBody> {
   let held = Buffer.allocUnsafe(0);
   let length = 0;
   const reserve = (least: number): NoBody | undefined => {
     if (least > maxBytes) return 'too-large';
     const size = Math.min(maxBytes, Math.max(FIRST_BYTES, least, 2 * held.length));
-    if (!room.take(size - held.length)) return 'no-room';
+    const more = size - held.length;
+    if ((held.length > 0 && !large(more)) || !room.take(more)) return 'no-room';
     const larger = Buffer.allocUnsafeSlow(size);
     held.copy(larger, 0, 0, length);
     held = larger;

@@ -3,7 +3,7 @@ import { SIGNATURE_SCHEMES, type Scheme, type SchemeChoice } from '../../model/s
 import type { ProvenSecret, StoredSecrets } from '../../model/webhook-secrets.ts';
 import { isSigned } from '../signature/presented.ts';
 import { isPermitted, nextPin } from '../signature/strength.ts';
-import { proofsOf, type Proof, type Signed } from '../signature/verify-signature.ts';
+import { LATER, proofsOf, type Proof, type Signed } from '../signature/verify-signature.ts';
 
 /** What a delivery's signature is worth (design 8). */
 export type Verdict =
@@ -53,9 +53,10 @@ function judgeBy(
   { secret, scheme: pinned }: { readonly secret: string; readonly scheme: Scheme | undefined },
   choice: SchemeChoice,
   now: number,
-): Extract<Verdict, { kind: 'verified' | 'expired' }> | undefined {
+): Extract<Verdict, { kind: 'verified' | 'expired' | 'undecided' }> | undefined {
   const permitted = new Set(SCHEMES.filter((scheme) => isPermitted(scheme, choice, pinned)));
   const proofs = proofsOf(signed, secret, permitted);
+  if (proofs === LATER) return { kind: 'undecided', why: 'there are too many large ones to be judged' };
   const off = ({ signedAt }: Proof): number => (signedAt === undefined ? 0 : Math.abs(now - signedAt));
   const [first, ...others] = proofs.filter((proof) => off(proof) <= ACCEPTED_MS);
   if (first === undefined) {

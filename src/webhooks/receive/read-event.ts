@@ -25,12 +25,6 @@ export function readEvent(body: Buffer): VerifiedEvent {
   };
 }
 
-/** Whether a body looks like a delivery of the service (specification 2.4), whoever sent it. */
-export function isEnvelope(body: Buffer): boolean {
-  const source = textOf(body);
-  return isObject(source) && ['id', 'type'].every((field) => (stringIn(source, field) ?? '') !== '');
-}
-
 /**
  * UTF-8, without a byte order mark. Bytes that are none are taken for characters of Latin-1, all of them: no byte is
  * lost, and JSON among them stays JSON.

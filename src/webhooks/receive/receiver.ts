@@ -9,9 +9,10 @@ import { messageOf } from '../../runtime/message.ts';
 import { presentedSignatures } from '../signature/presented.ts';
 import { signedBody } from '../signature/verify-signature.ts';
 import { type Answer, answer } from './answer.ts';
+import { ByteRate } from './byte-rate.ts';
 import { judge, type Verdict } from './judge.ts';
 import type { Notes } from './notes.ts';
-import { isEnvelope, readEvent } from './read-event.ts';
+import { readEvent } from './read-event.ts';
 
 export interface ReceiverOptions {
   /** Header of the signature, in any letter case. */
@@ -35,14 +36,24 @@ export interface Delivery {
 /** Mismatches of an account are told to the accounts at most so often: a flood of forgeries is one reason to look. */
 const MISMATCH_MS = 1_000;
 
+/**
+ * Canonical JSON takes up to a third of a millisecond a KiB on the thread that everything else runs on, and anybody can
+ * ask for it. Bodies of the usual size are free: they cost no more than the request that brings them. All larger ones
+ * together get so many bytes a second, some 20 ms of it, and after a quiet time as many as the largest has. So a flood
+ * of large ones leaves enough for smaller ones; those that find too little are answered 503, and come again.
+ */
+export const CANONICAL = { freeBytes: 2 * 1024, perSecond: 64 * 1024, burst: 1024 * 1024 };
+
 /** What becomes of a delivery whose body has been read (design 8): judged, stored, answered, in this order. */
 export class Receiver {
   readonly #options: ReceiverOptions;
+  readonly #canonical: ByteRate;
   /** When mismatches were told, by account, on the monotonic clock. */
   readonly #told = new Map<string, number>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    this.#canonical = new ByteRate(options.clock, CANONICAL);
   }
 
   /** Never throws: what could not be judged or stored now is answered 503, and comes again. */
@@ -59,7 +70,8 @@ export class Receiver {
 
   async #verdict({ userId, headers, body }: Delivery): Promise<Verdict | 'none' | 'unknown-yet'> {
     const { accounts, header, scheme, clock } = this.#options;
-    const signed = signedBody(presentedSignatures(headers, header), body);
+    const mayPrint = (bytes: number): boolean => bytes <= CANONICAL.freeBytes || this.#canonical.take(bytes);
+    const signed = signedBody(presentedSignatures(headers, header), body, mayPrint);
     const known = await accounts.secretsOf(userId, false);
     if (typeof known === 'string') return known;
     const verdict = judge(signed, known, scheme, clock.now());
@@ -95,7 +107,7 @@ export class Receiver {
         );
         return answer(400, 'the signature is missing');
       case 'mismatch':
-        this.#mismatched(delivery);
+        this.#mismatched(userId);
         return answer(400, 'the signature is wrong');
     }
   }
@@ -121,7 +133,7 @@ export class Receiver {
     return answer(200, outcome);
   }
 
-  #mismatched({ userId, body }: Delivery): void {
+  #mismatched(userId: string): void {
     const { accounts, clock, notes } = this.#options;
     notes.say(
       'warn',
@@ -130,7 +142,7 @@ export class Receiver {
     );
     const now = clock.monotonic();
     const told = this.#told.get(userId);
-    if ((told !== undefined && now - told < MISMATCH_MS) || !isEnvelope(body)) return;
+    if (told !== undefined && now - told < MISMATCH_MS) return;
     this.#told.set(userId, now);
     accounts.mismatched(userId).catch((error: unknown) => {
       notes.say('warn', 'mismatched', `a wrong signature could not be counted: ${messageOf(error)}`);

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../../runtime/message.ts';
 import { answer, type Answer, type AnswerStatus } from './answer.ts';
-import { readBody } from './body.ts';
+import { FIRST_BYTES, readBody } from './body.ts';
+import { ByteRate } from './byte-rate.ts';
 import { deliveryAccount, HEALTH_PATH, pathOf } from './paths.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { Room } from './room.ts';
@@ -20,6 +21,12 @@ export interface RequestLimits {
   readonly bodyBytes: number;
   /** Of all deliveries in hand. */
   readonly roomBytes: number;
+  /**
+   * What large deliveries may have beyond the first 16 KiB, all together, a second, and twice that after a quiet time:
+   * each byte is read, and hashed up to ten times, before anything is known of who sent it. What is thrown away of
+   * bodies that are refused has the same bound.
+   */
+  readonly largeBytesPerSecond: number;
   /** A delivery is judged and stored within this time, or answered 503; milliseconds. */
   readonly answerMs: number;
 }
@@ -29,11 +36,17 @@ export class Requests {
   readonly #options: RequestsOptions;
   readonly #receiver: Receiver;
   readonly #room: Room;
+  readonly #large: ByteRate;
+  readonly #thrownAway: ByteRate;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
     this.#receiver = new Receiver(options);
     this.#room = new Room(options.limits.roomBytes);
+    const perSecond = options.limits.largeBytesPerSecond;
+    const rate = { perSecond, burst: 2 * perSecond };
+    this.#large = new ByteRate(options.clock, rate);
+    this.#thrownAway = new ByteRate(options.clock, rate);
   }
 
   async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -45,14 +58,14 @@ export class Requests {
     const userId = deliveryAccount(path);
     try {
       if (userId === undefined) {
-        await send(request, response, elsewhere(path, request.method ?? ''), clock);
+        await send(request, response, elsewhere(path, request.method ?? ''), clock, this.#thrownAway);
         return;
       }
       const begun = { at: clock.monotonic() };
       const result = await this.#delivery(userId, request, response, begun);
       if (result === undefined) return;
       onAnswer?.(result.status, clock.monotonic() - begun.at);
-      await send(request, response, result, clock);
+      await send(request, response, result, clock, this.#thrownAway);
     } catch (error) {
       this.#options.notes.say('warn', 'defect', `a delivery could not be answered: ${messageOf(error)}`);
       response.destroy();
@@ -73,14 +86,13 @@ export class Requests {
     const refused = this.#refusedUnread(request);
     if (refused !== undefined) return refused;
     if (request.headers.expect !== undefined) response.writeContinue();
-    const held = await readBody(request, this.#room, this.#options.limits.bodyBytes);
+    const held = await readBody(request, this.#room, this.#options.limits.bodyBytes, (bytes) =>
+      this.#large.take(bytes),
+    );
     begun.at = clock.monotonic();
     if (held === 'broken') return undefined;
     if (held === 'too-large') return this.#tooLarge();
-    if (held === 'no-room') {
-      this.#options.notes.say('warn', 'no room', 'too many deliveries at a time: some have to come again');
-      return answer(503, 'not now: too many deliveries at a time');
-    }
+    if (held === 'no-room') return this.#noRoom();
     // The body is released when nobody works on it any more, be it long after the answer.
     const work = this.#receiver
       .receive({ userId, headers: request.headers, body: held.bytes })
@@ -99,9 +111,15 @@ export class Requests {
       );
       return answer(415, 'compressed bodies are not taken');
     }
-    return Number(headers['content-length'] ?? 0) > this.#options.limits.bodyBytes
-      ? this.#tooLarge()
-      : undefined;
+    const announced = Number(headers['content-length'] ?? 0);
+    if (announced > this.#options.limits.bodyBytes) return this.#tooLarge();
+    // Taken when they come: who only announces them takes nothing from others.
+    return this.#large.has(announced - FIRST_BYTES) ? undefined : this.#noRoom();
+  }
+
+  #noRoom(): Answer {
+    this.#options.notes.say('warn', 'no room', 'too many deliveries at a time: some have to come again');
+    return answer(503, 'not now: too many deliveries at a time');
   }
 
   #tooLarge(): Answer {

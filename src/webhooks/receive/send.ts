@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Answer } from './answer.ts';
+import type { ByteRate } from './byte-rate.ts';
 
 /** After a refusal so much more of a body is read and thrown away, and for so long. */
 const LINGER_BYTES = 1024 * 1024;
@@ -8,13 +9,15 @@ const LINGER_MS = 1_000;
 
 /**
  * Answers a request. Where its body has not been read to the end, the connection is closed, but not at once: a sender
- * that is still sending would be reset, and never see the answer. What comes meanwhile is thrown away.
+ * that is still sending would be reset, and never see the answer. What comes meanwhile is thrown away,
+ * as long as not too many want that.
  */
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: Answer,
   clock: Clock,
+  rate: ByteRate,
 ): Promise<void> {
   if (response.destroyed) return;
   const length = { 'content-length': Buffer.byteLength(body) };
@@ -24,7 +27,7 @@ export async function send(
   }
   response.writeHead(status, { ...headers, ...length, connection: 'close' });
   response.write(body);
-  await thrownAway(request, clock);
+  if (rate.take(LINGER_BYTES)) await thrownAway(request, clock);
   response.end();
 }
 

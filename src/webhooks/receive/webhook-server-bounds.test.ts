@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
 import { deliver, webhookListeners } from '../../../test/support/webhook-listeners.ts';
+import { VirtualClock } from '../../../test/support/virtual-clock.ts';
 import { WEBHOOK_SERVER_LIMITS } from './webhook-server.ts';
 
 // What anybody on the internet can take of the listener, at most.
 
 const { listen, raw } = webhookListeners();
+const MiB = 1024 * 1024;
 
 function head(...headers: readonly string[]): string {
   return ['POST /webhooks/42 HTTP/1.1', 'Host: mirror', ...headers, '', ''].join('\r\n');
@@ -101,6 +103,33 @@ describe('a body', () => {
     resolve();
     expect((await first).status).toBe(200);
     expect((await deliver(url, envelope('evt_3', { data: 'x'.repeat(60_000) }))).status).toBe(200);
+  });
+});
+
+describe('large bodies', () => {
+  const large = (id: string): string => envelope(id, { data: 'x'.repeat(25_000) });
+
+  it('are taken as far as there are bytes a second for all of them; usual ones always are', async () => {
+    const clock = new VirtualClock();
+    const { url, sink } = await listen({ clock, limits: { largeBytesPerSecond: 16 * 1024 } });
+    const answers = [];
+    for (const id of ['evt_1', 'evt_2', 'evt_3']) answers.push((await deliver(url, large(id))).status);
+    expect(answers).toEqual([200, 200, 503]);
+    expect((await deliver(url, envelope('evt_4'))).status).toBe(200);
+    await clock.advance(1_000);
+    expect((await deliver(url, large('evt_3'))).status).toBe(200);
+    expect(sink.events.size).toBe(4);
+  });
+
+  it('that come without their size are given up as soon as they are too many', async () => {
+    const listening = await listen({
+      clock: new VirtualClock(),
+      limits: { largeBytesPerSecond: 16 * 1024, bodyBytes: MiB },
+    });
+    const { socket, ended } = raw(listening);
+    socket.write(head('Transfer-Encoding: chunked'));
+    socket.write(`10000\r\n${'x'.repeat(65_536)}\r\n`);
+    expect(await ended).toMatch(/^HTTP\/1.1 503 /);
   });
 });
 

@@ -25,6 +25,7 @@ export interface WebhookServerLimits extends RequestLimits {
 export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
   bodyBytes: 1024 * 1024,
   roomBytes: 64 * 1024 * 1024,
+  largeBytesPerSecond: 8 * 1024 * 1024,
   answerMs: 1_000,
   headersMs: 5_000,
   requestMs: 10_000,

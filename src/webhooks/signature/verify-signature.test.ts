@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SIGNATURE_SCHEMES, type Scheme } from '../../model/signature-scheme.ts';
 import { presentedSignatures } from './presented.ts';
-import { proofsOf, signedBody } from './verify-signature.ts';
+import { LATER, type Proof, proofsOf, signedBody } from './verify-signature.ts';
 
 // Vectors made by Python's hmac, hashlib and json; those of the raw body by `openssl dgst -sha256 -hmac`, too.
 const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';
@@ -16,12 +16,23 @@ const MOMENT = { 'webhook-id': 'msg_1', 'webhook-timestamp': '1767323045' };
 
 const ALL = new Set(SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto'));
 
-function schemes(
+interface Case {
+  readonly secret?: string;
+  readonly body?: string;
+  readonly among?: ReadonlySet<Scheme>;
+}
+
+function proofs(
   headers: Record<string, string>,
-  { secret = SECRET, body = BODY, among = ALL } = {},
-): Scheme[] {
+  { secret = SECRET, body = BODY, among = ALL }: Case = {},
+): readonly Proof[] {
   const presented = presentedSignatures(headers, 'X-Service-Signature');
-  return proofsOf(signedBody(presented, Buffer.from(body)), secret, among).map(({ scheme }) => scheme);
+  const found = proofsOf(signedBody(presented, Buffer.from(body)), secret, among);
+  return found === LATER ? [] : found;
+}
+
+function schemes(headers: Record<string, string>, options?: Case): Scheme[] {
+  return proofs(headers, options).map(({ scheme }) => scheme);
 }
 
 function own(value: string): Record<string, string> {
@@ -126,11 +137,7 @@ describe('a signature is wrong', () => {
 
 it('proves the moment of signing where it is signed', () => {
   const at = (headers: Record<string, string>): (number | undefined)[] =>
-    proofsOf(
-      signedBody(presentedSignatures(headers, 'X-Service-Signature'), Buffer.from(BODY)),
-      SECRET,
-      ALL,
-    ).map(({ signedAt }) => signedAt);
+    proofs(headers).map(({ signedAt }) => signedAt);
   expect(at(own(`t=1767323045,v1=${TIMESTAMPED}`))).toEqual([1_767_323_045_000]);
   expect(at({ ...MOMENT, 'webhook-signature': `v1,${STANDARD}` })).toEqual([1_767_323_045_000]);
   expect(at(own(HEX))).toEqual([undefined]);
@@ -139,4 +146,30 @@ it('proves the moment of signing where it is signed', () => {
 it('reads a moment in milliseconds, too', () => {
   const { timestamped } = presentedSignatures(own(`t=1767323045123,v1=${HEX}`), 'X-Service-Signature');
   expect(timestamped?.signedAt).toEqual({ text: '1767323045123', ms: 1_767_323_045_123 });
+});
+
+describe('the canonical form', () => {
+  const CANONICAL = '8198aee12d514c8c2843502210fb1c267dcebca29091fb6865f485a5652bad98';
+  const judged = (header: string, mayPrint: (bytes: number) => boolean): ReturnType<typeof proofsOf> => {
+    const presented = presentedSignatures(own(header), 'X-Service-Signature');
+    return proofsOf(signedBody(presented, Buffer.from(BODY), mayPrint), SECRET, ALL);
+  };
+
+  it('that may not be printed leaves open whether the signature is right', () => {
+    const asked: number[] = [];
+    const refuse = (bytes: number): boolean => {
+      asked.push(bytes);
+      return false;
+    };
+    expect(judged(CANONICAL, refuse)).toBe(LATER);
+    expect(judged(CANONICAL.replaceAll('8', '9'), refuse)).toBe(LATER);
+    expect(asked).toEqual([Buffer.byteLength(BODY), Buffer.byteLength(BODY)]);
+  });
+
+  it('is printed unasked for who has proven to have the secret: what is pinned depends on it', () => {
+    const never = (): never => {
+      throw new Error('asked');
+    };
+    expect(judged(HEX, never)).toEqual([{ scheme: 'hex', signedAt: undefined }]);
+  });
 });

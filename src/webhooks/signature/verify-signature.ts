@@ -16,19 +16,57 @@ export interface Signed {
   readonly presented: Presented;
   /** The raw bytes. */
   readonly body: Buffer;
-  /** Their canonical form (canonical-json.ts); undefined where they have none. */
-  readonly canonical: () => string | undefined;
+  /**
+   * Their canonical form (canonical-json.ts); undefined where they have none.
+   * @param proven the sender has the secret: whatever it costs, it is printed
+   */
+  readonly canonical: (proven: boolean) => string | undefined | typeof LATER;
+  /** HMAC-SHA-256 under `key` of `before` and the text, which is the body where none is given. */
+  readonly mac: (key: Buffer, before: string, text?: string) => Buffer;
 }
 
-/** A delivery is judged by several secrets, and again by fresh ones: its canonical form is printed once at most. */
-export function signedBody(presented: Presented, body: Buffer): Signed {
+/** It would take more time than there is for senders whom nobody knows. */
+export const LATER = Symbol('later');
+
+/**
+ * A delivery is judged by several secrets, and again by fresh ones: its canonical form is printed once at most, and
+ * each MAC is computed once.
+ * @param mayPrint asked before the canonical form of so many bytes is printed, a thousand times the work of a MAC
+ */
+export function signedBody(
+  presented: Presented,
+  body: Buffer,
+  mayPrint: (bytes: number) => boolean = () => true,
+): Signed {
+  const macs = new Map<string, Buffer>();
   let printed: { readonly text: string | undefined } | undefined;
-  const canonical = (): string | undefined => (printed ??= { text: canonicalJson(body.toString()) }).text;
-  return { presented, body, canonical };
+  let refused = false;
+  return {
+    presented,
+    body,
+    canonical: (proven) => {
+      if (printed === undefined && !proven) {
+        refused ||= !mayPrint(body.length);
+        if (refused) return LATER;
+      }
+      printed ??= { text: canonicalJson(body.toString()) };
+      return printed.text;
+    },
+    mac: (key, before, text) => {
+      const name = `${text === undefined ? 'raw' : 'canonical'} ${key.toString('hex')} ${before}`;
+      const known = macs.get(name);
+      if (known !== undefined) return known;
+      const hmac = createHmac('sha256', key).update(before);
+      const made = hmac.update(text ?? body).digest();
+      macs.set(name, made);
+      return made;
+    },
+  };
 }
 
 /**
- * The schemes by which a delivery is rightly signed with `secret`; none for a wrong signature.
+ * The schemes by which a delivery is rightly signed with `secret`; none for a wrong signature; `LATER` where only the
+ * one that is expensive could be right, and it was not tried.
  *
  * What is computed depends on the headers' form and on the schemes asked for, which are no secrets. Beyond that, every
  * scheme, key and claimed signature is compared to its end, whatever came of those before it, and each comparison
@@ -36,15 +74,15 @@ export function signedBody(presented: Presented, body: Buffer): Signed {
  * @param schemes those that are permitted
  */
 export function proofsOf(
-  { presented, body, canonical }: Signed,
+  { presented, canonical, mac }: Signed,
   secret: string,
   schemes: ReadonlySet<Scheme>,
-): readonly Proof[] {
+): readonly Proof[] | typeof LATER {
   const proofs: Proof[] = [];
   const keys = secretKeys(secret);
   const { bare, timestamped, standardWebhooks } = presented;
 
-  const raw = bare.some(({ spelling }) => schemes.has(spelling)) ? macsOf(keys, [body]) : [];
+  const raw = bare.some(({ spelling }) => schemes.has(spelling)) ? keys.map((key) => mac(key, '')) : [];
   for (const spelling of ['hex', 'sha256-hex', 'base64'] as const) {
     const claimed = bare.filter((each) => each.spelling === spelling).map(({ mac }) => mac);
     if (equalsAny(raw, claimed) && schemes.has(spelling))
@@ -52,34 +90,32 @@ export function proofsOf(
   }
   if (timestamped !== undefined && schemes.has('timestamped')) {
     const { signedAt, macs } = timestamped;
-    const right = equalsAny(macsOf(keys, [`${signedAt.text}.`, body]), macs);
+    const right = equalsAny(
+      keys.map((key) => mac(key, `${signedAt.text}.`)),
+      macs,
+    );
     if (right) proofs.push({ scheme: 'timestamped', signedAt: signedAt.ms });
   }
   if (standardWebhooks !== undefined && schemes.has('standard-webhooks')) {
     const { id, signedAt, macs } = standardWebhooks;
-    const right = equalsAny(macsOf(standardWebhooksKeys(secret), [`${id}.${signedAt.text}.`, body]), macs);
+    const right = equalsAny(
+      standardWebhooksKeys(secret).map((key) => mac(key, `${id}.${signedAt.text}.`)),
+      macs,
+    );
     if (right) proofs.push({ scheme: 'standard-webhooks', signedAt: signedAt.ms });
   }
   if (bare.length > 0 && schemes.has('canonical-json')) {
-    const text = canonical();
+    const text = canonical(proofs.length > 0);
+    if (text === LATER) return LATER;
     const right =
       text !== undefined &&
       equalsAny(
-        macsOf(keys, [text]),
-        bare.map(({ mac }) => mac),
+        keys.map((key) => mac(key, '', text)),
+        bare.map((each) => each.mac),
       );
     if (right) proofs.push({ scheme: 'canonical-json', signedAt: undefined });
   }
   return proofs;
-}
-
-/** HMAC-SHA-256 of the parts, one behind the other, under each key. */
-function macsOf(keys: readonly Buffer[], parts: readonly (string | Buffer)[]): Buffer[] {
-  return keys.map((key) => {
-    const hmac = createHmac('sha256', key);
-    for (const part of parts) hmac.update(part);
-    return hmac.digest();
-  });
 }
 
 /** Whether some claimed MAC is one of the right ones: all pairs are compared, in constant time each. */
