@@ -18,6 +18,8 @@ create table mirror._collections (
   waiting_deletions bigint default 0 not null,
   mirrored_from timestamp with time zone,
   history_from timestamp with time zone,
+  reading_at timestamp with time zone,
+  paused_at timestamp with time zone,
   constraint _collections_pkey PRIMARY KEY (_user_id, collection)
 );
 
@@ -451,9 +453,21 @@ create view mirror.freshness as
     deleted_rows,
     polled_at,
     complete_as_of,
-    next_poll_at,
-    next_full_at,
-    state,
+        CASE
+            WHEN paused_at IS NULL THEN next_poll_at
+            ELSE NULL::timestamp with time zone
+        END AS next_poll_at,
+        CASE
+            WHEN paused_at IS NULL THEN next_full_at
+            ELSE NULL::timestamp with time zone
+        END AS next_full_at,
+        CASE
+            WHEN paused_at IS NOT NULL THEN 'paused'::text
+            WHEN state = 'failing'::text THEN state
+            WHEN reading_at >= (now() - '00:02:30'::interval) THEN state
+            WHEN next_poll_at < (now() - '00:05:00'::interval) OR next_full_at < (now() - '00:15:00'::interval) THEN 'overdue'::text
+            ELSE state
+        END AS state,
     last_error,
     last_error_at
    FROM mirror._collections;
@@ -1120,11 +1134,11 @@ comment on column mirror.freshness.polled_at is 'New rows and changes of unsettl
 
 comment on column mirror.freshness.complete_as_of is 'Everything, deletions included, is here as of this moment.';
 
-comment on column mirror.freshness.next_poll_at is 'When the next poll is due.';
+comment on column mirror.freshness.next_poll_at is 'When the next poll is due; one in the past is made up as soon as a daemon runs. Null: never.';
 
-comment on column mirror.freshness.next_full_at is 'When the next full walk is due.';
+comment on column mirror.freshness.next_full_at is 'When the next full walk is due; one in the past is made up as soon as a daemon runs. Null: never.';
 
-comment on column mirror.freshness.state is 'new (the first load is under way), current, or failing (then last_error says why).';
+comment on column mirror.freshness.state is 'new (the first load is under way), current, failing (then last_error says why), overdue (a poll or full walk that was promised has not begun), or paused (no daemon is asked to mirror it).';
 
 comment on table mirror.list_items is 'Items of the lists: GET /v1/lists/{id}, one row for an item in a list.';
 
@@ -1683,6 +1697,7 @@ create table mirror_sync.process (
   started_ticks text not null,
   started_at timestamp with time zone not null,
   alive_until timestamp with time zone not null,
+  asked jsonb,
   constraint process_pkey PRIMARY KEY (process_id)
 );
 

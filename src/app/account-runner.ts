@@ -6,7 +6,6 @@ import { pruneSubmissions } from '../db/submissions.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import { pruneHistory } from '../mirror/history/retention.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
-import type { CollectionName } from '../model/collections.ts';
 import { LeaseLost } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
 import { messageOf } from '../runtime/message.ts';
@@ -14,7 +13,7 @@ import { type Service, service } from '../runtime/service.ts';
 import { accountService, type AccountService } from '../sync/account-service.ts';
 import { accountEdges, type AccountEdges } from './account-edges.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
-import { promisedWalks } from './promised-walks.ts';
+import { mendPromises } from './promises.ts';
 import type { RunnerParts } from './runner-parts.ts';
 
 /** An account that runs. */
@@ -46,22 +45,14 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
     try {
       // What was refused before may be another key: the first answers tell anew.
       await account.store.saveState('active', null);
-      const waits = await waitsAtStart(parts, account);
+      await mendPromises(parts.db, parts.config.collections, parts.schedule, account.store, userId);
       const edges = accountEdges(parts, account);
-      const fullDue = [...waits.keys()].filter((name) => waits.get(name) === 0);
-      const running = serviceOf(parts, account, edges, fullDue);
+      const running = serviceOf(parts, account, edges);
       current = { account, service: running, bells: edges.bells };
       const stop = (): void => void running.stop();
       signal.addEventListener('abort', stop, { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
-      for (const [name, waitMs] of waits) {
-        if (waitMs === 0) continue;
-        link.clock.sleep(waitMs, over.signal).then(
-          () => running.fullDue(name),
-          () => {}, // the account is not run any more
-        );
-      }
       const error = await running.ended;
       if (error !== undefined) throw error;
     } finally {
@@ -107,27 +98,10 @@ export function heldBy(userId: string, { command, pid, here }: Holder): string {
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
 }
 
-/**
- * Full walks that no cron line will begin in time, and how long (ms) each is to wait. All others are promised for when
- * their lines fire, before a walk has come to its end: a first one's successor must not be forgotten by a restart.
- */
-async function waitsAtStart(
-  { db, config, firings }: RunnerParts,
-  { store, fence }: OpenAccount,
-): Promise<ReadonlyMap<CollectionName, number>> {
-  const now = await databaseTime(db);
-  const next = (name: CollectionName): Date | null => firings(fence.userId, name).nextFullAt;
-  const waits = promisedWalks(config.collections, await store.promisedFullWalks(), next, now.getTime());
-  const others = config.collections.filter((name) => !waits.has(name));
-  await store.promiseFullWalks(new Map(others.map((name) => [name, next(name)])));
-  return waits;
-}
-
 function serviceOf(
   parts: RunnerParts,
   { fence, reader, source, store, mirror }: OpenAccount,
   { loops }: AccountEdges,
-  fullDue: readonly CollectionName[],
 ): AccountService {
   const { config, db, log, link } = parts;
   const { userId } = fence;
@@ -135,7 +109,6 @@ function serviceOf(
   return accountService({
     reader,
     collections: config.collections,
-    fullDue,
     companions: loops,
     clock: link.clock,
     random: link.random,

@@ -58,9 +58,22 @@ describe('judgeStatus', () => {
 
   it('takes a mirror without daemon for healthy until its polls are late', () => {
     expect(judgeStatus([account()], [], NOW, null).problems).toEqual([]);
-    const late = account({ collections: [collection({ nextPollAt: '2026-01-01T11:54:00Z' })] });
+    const overdue = collection({ state: 'overdue', nextPollAt: '2026-01-01T11:54:00Z' });
+    const late = account({ collections: [overdue] });
     expect(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null).problems).toEqual([
       'polls of account 42 are up to 6 min late (lists): no daemon runs, "research-mirror start"',
+    ]);
+  });
+
+  it('says which full walks are overdue, and by how much', () => {
+    const overdue = { state: 'overdue', nextFullAt: '2026-01-01T04:00:00Z' } as const;
+    const collections = [
+      collection(overdue),
+      collection({ ...overdue, collection: 'watchlist', nextFullAt: '2026-01-01T11:50:00Z' }),
+      collection({ collection: 'research_jobs', nextFullAt: '2026-01-01T02:00:00Z' }),
+    ];
+    expect(judgeStatus([account({ collections })], [DAEMON], NOW, null).problems).toEqual([
+      'full walks of account 42, which find deletions, are up to 8 h late (lists)',
     ]);
   });
 
@@ -68,7 +81,7 @@ describe('judgeStatus', () => {
     const stopped = account({
       state: 'stopped',
       error: 'the key is refused',
-      collections: [collection({ nextPollAt: '2026-01-01T01:00:00Z' })],
+      collections: [collection({ state: 'overdue', nextPollAt: '2026-01-01T01:00:00Z' })],
     });
     expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
       'account 42 has stopped: the key is refused',

@@ -3,8 +3,9 @@ import { countOf, formatCount, formatSpan } from '../runtime/figures.ts';
 import { judgeEdges } from './judge-edges.ts';
 import type { Judgement } from './judgement.ts';
 
-/** A poll that is this late (milliseconds) is late for a reason that somebody should look at. */
-const LATE = 5 * 60_000;
+/** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
+const LATE_POLL = 5 * 60_000;
+const LATE_FULL = 15 * 60_000;
 
 /**
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
@@ -30,15 +31,28 @@ export function judgeStatus(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
     );
     problems.push(...collections.flatMap((each) => heldBack(userId, each)));
-    const late =
-      state === 'stopped'
-        ? []
-        : collections.filter((each) => !failing.includes(each) && lateness(each, now) > LATE);
-    if (late.length > 0) {
-      const most = Math.max(...late.map((each) => lateness(each, now)));
-      const names = late.map((each) => each.collection).join(', ');
-      problems.push(`polls of account ${userId} are up to ${formatSpan(most)} late (${names})${remedy}`);
-    }
+    // An account that has stopped says why itself.
+    const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
+    problems.push(
+      ...lateOnes(
+        `polls of account ${userId} are`,
+        overdue,
+        LATE_POLL,
+        remedy,
+        (each) => each.nextPollAt,
+        now,
+      ),
+    );
+    problems.push(
+      ...lateOnes(
+        `full walks of account ${userId}, which find deletions, are`,
+        overdue,
+        LATE_FULL,
+        remedy,
+        (each) => each.nextFullAt,
+        now,
+      ),
+    );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
   const edges = judgeEdges(accounts, held, running);
@@ -65,8 +79,24 @@ export function heldBack(
   ];
 }
 
-function lateness({ nextPollAt }: CollectionStatus, now: Date): number {
-  return nextPollAt === null ? 0 : now.getTime() - Date.parse(nextPollAt);
+/** @param subject as the sentence begins */
+function lateOnes(
+  subject: string,
+  overdue: readonly CollectionStatus[],
+  bound: number,
+  remedy: string,
+  promised: (each: CollectionStatus) => string | null,
+  now: Date,
+): string[] {
+  const late = overdue
+    .map((each) => {
+      const at = promised(each);
+      return { name: each.collection, ms: at === null ? 0 : now.getTime() - Date.parse(at) };
+    })
+    .filter(({ ms }) => ms > bound);
+  if (late.length === 0) return [];
+  const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
+  return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];
 }
 
 function notesOn(userId: string, each: CollectionStatus): string[] {

@@ -7,7 +7,6 @@ import type { TableChange } from '../db/notifications.ts';
 import { openHistory } from '../mirror/history/coverage.ts';
 import { createMirror } from '../mirror/create-mirror.ts';
 import type { Mirror } from '../mirror/mirror.ts';
-import type { CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -17,7 +16,7 @@ import { AccountSource } from '../sync/account-source.ts';
 import { createAccountStore, type AccountStore } from '../sync/account-store.ts';
 import { observeAll, type SyncObserver } from '../sync/observer.ts';
 import { stateClass } from '../walk/warmth.ts';
-import type { Firings } from './firings.ts';
+import type { Schedule } from './firings.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
 export interface AccountParts {
@@ -27,7 +26,7 @@ export interface AccountParts {
   readonly observers: readonly SyncObserver[];
   readonly onChanged: (change: TableChange) => void;
   readonly log: Logger;
-  readonly firings: (userId: string, name: CollectionName) => Firings;
+  readonly schedule: Schedule;
   /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
   readonly clock: Clock;
 }
@@ -76,7 +75,7 @@ export async function openAccount(
       clock: parts.clock,
       settleMs: config.settleMs,
     },
-    (name) => parts.firings(fence.userId, name),
+    (name, now) => parts.schedule.after(fence.userId, name, now),
   );
   return {
     fence,

@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { SyncObserver } from '../sync/observer.ts';
 import type { RunnerParts } from './runner-parts.ts';
-import { firingsOf } from './firings.ts';
+import { createSchedule } from './firings.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from './program-files.ts';
 
@@ -82,7 +82,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     log,
     observers: options.observers,
     onChanged: (change) => notifications.changed(change),
-    firings: (userId, name) => firingsOf(config, userId, name),
+    schedule: createSchedule(config),
     clock: {
       now: () => heartbeat.databaseNow(),
       monotonic: () => clock.monotonic(),

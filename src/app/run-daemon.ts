@@ -1,5 +1,5 @@
 import { commandService } from '../commands/command-service.ts';
-import { NEVER, type ServiceConfig } from '../config/config.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import { endpointHost } from '../db/fingerprint.ts';
 import { createInstallation } from '../db/installation-service.ts';
 import { createWakeups } from '../db/wakeups.ts';
@@ -8,19 +8,18 @@ import { Doorbell } from '../runtime/doorbell.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { messageOf } from '../runtime/message.ts';
 import { type Service, startAll, stopAll } from '../runtime/service.ts';
-import { cronService, type CronLine } from '../schedule/cron.ts';
 import { createMetrics } from '../status/metrics.ts';
 import { createStatusServer } from '../status/server.ts';
 import type { Ready } from '../status/answers.ts';
 import type { SyncObserver } from '../sync/observer.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { accountsService, type AccountsService } from './accounts-service.ts';
-import { spreadMs } from './firings.ts';
 import { logObserver } from './log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from './open-mirror.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 import { createProcess, DAEMON } from './process.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
+import { owedReadings } from './owed-readings.ts';
 import { programVersion } from './program-files.ts';
 import { RETRY, retryHandler } from './quarantine-handler.ts';
 import { readiness } from './readiness.ts';
@@ -133,6 +132,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         db: mirror.db,
         schema,
         runners,
+        owed: owedReadings(parts),
         bell: work,
         clock,
         onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
@@ -160,11 +160,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
       }),
-      cronService(
-        cronLines(config, runners, (ms, fire) => {
-          clock.sleep(ms, signal).then(fire, () => {});
-        }),
-      ),
     ];
     try {
       await startAll([...carriers, ...workers]);
@@ -192,31 +187,4 @@ async function firstEnd(services: readonly Service[], signal: AbortSignal): Prom
   });
   const error = await Promise.race([stopped, ...services.map((each) => each.ended)]);
   if (error !== undefined && !signal.aborted) throw error;
-}
-
-/** Each collection's lines ring all accounts; full walks are spread by account. */
-function cronLines(
-  config: ServiceConfig,
-  runners: () => readonly AccountRunner[],
-  after: (ms: number, fire: () => void) => void,
-): CronLine[] {
-  return config.collections.flatMap((name) => {
-    const { poll, full } = config.cron[name];
-    const lines: CronLine[] = [];
-    if (poll !== NEVER) {
-      const fire = (): void => {
-        for (const runner of runners()) runner.current()?.service.pollDue(name);
-      };
-      lines.push({ expression: poll, fire });
-    }
-    if (full !== NEVER) {
-      const fire = (): void => {
-        for (const runner of runners()) {
-          after(spreadMs(full, runner.userId), () => runner.current()?.service.fullDue(name));
-        }
-      };
-      lines.push({ expression: full, fire });
-    }
-    return lines;
-  });
 }

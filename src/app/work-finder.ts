@@ -10,6 +10,8 @@ export interface WorkFinderOptions {
   readonly db: Kysely<unknown>;
   readonly schema: string;
   readonly runners: () => readonly AccountRunner[];
+  /** Sees to it that what their schedules promised is read. */
+  readonly owed: (runners: readonly AccountRunner[]) => Promise<void>;
   /** Rung when another process may have left something. */
   readonly bell: Doorbell;
   readonly clock: Clock;
@@ -20,15 +22,25 @@ export interface WorkFinderOptions {
 const LOOK_MS = 1_000;
 
 /**
- * Rings the accounts of this process for which there is something to read or to send: two statements each second,
- * however many accounts there are.
+ * Rings the accounts of this process for which there is something to read or to send: three statements each second,
+ * however many accounts there are. What is due is found by stored moments that have passed, so that whoever was not
+ * awake then finds it as soon as it is.
  */
-export function workFinder({ db, schema, runners, bell, clock, onFailure }: WorkFinderOptions): Service {
+export function workFinder({
+  db,
+  schema,
+  runners,
+  owed,
+  bell,
+  clock,
+  onFailure,
+}: WorkFinderOptions): Service {
   return service('work finder', async ({ signal, ready }) => {
     ready();
     let failing = false;
     for (;;) {
       try {
+        await owed(runners());
         const hinted = new Set(await accountsWithDueHints(db, schema));
         const queued = new Set(await accountsWithSubmissions(db, schema));
         for (const runner of runners()) {

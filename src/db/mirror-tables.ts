@@ -42,6 +42,8 @@ export interface MirrorTables {
     state: Generated<string>;
     last_error: OrNull<string>;
     last_error_at: OrNull<Date>;
+    reading_at: OrNull<Date>;
+    paused_at: OrNull<Date>;
   };
   freshness: {
     _user_id: string;

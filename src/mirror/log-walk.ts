@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Executor } from './executor.ts';
 import { beside, own } from './table.ts';
-import type { CollectionChange, WalkEnd } from './walk-end.ts';
+import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
 
 /** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
 export async function logWalk(trx: Executor, schema: string, end: WalkEnd, at: Date): Promise<void> {
@@ -41,6 +41,8 @@ export async function saveCollection(
   moment('complete_as_of', change.completeAsOf);
   moment('next_poll_at', change.nextPollAt);
   moment('next_full_at', change.nextFullAt);
+  moment('reading_at', change.readingAt);
+  moment('paused_at', change.pausedAt);
   if (change.failure === null) {
     values.set('last_error', sql`null`);
   } else if (change.failure !== undefined) {
@@ -49,7 +51,7 @@ export async function saveCollection(
   }
   if (values.size === 0 && change.state === undefined) return;
   const columns = [...values.keys()].map((name) => sql.id(name));
-  const set = columns.map((column) => sql`${column} = excluded.${column}`);
+  const set = [...values.keys()].map((name) => assignment(name, change.keeps));
   const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
   // Nothing is current that was never read to its end, and nothing new that was: lists come one by one, and any of them
   // may be the last. A failure stays until something was read well.
@@ -64,4 +66,14 @@ export async function saveCollection(
         when excluded.state = 'failing' or ${staysFailing} and c.state = 'failing' then 'failing'
         when coalesce(excluded.polled_at, c.polled_at) is null then 'new' else 'current' end`,
     ])}`.execute(trx);
+}
+
+/** What an existing row gets: a promise that fell due while it was being kept stays. */
+function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
+  const column = sql.id(name);
+  if (keeps === undefined || !name.startsWith('next_')) return sql`${column} = excluded.${column}`;
+  const stored = sql.id('c', name);
+  return sql`${column} = case
+    when ${stored} > ${keeps.begun}::timestamptz and ${stored} <= ${keeps.ended}::timestamptz then ${stored}
+    else excluded.${column} end`;
 }

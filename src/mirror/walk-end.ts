@@ -30,12 +30,24 @@ export interface WalkTotals {
   readonly rateLimited: number;
 }
 
+/** A reading that keeps what was promised until it began. */
+export interface Keeps {
+  readonly begun: Date;
+  readonly ended: Date;
+}
+
 /** Changes of a collection's row in `freshness`; what is left out stays as it is. */
 export interface CollectionChange {
   readonly polledAt?: Date;
   readonly completeAsOf?: Date;
   readonly nextPollAt?: Date | null;
   readonly nextFullAt?: Date | null;
+  /** Given with the next moments by a reading: what fell due while it went on is not kept by it, and stays. */
+  readonly keeps?: Keeps;
+  /** A reading of everything was under way then. */
+  readonly readingAt?: Date;
+  /** Since when nobody is asked to mirror it. */
+  readonly pausedAt?: Date | null;
   readonly state?: CollectionState;
   /** A failure to show, or null: the last one is mended. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;

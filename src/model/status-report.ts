@@ -54,8 +54,8 @@ export interface AccountStatus {
   readonly userId: string;
   /** The account's e-mail address as the service says. */
   readonly email: string | null;
-  /** `active`, or `stopped`: then `error` says why. */
-  readonly state: 'active' | 'stopped';
+  /** `active`, or `stopped`: then `error` says why; `retired`: taken out by an operator. */
+  readonly state: 'active' | 'stopped' | 'retired';
   readonly error: string | null;
   /** `processId` of the program that reads this account. */
   readonly owner: string | null;
@@ -94,8 +94,11 @@ export interface FoundChanges {
 /** Submissions by state: those that wait, and those that ended in the last 24 hours. */
 export type SubmissionCounts = Readonly<Record<SubmissionState, number>>;
 
-/** States of a collection: `new` was never read to its end, `failing` has a `lastError`. */
-export type CollectionState = 'new' | 'current' | 'failing';
+/**
+ * States of a collection: `new` was never read to its end, `failing` has a `lastError`; `overdue`: a poll or full walk
+ * that was promised has not begun; `paused`: no daemon is asked to mirror it.
+ */
+export type CollectionState = 'new' | 'current' | 'failing' | 'overdue' | 'paused';
 
 export interface CollectionStatus {
   readonly collection: CollectionName;

@@ -1,39 +1,58 @@
-import { createTask } from 'node-cron';
-import { type Service, service } from '../runtime/service.ts';
+import { createTask, parse, type ScheduledTask } from 'node-cron';
 
-/** A cron line and what it does. Lines are UTC: local time would skip the hour that daylight saving repeats. */
-export interface CronLine {
-  /** Five fields, or a name such as `@daily`. Validated by config. */
-  readonly expression: string;
-  /** Called at each firing; must return at once and not throw. Firings missed while asleep are not made up. */
-  fire(): void;
-}
+const DAY_MS = 86_400_000;
+/** 29 February falls on a given weekday once in 28 years, and 40 where a century has no leap day. */
+const FURTHEST_DAYS = 41 * 366;
 
-/** Fires the lines until it is stopped. */
-export function cronService(lines: readonly CronLine[]): Service {
-  return service('cron', async ({ signal, ready }) => {
-    const tasks = lines.map((line) =>
-      createTask(line.expression, () => line.fire(), { timezone: 'UTC', suppressMissedWarning: true }),
-    );
-    try {
-      for (const task of tasks) await task.start();
-      ready();
-      await new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-        if (signal.aborted) reject(signal.reason as Error);
-      });
-    } finally {
-      for (const task of tasks) await task.destroy();
+/**
+ * When a cron line fires: computed from the line and a given moment, never by being awake. Lines are UTC: local time
+ * would skip the hour that daylight saving repeats.
+ */
+export class CronLine {
+  readonly #task: ScheduledTask;
+  readonly #hours: readonly number[];
+  readonly #minutes: readonly number[];
+  readonly #months: ReadonlySet<number>;
+  readonly #days: (day: Date) => boolean;
+  /** The day that was looked at last: to ask node-cron takes a fifth of a millisecond. */
+  #looked: { readonly day: number; readonly fires: boolean } | undefined;
+
+  /** @param expression five fields in node-cron's dialect, or a name such as `@daily`; validated by config */
+  constructor(expression: string) {
+    this.#task = createTask(expression, () => {}, { timezone: 'UTC' });
+    const { minute, hour, month, dayOfMonth, dayOfWeek } = parse(expression);
+    this.#minutes = minute.toSorted((a, b) => a - b);
+    this.#hours = hour.toSorted((a, b) => a - b);
+    this.#months = new Set(month);
+    // Words such as L (the last day) are node-cron's to judge.
+    const may = (values: readonly (number | string)[], value: number): boolean =>
+      values.includes(value) || values.some((each) => typeof each === 'string');
+    this.#days = (day) => may(dayOfMonth, day.getUTCDate()) && may(dayOfWeek, day.getUTCDay());
+  }
+
+  /** Its first firing after that moment; null: none. */
+  next(after: Date): Date | null {
+    const first = Math.floor(after.getTime() / DAY_MS) * DAY_MS;
+    for (let day = first; day < first + FURTHEST_DAYS * DAY_MS; day += DAY_MS) {
+      if (!this.#firesOn(day)) continue;
+      for (const hour of this.#hours) {
+        const begin = day + hour * 3_600_000;
+        if (begin + 3_600_000 <= after.getTime()) continue;
+        for (const minute of this.#minutes) {
+          if (begin + minute * 60_000 > after.getTime()) return new Date(begin + minute * 60_000);
+        }
+      }
     }
-  });
-}
+    return null;
+  }
 
-/** The next two firings of `expression` after now. A line that never fires again has none. */
-export function nextFirings(expression: string): readonly Date[] {
-  const task = createTask(expression, () => {}, { timezone: 'UTC' });
-  try {
-    return task.getNextRuns(2);
-  } finally {
-    void task.destroy();
+  #firesOn(day: number): boolean {
+    if (this.#looked?.day === day) return this.#looked.fires;
+    const date = new Date(day);
+    if (!this.#months.has(date.getUTCMonth() + 1) || !this.#days(date)) return false;
+    const moment = day + (this.#hours[0] ?? 0) * 3_600_000 + (this.#minutes[0] ?? 0) * 60_000;
+    const fires = this.#task.match(new Date(moment));
+    this.#looked = { day, fires };
+    return fires;
   }
 }

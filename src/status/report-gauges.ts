@@ -29,6 +29,11 @@ const COLLECTION_GAUGES: readonly [string, string, (collection: CollectionStatus
     (each) => each.waitingDeletions,
   ],
   ['failing', '1 while the collection can not be read.', (each) => (each.state === 'failing' ? 1 : 0)],
+  [
+    'overdue',
+    '1 while a poll or full walk that was promised has not begun.',
+    (each) => (each.state === 'overdue' ? 1 : 0),
+  ],
 ];
 
 const BUDGET_GAUGES: readonly [string, string, (group: GroupBudgetStatus) => number][] = [

@@ -1,6 +1,7 @@
 import { PRIORITY } from '../budget/priorities.ts';
 import type { CollectionChange } from '../mirror/walk-end.ts';
 import {
+  type Collection,
   collection,
   type CollectionName,
   type ListCollection,
@@ -11,6 +12,7 @@ import { KeyRefused } from '../model/errors.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import { messageOf } from '../runtime/message.ts';
 import type { OpenDeletions } from './account-store.ts';
+import { LongReadings } from './long-readings.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './hints/read-hinted.ts';
 import { andSince, type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
 import { pollScope, readAll } from './read-scope.ts';
@@ -37,7 +39,10 @@ export interface ReadRequest {
 }
 
 /** When a collection's walks are next promised. */
-type NextFirings = (name: CollectionName) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
+type NextFirings = (
+  name: CollectionName,
+  after: Date,
+) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
@@ -51,14 +56,16 @@ export class AccountReader {
   /** Collections of which a full walk is under way. */
   readonly #walking = new Set<CollectionName>();
   readonly #nextFirings: NextFirings;
+  readonly #longReadings: LongReadings;
 
-  /** @param nextFirings when the collection's cron lines fire next, null for never: shown in `freshness` */
+  /** @param nextFirings when the collection's cron lines fire next after that moment, null for never: promised then */
   constructor(reader: Reader, nextFirings: NextFirings) {
     this.#reader = reader;
     this.#sessions = new SessionPool(reader.store);
     this.#settler = new DoubtSettler(reader, this.#sessions);
     this.#lists = new ListsReader(reader, this.#sessions, this.#settler);
     this.#nextFirings = nextFirings;
+    this.#longReadings = new LongReadings(reader);
   }
 
   get userId(): string {
@@ -69,8 +76,21 @@ export class AccountReader {
    * Reads the collection once, beginning after the call.
    * @throws LeaseLost, KeyRefused: the account can't go on; the signal's reason
    */
-  async read(name: CollectionName, { what, signal, accept = false }: ReadRequest): Promise<ReadOutcome> {
+  async read(name: CollectionName, request: ReadRequest): Promise<ReadOutcome> {
     const found = collection(name);
+    // A poll of one list is short; of many, and in place of a walk, it may not be.
+    const short = found.kind === 'single' || (request.what === 'poll' && found.parent === undefined);
+    const read = (): Promise<ReadOutcome> => this.#read(found, request);
+    if (short) return read();
+    return this.#longReadings.tell(
+      name,
+      { atOnce: request.what === 'full' || request.what === 'rows' },
+      read,
+    );
+  }
+
+  async #read(found: Collection, { what, signal, accept = false }: ReadRequest): Promise<ReadOutcome> {
+    const { name } = found;
     if (found.kind === 'single') {
       return this.#turn(name, async () => {
         const { error, totals } = await readSingle(this.#reader, found, this.#onRead(name, 'full'), signal);
@@ -241,7 +261,7 @@ export class AccountReader {
       ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
       ...(polledAt === undefined ? {} : { polledAt }),
       ...(completeAsOf === undefined ? {} : { completeAsOf }),
-      ...this.#firingsAfter(name, request.what),
+      ...this.#firingsAfter(name, request.what, read.since),
     });
     return {
       error,
@@ -265,14 +285,19 @@ export class AccountReader {
   }
 
   /** What `freshness` is to say when the collection was read well. */
-  #onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date) => CollectionChange {
-    return (asOf) => ({ polledAt: asOf, ...CURRENT, ...this.#firingsAfter(name, what) });
+  #onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date, began: Date) => CollectionChange {
+    return (asOf, began) => ({ polledAt: asOf, ...CURRENT, ...this.#firingsAfter(name, what, began) });
   }
 
-  /** A full walk stays promised until one has ended: a poll meanwhile must not put it off. */
-  #firingsAfter(name: CollectionName, what: 'poll' | 'full'): CollectionChange {
-    const { nextPollAt, nextFullAt } = this.#nextFirings(name);
-    return what === 'poll' ? { nextPollAt } : { nextPollAt, nextFullAt };
+  /**
+   * A full walk stays promised until one has ended that began then: a poll meanwhile must not put it off, nor one that
+   * went on from before.
+   */
+  #firingsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
+    const ended = new Date(this.#reader.clock.now());
+    const { nextPollAt, nextFullAt } = this.#nextFirings(name, ended);
+    const keeps = { begun, ended };
+    return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
   }
 
   async #fullTurn<T>(name: CollectionName, task: () => Promise<T>): Promise<T> {

@@ -39,7 +39,6 @@ function account(
   const service = accountService({
     reader,
     collections: ['lists', 'list_items'],
-    fullDue: ['lists'],
     tidy: () => Promise.resolve(),
     ping,
     onState: (state) => {
@@ -56,7 +55,7 @@ function account(
 }
 
 describe('a running account', () => {
-  it('polls everything at its start, settles what was left in doubt, and walks fully what was due', async () => {
+  it('polls everything at its start, and settles what was left in doubt', async () => {
     const { clock, service, reads } = account(() => GOOD);
     await service.start();
     await clock.advance(0);
@@ -64,7 +63,6 @@ describe('a running account', () => {
       'list_items due',
       'list_items poll',
       'list_items settle',
-      'lists full',
       'lists poll',
       'lists settle',
     ]);
@@ -77,7 +75,7 @@ describe('a running account', () => {
     reads.length = 0;
     service.pollDue('list_items');
     service.pollDue('list_items');
-    service.fullDue('list_items');
+    service.owed('list_items', 'full', new Date(0));
     await clock.advance(0);
     expect(reads.toSorted()).toEqual(['list_items full', 'list_items poll']);
   });
@@ -98,15 +96,54 @@ describe('a running account', () => {
       return fails && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD;
     });
     await service.start();
+    service.owed('lists', 'full', new Date(0));
     await clock.advance(0);
-    // While the failed walk waits to be tried again, its cron line fires.
-    service.fullDue('lists');
+    // While the failed walk waits to be tried again, it is still owed.
+    service.owed('lists', 'full', new Date(0));
     reads.length = 0;
     fails = false;
     service.pollDue('lists');
     await clock.advance(60_000);
     expect(reads.filter((each) => each === 'lists full')).toHaveLength(1);
     expect(reads).not.toContain('lists rows');
+  });
+
+  it('begins what is owed once, however often it is told, and again where nothing came of it', async () => {
+    const { clock, service, reads } = account(() => GOOD);
+    await service.start();
+    await clock.advance(0);
+    reads.length = 0;
+    const due = new Date(0);
+    for (let seconds = 0; seconds < 299; seconds += 1) {
+      service.owed('lists', 'full', due);
+      await clock.advance(1_000);
+    }
+    expect(reads.filter((each) => each === 'lists full')).toHaveLength(1);
+    await clock.advance(1_000);
+    service.owed('lists', 'full', due);
+    await clock.advance(0);
+    expect(reads.filter((each) => each === 'lists full')).toHaveLength(2);
+    // Another moment that has come is another promise.
+    service.owed('lists', 'full', new Date(1));
+    await clock.advance(0);
+    expect(reads.filter((each) => each === 'lists full')).toHaveLength(3);
+  });
+
+  it('begins what is owed after a key was refused, and good again', async () => {
+    let refused = true;
+    const { clock, service, reads } = account((_, what) => {
+      if (what === 'full' && refused) throw new KeyRefused('no', 401);
+      return GOOD;
+    });
+    await service.start();
+    service.owed('lists', 'full', new Date(0));
+    await clock.advance(0);
+    refused = false;
+    reads.length = 0;
+    await clock.advance(120_000);
+    service.owed('lists', 'full', new Date(0));
+    await clock.advance(0);
+    expect(reads).toContain('lists full');
   });
 
   it('reads the lists that a poll of the lists made due', async () => {
@@ -146,6 +183,7 @@ describe('a running account', () => {
       isAway && name === 'lists' && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD,
     );
     await service.start();
+    service.owed('lists', 'full', new Date(0));
     await clock.advance(3 * 3_600_000);
     isAway = false;
     reads.length = 0;

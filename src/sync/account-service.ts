@@ -10,8 +10,6 @@ import { refusedKeyWait } from './refused-key-wait.ts';
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
   readonly collections: readonly CollectionName[];
-  /** Collections whose full walk is due at the start. */
-  readonly fullDue: readonly CollectionName[];
   /** Work between walks: filling new columns, storing freed slots, forgetting old log rows. */
   readonly tidy: (signal: AbortSignal) => Promise<void>;
   /** Asks whether the keys are good again. @throws KeyRefused while they are not */
@@ -38,7 +36,11 @@ export type Follow = (outcome: Pick<ReadOutcome, 'doubts' | 'fullWalks'>) => voi
 export interface AccountService extends Service {
   readonly reader: AccountReader;
   pollDue(name: CollectionName): void;
-  fullDue(name: CollectionName): void;
+  /**
+   * What was promised for that moment is due: to be told again and again until another moment is promised. It begins at
+   * once, or after what is under way; what came to nothing begins again.
+   */
+  owed(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
 }
 
 /** Waits (ms) before what failed is tried again: doubling, with jitter. */
@@ -47,6 +49,8 @@ const LONGEST_POLL_RETRY_MS = 30_000;
 /** A full walk goes on where it failed: to try it costs a request or two, and the end of an outage is not told. */
 const LONGEST_FULL_RETRY_MS = 300_000;
 const TIDY_MS = 5_000;
+/** What is still owed this long (ms) after it was begun is begun again, where nothing of it is under way any more. */
+const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
 /** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
 export function accountService(options: AccountServiceOptions): AccountService {
@@ -71,6 +75,21 @@ export function accountService(options: AccountServiceOptions): AccountService {
     for (const name of fullWalks) ring(name, 'full');
   };
 
+  /** Loops that read, or wait to try again what failed. */
+  const busy = new Map<string, 'reads' | 'waits'>();
+  /** What was begun last for a promise. */
+  const begun = new Map<string, { readonly moment: number; readonly at: number }>();
+
+  const owed: AccountService['owed'] = (name, what, moment) => {
+    const loopName = LOOP_OF[what](name);
+    if (busy.has(loopName)) return;
+    const last = begun.get(loopName);
+    const now = clock.monotonic();
+    if (last?.moment === moment.getTime() && now - last.at < BEGIN_AGAIN_MS[what]) return;
+    begun.set(loopName, { moment: moment.getTime(), at: now });
+    ring(name, what);
+  };
+
   /** Repeats `act` at each ring; what fails is tried again, later and later. */
   const loop = async (
     what: string,
@@ -81,7 +100,9 @@ export function accountService(options: AccountServiceOptions): AccountService {
   ): Promise<never> => {
     let failures = 0;
     for (;;) {
+      if (failures === 0) busy.delete(what);
       await bell.heard(signal);
+      busy.set(what, 'reads');
       let error: Error | undefined;
       try {
         const outcome = await act();
@@ -95,6 +116,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       failures = error === undefined ? 0 : failures + 1;
       if (error === undefined) continue;
       options.onFailure(what, error);
+      busy.set(what, 'waits');
       const bound = Math.min(longestRetry, FIRST_RETRY_MS * 2 ** failures);
       await clock.sleep(bound * (0.5 + random() / 2), signal);
       bell.ring();
@@ -108,7 +130,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
     const poll = async (): Promise<ReadOutcome> => {
       const outcome = await reader.read(name, { what: 'poll', signal });
       // Where a full reading is to begin in a moment, that will do.
-      if (outcome.fullNeeded && !bell.full.rung) ring(name, 'rows');
+      const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';
+      if (outcome.fullNeeded && !begins) ring(name, 'rows');
       for (const child of children) ring(child, 'due');
       return outcome;
     };
@@ -131,8 +154,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
       return outcome;
     };
     return [
-      loop(`poll of ${name}`, bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),
-      loop(`full walk of ${name}`, bell.full, LONGEST_FULL_RETRY_MS, all('full'), signal),
+      loop(LOOP_OF.poll(name), bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),
+      loop(LOOP_OF.full(name), bell.full, LONGEST_FULL_RETRY_MS, all('full'), signal),
       loop(`reading of all ${name}`, bell.rows, LONGEST_FULL_RETRY_MS, all('rows'), signal),
       loop(`reading of changed ${name}`, bell.due, LONGEST_POLL_RETRY_MS, due, signal),
       loop(`second reading of ${name}`, bell.doubts, LONGEST_FULL_RETRY_MS, settle, signal),
@@ -185,7 +208,10 @@ export function accountService(options: AccountServiceOptions): AccountService {
     }
   };
 
+  /** As at a start: nothing is under way. */
   const ringAll = (): void => {
+    busy.clear();
+    begun.clear();
     for (const name of options.collections) {
       ring(name, 'poll');
       // Doubts that were left when the account was read last.
@@ -195,7 +221,6 @@ export function accountService(options: AccountServiceOptions): AccountService {
 
   const running = service(`account ${reader.userId}`, async ({ signal, ready }) => {
     ringAll();
-    for (const name of options.fullDue) ring(name, 'full');
     ready();
     for (;;) {
       try {
@@ -212,9 +237,15 @@ export function accountService(options: AccountServiceOptions): AccountService {
     ...running,
     reader,
     pollDue: (name) => ring(name, 'poll'),
-    fullDue: (name) => ring(name, 'full'),
+    owed,
   };
 }
+
+/** What logs call the loops. */
+const LOOP_OF = {
+  poll: (name: CollectionName): string => `poll of ${name}`,
+  full: (name: CollectionName): string => `full walk of ${name}`,
+};
 
 function hangsOn(child: CollectionName, name: CollectionName): boolean {
   const found = collection(child);

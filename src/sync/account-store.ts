@@ -52,11 +52,19 @@ export interface AccountStore {
   now(): Promise<Date>;
   /** The account's own state: stopped while its keys are refused. */
   saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
-  /** When each collection's next full walk was to begin, as last stored. */
-  promisedFullWalks(): Promise<ReadonlyMap<string, Date>>;
-  /** Stores when collections' next full walks are to begin; null: never. */
-  promiseFullWalks(next: ReadonlyMap<CollectionName, Date | null>): Promise<void>;
+  /** What is promised for each collection, as last stored. */
+  promised(): Promise<ReadonlyMap<string, Promised>>;
+  /** Stores what is promised for collections that this process is asked to mirror. */
+  promise(next: ReadonlyMap<CollectionName, Omit<Promised, 'paused'>>): Promise<void>;
   readonly recordFreed: RecordFreed;
+}
+
+/** When a collection is to be read next; null: never. */
+export interface Promised {
+  readonly nextPollAt: Date | null;
+  readonly nextFullAt: Date | null;
+  /** Nobody was asked to mirror it. */
+  readonly paused: boolean;
 }
 
 /**
@@ -139,20 +147,23 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
         const account = syncTables(trx, schema).updateTable('account').set({ state, error });
         await account.where('_user_id', '=', userId).execute();
       }),
-    promisedFullWalks: async () => {
+    promised: async () => {
       const rows = await mirrorTables(db, schema)
         .selectFrom('_collections')
-        .select(['collection', 'next_full_at'])
+        .select(['collection', 'next_poll_at', 'next_full_at', 'paused_at'])
         .where('_user_id', '=', userId)
         .execute();
       return new Map(
-        rows.flatMap((row) => (row.next_full_at === null ? [] : [[row.collection, row.next_full_at]])),
+        rows.map((row) => [
+          row.collection,
+          { nextPollAt: row.next_poll_at, nextFullAt: row.next_full_at, paused: row.paused_at !== null },
+        ]),
       );
     },
-    promiseFullWalks: (next) =>
+    promise: (next) =>
       fenced(db, schema, fence, async (trx) => {
-        for (const [name, nextFullAt] of next)
-          await saveCollection(trx, schema, userId, name, { nextFullAt });
+        for (const [name, moments] of next)
+          await saveCollection(trx, schema, userId, name, { ...moments, pausedAt: null });
       }),
     recordFreed: recordFreed(schema, userId),
   };

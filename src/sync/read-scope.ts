@@ -32,7 +32,7 @@ export interface ScopeReading {
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
   /** What `freshness` says of the collection once it is read well; left out for one list among many. */
-  readonly onRead?: (began: Date) => CollectionChange;
+  readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
 }
 
 /**
@@ -51,7 +51,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
       // A poll that went on where one was interrupted does not read again what that one passed.
       asOf = Math.min(now, walk.began);
       const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
-      return left.length === 0 ? mirroredAsOf(reading, asOf, end.outcome === 'complete') : {};
+      return left.length === 0 ? mirroredAsOf(reading, asOf, asOf, end.outcome === 'complete') : {};
     },
   });
   if (poll.outcome !== 'reached') return poll;
@@ -70,7 +70,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
           ? {}
           : {
               memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
-              ...(await mirroredAsOf(reading, asOf, false)),
+              ...(await mirroredAsOf(reading, asOf, asOf, false)),
             },
     },
   );
@@ -102,7 +102,7 @@ export async function readAll(reading: ScopeReading): Promise<WalkResult> {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
       // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
       const polled = memory.evidence.contradicted ? undefined : session.polledAt;
-      return mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), true);
+      return mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), walk.began, true);
     },
   });
 }
@@ -128,16 +128,19 @@ export function both(first: WalkResult, then: WalkResult): WalkResult {
 /**
  * What to store when the scope's new and unsettled rows are mirrored as of then. A poll during the first load says
  * nothing of that: it reads what is new, and all else is still to come.
+ * @param began when the walk was: what was promised for later it does not keep
  */
 async function mirroredAsOf(
   { reader, onRead, session }: ScopeReading,
   asOf: number,
+  began: number,
   whole: boolean,
 ): Promise<AtEnd> {
   if (!whole && !session.everComplete) return {};
   const polledAt = new Date(asOf);
   const unbelieved = await unbelievedRows(reader, session.scope);
-  return { polledAt, unbelieved, ...(onRead === undefined ? {} : { collection: onRead(polledAt) }) };
+  const collection = onRead?.(polledAt, new Date(began));
+  return { polledAt, unbelieved, ...(collection === undefined ? {} : { collection }) };
 }
 
 async function beginNextPoll({ reader, session }: ScopeReading, now: number): Promise<Step> {

@@ -16,7 +16,7 @@ import { addTotals, NO_TOTALS, totalsOf } from './walk-totals.ts';
 export async function readSingle(
   reader: Reader,
   { name, path, route }: SingleCollection,
-  onRead: (began: Date) => CollectionChange,
+  onRead: (asOf: Date, began: Date) => CollectionChange,
   signal: AbortSignal,
 ): Promise<Pick<WalkResult, 'outcome' | 'error' | 'totals'>> {
   const scope: Scope = { userId: reader.fence.userId, collection: name, parent: '' };
@@ -57,7 +57,7 @@ export async function readSingle(
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
           const completeAsOf = new Date(sentAt.getTime() - reader.settleMs);
-          const read = onRead(startedAt);
+          const read = onRead(startedAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
           return {

@@ -54,7 +54,6 @@ async function mirrored(
   service = accountService({
     reader,
     collections: [],
-    fullDue: [],
     tidy: () => Promise.resolve(),
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),

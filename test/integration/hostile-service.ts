@@ -1,7 +1,7 @@
 import { createTransport } from '../../src/api/transport.ts';
 import type { AccountParts } from '../../src/app/open-account.ts';
 import { openAccount, type OpenAccount } from '../../src/app/open-account.ts';
-import { firingsOf } from '../../src/app/firings.ts';
+import { createSchedule } from '../../src/app/firings.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ensureAccount, takeAccount } from '../../src/db/lease.ts';
 import { ownIdentity } from '../../src/db/process-identity.ts';
@@ -95,7 +95,7 @@ export async function startHostileService(
         ),
         observers: [],
         onChanged: () => {},
-        firings: (owner, name) => firingsOf(config, owner, name),
+        schedule: createSchedule(config),
         clock: systemClock,
         link: {
           transport,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { createTransport } from '../../src/api/transport.ts';
 import type { RunnerParts } from '../../src/app/runner-parts.ts';
-import { firingsOf } from '../../src/app/firings.ts';
+import { createSchedule } from '../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../src/app/open-account.ts';
 import type { ServiceConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -95,7 +95,7 @@ export async function createTestAccount(
     hide: () => {},
     onSubmission: () => {},
     onRegistration: () => {},
-    firings: (owner, name) => firingsOf(config, owner, name),
+    schedule: createSchedule(config),
     clock,
     link: {
       transport: {

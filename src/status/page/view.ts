@@ -39,7 +39,9 @@ function troubled(account: AccountStatus): boolean {
     account.webhook.state === 'suspect' ||
     account.webhook.state === 'stopped' ||
     account.submissions.held > 0 ||
-    account.collections.some((each) => each.state === 'failing' || each.heldDeletions > 0)
+    account.collections.some(
+      ({ state, heldDeletions }) => state === 'failing' || state === 'overdue' || heldDeletions > 0,
+    )
   );
 }
 

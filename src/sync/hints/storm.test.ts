@@ -46,7 +46,6 @@ async function running(): Promise<Running> {
   service = accountService({
     reader,
     collections: COLLECTIONS,
-    fullDue: [],
     tidy: () => Promise.resolve(),
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),
@@ -120,7 +119,7 @@ describe('a storm of 1,000 events in 10 s', () => {
   it('starves neither polls nor the full walk that takes all slots that are left', async () => {
     const all = await running();
     const { account, clock } = all;
-    service?.fullDue('research_jobs');
+    service?.owed('research_jobs', 'full', new Date(0));
     await clock.advance(MINUTE / 2);
     account.sent.length = 0;
     const begin = clock.monotonic();

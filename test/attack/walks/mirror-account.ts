@@ -1,6 +1,6 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import type { RunnerParts } from '../../../src/app/runner-parts.ts';
-import { firingsOf } from '../../../src/app/firings.ts';
+import { createSchedule } from '../../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -71,7 +71,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     hide: () => {},
     onSubmission: () => {},
     onRegistration: () => {},
-    firings: (owner, name) => firingsOf(config, owner, name),
+    schedule: createSchedule(config),
     clock: systemClock,
     link: {
       transport: watched(wire, account, given.tell),
