@@ -85,6 +85,7 @@ describe('a reading whose promised moment has passed', () => {
       'what is promised then',
       async () => (await freshness('lists')).next_full_at > new Date(),
     );
+    expect(walks('full')).toBe(before + 2);
   });
 });
 
