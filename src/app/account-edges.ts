@@ -8,6 +8,7 @@ import { createHintStore } from '../sync/hints/hint-store.ts';
 import { readingBudget } from '../sync/hints/reading-budget.ts';
 import { messageOf } from '../runtime/message.ts';
 import { registrar } from '../webhooks/registration/registrar.ts';
+import { isFinished } from './found-changes.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import type { OpenAccount } from './open-account.ts';
 import { submitLoop } from './submit-loop.ts';
@@ -73,7 +74,7 @@ function registrationLoop(
         source.isGood(refusedBy, { priority, signal: new AbortController().signal, stop }),
       said: (text) => quote(serviceMessage(text), link.scrub),
     },
-    store: webhookStore({ db, schema: config.schema, fence, onChanged }),
+    store: webhookStore({ db, schema: config.schema, fence, onChanged, isFinished }),
     clock: link.clock,
     log,
     hide,

@@ -53,6 +53,7 @@ function compare(a: number, b: number): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-function isFinished(state: string): boolean {
+/** Whether a row's state, in the service's words, is final. */
+export function isFinished(state: string): boolean {
   return stateClass(state) !== 'open';
 }

@@ -1,4 +1,5 @@
 import { type Config, NEVER } from '../config/config.ts';
+import { ANNOUNCED } from '../db/announced.ts';
 import type { AccountService } from '../sync/account-service.ts';
 import type { RegistrationNews } from '../webhooks/registration/registrar.ts';
 
@@ -11,15 +12,16 @@ interface PolledAccount {
 /**
  * What changed between the last poll and a registration was announced to nobody: without a poll right after it, it
  * would wait for the cron line, which who relies on events sets to run seldom. Collections that are never polled stay so.
+ * Where it is in doubt whether events are understood, what they announce is read: only that tells, so there is no never.
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,
   accounts: readonly PolledAccount[],
-  { userId, renewed }: Pick<RegistrationNews, 'userId' | 'renewed'>,
+  { userId, renewed, doubted }: Pick<RegistrationNews, 'userId' | 'renewed' | 'doubted'>,
 ): void {
-  if (!renewed) return;
   const account = accounts.find((each) => each.userId === userId)?.current();
   for (const name of collections) {
-    if (cron[name].poll !== NEVER) account?.service.pollDue(name);
+    const reads = (renewed && cron[name].poll !== NEVER) || (doubted && ANNOUNCED.includes(name));
+    if (reads) account?.service.pollDue(name);
   }
 }

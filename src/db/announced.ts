@@ -1,4 +1,5 @@
 import { type RawBuilder, sql, type Kysely } from 'kysely';
+import type { CollectionName } from '../model/collections.ts';
 import type { FoundChanges } from '../model/status-report.ts';
 import { mirrorTables, syncTables } from './tables.ts';
 
@@ -8,6 +9,9 @@ const ANNOUNCED_TABLES = [
   ['bulk_research_jobs', 'bulk_job_id'],
   ['lists', 'list_id'],
 ] as const;
+
+/** Collections whose finished rows the service announces. */
+export const ANNOUNCED: readonly CollectionName[] = ANNOUNCED_TABLES.map(([table]) => table);
 
 /** Changes that are judged. */
 const JUDGED = 1_000;
@@ -39,7 +43,17 @@ export async function announcedChanges(
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   const since = registration?.registered_at ?? undefined;
-  if (since === undefined) return undefined;
+  return since === undefined ? undefined : changesBetween(db, schema, userId, isFinished, { since });
+}
+
+/** The same of the changes after `since`, up to `until`: there are at most 1,000 of them. */
+export async function changesBetween(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  isFinished: (state: string) => boolean,
+  { since, until }: { readonly since: Date; readonly until?: Date },
+): Promise<FoundChanges> {
   const finished = (await statesSince(db, schema, userId, since)).filter(isFinished);
   if (finished.length === 0) return { announced: 0, polled: 0 };
   const loaded = await loadedAt(db, schema, userId);
@@ -57,7 +71,8 @@ export async function announcedChanges(
       left join ${sql.id(schema, `${table}_history`)} as h
         on h._user_id = ${userId}::bigint and h.${row} = c.row_key
           and h._valid_to is not distinct from c._changed_at
-      where c._changed_at > ${since}::timestamptz and c.state = any(${finished}::text[])
+      where c._changed_at > ${since}::timestamptz
+        and c._changed_at <= coalesce(${until ?? null}::timestamptz, 'infinity') and c.state = any(${finished}::text[])
         -- New rows of the first load were finished long ago; other versions had to be open before.
         and case when c._first_seen_at = c._changed_at
           then c._changed_at > ${loaded.get(table) ?? null}::timestamptz

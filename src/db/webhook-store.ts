@@ -8,6 +8,7 @@ import {
   type StoredRegistration,
   UNREGISTERED,
 } from '../model/registration.ts';
+import { changesBetween } from './announced.ts';
 import { databaseTime } from './database-time.ts';
 import { fenced } from './fenced.ts';
 import { registrationState } from './registration-state.ts';
@@ -24,13 +25,21 @@ export interface WebhookStoreOptions {
     readonly userId: string;
     readonly changeId: string;
   }) => void;
+  /** Whether a row's state, in the service's words, is final. */
+  readonly isFinished: (state: string) => boolean;
 }
 
 /** How long (ms) a secret that was replaced is still accepted: deliveries may be under way, or be repeated. */
 const PREVIOUS_MS = 24 * 3_600_000;
 
 /** The webhook registration of the fence's account, in Postgres. */
-export function webhookStore({ db, schema, fence, onChanged }: WebhookStoreOptions): RegistrationStore {
+export function webhookStore({
+  db,
+  schema,
+  fence,
+  onChanged,
+  isFinished,
+}: WebhookStoreOptions): RegistrationStore {
   const { userId } = fence;
   return {
     load: () => loadRegistration(db, schema, userId),
@@ -40,6 +49,9 @@ export function webhookStore({ db, schema, fence, onChanged }: WebhookStoreOptio
         return seen === undefined ? undefined : writeWebhookRow(trx, schema, userId, seen, now);
       });
       if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
+    },
+    async missed(since, until) {
+      return (await changesBetween(db, schema, userId, isFinished, { since, until })).polled;
     },
   };
 }
@@ -117,9 +129,9 @@ async function saveChange(
     .onConflict((conflict) => conflict.column('_user_id').doNothing())
     .execute();
   if (change.accepted !== undefined) {
-    const { secret } = change.accepted;
+    const { secret, keepScheme = false } = change.accepted;
     if (secret !== undefined) await replaceSecret(trx, schema, userId, secret, now);
-    await forgetSignatures(trx, schema, userId);
+    await forgetSignatures(trx, schema, userId, keepScheme);
   }
   const columns = columnsOf(change);
   if (Object.keys(columns).length === 0) return;
@@ -143,10 +155,15 @@ async function replaceSecret(
 }
 
 /** What receivers learnt of the signatures belongs to the registration before. */
-async function forgetSignatures(trx: Transaction<unknown>, schema: string, userId: string): Promise<void> {
+async function forgetSignatures(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  keepScheme: boolean,
+): Promise<void> {
   await sql`
     update ${sql.id(`${schema}_sync`, 'registration')}
-    set scheme = null, mismatches = 0
+    set scheme = case when ${keepScheme}::boolean then scheme end, mismatches = 0
     where _user_id = ${userId}::bigint`.execute(trx);
 }
 

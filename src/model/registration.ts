@@ -46,8 +46,14 @@ export const UNREGISTERED: Registration = {
   error: null,
 };
 
-/** So many deliveries that no secret explains, and none that one does: the secret may have been replaced. */
+/**
+ * So many deliveries that no secret explains, and none that one does: the secret may have been replaced. Or somebody
+ * sends anything: they are a reason to look, and prove nothing.
+ */
 export const SUSPECT_MISMATCHES = 3;
+
+/** So many changes that should have been announced since then, and were found by our own reading: it was replaced. */
+export const SUSPECT_MISSED = 3;
 
 /** For so long (ms) after a new secret, deliveries come that are signed with one before it: no reason to suspect it. */
 export const SETTLING_MS = 10 * 60_000;
@@ -100,7 +106,11 @@ export interface RegistrationChange extends Partial<
    * A registration was accepted: what was learnt of the signatures before is over. `secret` is its secret; undefined:
    * the answer held none, and the one that is known stays. One that is replaced is accepted for another 24 h.
    */
-  readonly accepted?: { readonly secret: string | undefined };
+  readonly accepted?: {
+    readonly secret: string | undefined;
+    /** But for the scheme: it is the same service, whose deliveries were verified a short while ago. */
+    readonly keepScheme?: true;
+  };
   /** They are ours from now on. */
   readonly addOwnUrls?: readonly string[];
   /** No other is ours any more. */
@@ -124,4 +134,9 @@ export interface RegistrationStore {
    * @throws LeaseLost
    */
   save(change: (now: Date) => RegistrationChange, seen?: Seen): Promise<void>;
+  /**
+   * Changes of kinds that the service announces, between these moments, which our own reading found and no verified
+   * delivery told of.
+   */
+  missed(since: Date, until: Date): Promise<number>;
 }

@@ -155,6 +155,7 @@ describe('receivers', () => {
     await account.receivers().mismatched(account.userId);
     expect((await account.registration())?.['mismatches']).toBe(0);
     await account.look(20);
+    await account.finish(3);
 
     const processes = [account.receivers(), account.receivers()];
     for (const receivers of [...processes, ...processes]) await receivers.mismatched(account.userId);
@@ -169,12 +170,56 @@ describe('receivers', () => {
     // A second time it takes an hour.
     await account.sandbox.control.rotateSecret();
     await account.look(20);
+    await account.finish(3);
     for (let times = 0; times < 3; times += 1) await account.receivers().mismatched(account.userId);
+    await account.restart();
     await account.look();
     await account.until('suspect');
     expect(await account.asked('POST')).toBe(2);
     await account.look(30);
     await eventually('the third registration', async () => (await account.asked('POST')) === 3);
+  });
+
+  it('bring it to nothing by mismatches alone, nor by changes that a delivery told of, are few or too young', async () => {
+    const account = await registered();
+    const secret = await secretOf(account);
+    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    await account.look(20);
+    await account.finish(2);
+    await account.finish(5, 2);
+    await account.finish(1, 12);
+    await account.row(`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${account.userId}, 'evt_1', now() - interval '13 minutes', '{}', 'research_jobs', '8')`);
+    const forged = account.receivers();
+    for (let times = 0; times < 10; times += 1) await forged.mismatched(account.userId);
+    account.bell.ring();
+    await eventually('a reading', () => account.news.some(({ doubted }) => doubted));
+    expect(await account.registration()).toMatchObject({
+      state: 'registered',
+      secret,
+      scheme: 'hex',
+      error: null,
+    });
+    expect(await account.asked('POST')).toBe(1);
+  });
+
+  it('leave the scheme pinned that was right within a day, where it is registered again because of them', async () => {
+    const account = await registered();
+    const secret = await secretOf(account);
+    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'timestamped' });
+    await account.look(20);
+    await account.finish(3);
+    for (let times = 0; times < 3; times += 1) await account.receivers().mismatched(account.userId);
+    await account.age(2);
+    account.bell.ring();
+    await eventually('another registration', async () => (await secretOf(account)) !== secret);
+    await account.until('registered');
+    expect(await account.registration()).toMatchObject({
+      scheme: 'timestamped',
+      previous_secret: secret,
+      previous_scheme: 'timestamped',
+    });
   });
 
   it('are one success away from trust', async () => {
@@ -184,6 +229,7 @@ describe('receivers', () => {
     await account.row(
       `update mirror_sync.registration set suspect_at = now() where _user_id = ${account.userId}`,
     );
+    await account.finish(3);
     const receivers = account.receivers();
     for (let times = 0; times < 10; times += 1) await receivers.mismatched(account.userId);
     expect(account.suspicions).toEqual([account.userId]);

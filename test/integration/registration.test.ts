@@ -14,7 +14,13 @@ const { make, registered } = scene;
 
 function storeOf(account: RegisteredAccount): RegistrationStore {
   const { fence } = account;
-  return webhookStore({ db: scene.database.kysely, schema: 'mirror', fence, onChanged: () => {} });
+  return webhookStore({
+    db: scene.database.kysely,
+    schema: 'mirror',
+    fence,
+    onChanged: () => {},
+    isFinished: () => true,
+  });
 }
 
 interface WebhookRow {

@@ -17,6 +17,8 @@ export class MemoryRegistrationStore implements RegistrationStore {
   /** The row of the table `webhook`. */
   row: Seen = 'none';
   previousSecret: string | null = null;
+  /** Changes that the service announced, and whether a verified delivery told of them; our own reading found them all. */
+  readonly changes: { readonly at: Date; readonly told: boolean }[] = [];
   /** Thrown by the next transaction. */
   failNext: Error | undefined;
   readonly #clock: Clock;
@@ -53,6 +55,10 @@ export class MemoryRegistrationStore implements RegistrationStore {
     }
     this.registration = { ...this.registration, ...columns };
     if (seen !== undefined) this.row = seen;
+  }
+
+  async missed(since: Date, until: Date): Promise<number> {
+    return this.changes.filter(({ at, told }) => !told && at > since && at <= until).length;
   }
 
   /** A delivery signed with `secret`, as a receiver judges it. @returns whether it was verified */

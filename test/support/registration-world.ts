@@ -38,6 +38,10 @@ export class RegistrationWorld {
   readonly hidden = new Set<string>();
   readonly bell = new Doorbell();
   keyIsGood = true;
+  /** Something changes each minute that the service announces. */
+  changing = true;
+  /** It does announce it. */
+  delivering = true;
   /** By what the registrar's loop ended. */
   ended: unknown;
   #life = new AbortController();
@@ -49,8 +53,10 @@ export class RegistrationWorld {
     this.start();
     const deliver = (): void => {
       const { webhook } = this.service;
-      if (webhook?.active === true && sameUrl(webhook.url, OURS)) {
-        this.store.deliver(webhook.secret);
+      if (this.changing) {
+        const delivered = this.delivering && webhook?.active === true && sameUrl(webhook.url, OURS);
+        const told = delivered && this.store.deliver(webhook.secret);
+        this.store.changes.push({ at: new Date(this.clock.now()), told });
       }
       this.clock.after(MINUTE, deliver);
     };

@@ -68,14 +68,49 @@ async function shown(note: string): Promise<void> {
 async function aged(): Promise<void> {
   await system.db.query(
     `update mirror_sync.registration r set
-       (secret_at, registering_at, registered_at, checked_at) =
-         (select secret_at - ago, registering_at - ago, registered_at - ago, checked_at - ago
+       (secret_at, registering_at, registered_at, checked_at, verified_at) =
+         (select secret_at - ago, registering_at - ago, registered_at - ago, checked_at - ago, verified_at - ago
           from (values (interval '11 minutes')) as past (ago))`,
   );
   // What is registered is known by its moment.
   await system.db.query(
     `update mirror_sync.own_url set registered_at = registered_at - interval '11 minutes'`,
   );
+}
+
+/** Three jobs come finished, and only a reading finds them: eleven minutes ago. */
+async function finishedUnheard(): Promise<void> {
+  await aged();
+  await system.db.query(`update mirror.sync_log set ended_at = ended_at - interval '1 hour'`);
+  const { rows } = await system.db.query<{ last: string }>(
+    'select max(_change_id)::text as last from mirror.research_jobs',
+  );
+  for (let job = 0; job < 3; job += 1) {
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'completed' },
+      silent: true,
+    });
+  }
+  expect((await system.run(['sync', 'research_jobs'])).code).toBe(0);
+  const { rowCount } = await system.db.query(
+    `update mirror.research_jobs set _first_seen_at = _first_seen_at - interval '11 minutes',
+       _changed_at = _changed_at - interval '11 minutes' where _change_id > $1`,
+    [rows[0]?.last],
+  );
+  expect(rowCount).toBe(3);
+}
+
+/** A delivery that looks like the service's, but for its signature. */
+async function forge(publicUrl: string): Promise<number> {
+  const body = `{"id":"evt_1","type":"research.failed","data":{"job_id":${await aJob()}}}`;
+  const { status } = await fetch(deliveryUrl(publicUrl), {
+    method: 'POST',
+    headers: { 'X-Service-Signature': hmac('none of ours', body) },
+    body,
+  });
+  return status;
 }
 
 async function storedEvents(): Promise<string[]> {
@@ -179,18 +214,46 @@ describe('a daemon with a public URL', () => {
     const daemon = await registered({ ...reached.env, MIRROR_POLL_CRON: '0 0 1 1 *' });
     const before = (await system.sandbox.control.webhook())?.secret;
     await aged();
+    await finishedUnheard();
     const { control } = system.sandbox;
     await control.mutate({ op: 'insert', collection: 'research_jobs', silent: true });
     await eventually('another registration', async () => {
-      await fetch(deliveryUrl(reached.publicUrl), {
-        method: 'POST',
-        headers: { 'X-Service-Signature': hmac('none of ours', '{"id":"evt_1","type":"research.failed"}') },
-        body: '{"id":"evt_1","type":"research.failed"}',
-      });
+      await forge(reached.publicUrl);
       return (await control.webhook())?.secret !== before;
     });
     await eventually('the job', async () => (await differences(system)).length === 0);
     expect(await storedEvents()).toEqual([]);
+    await daemon.stop();
+  });
+
+  it('is brought to nothing but a reading by deliveries of somebody who has no secret', async () => {
+    system = await still();
+    const { publicUrl, env } = await reachable();
+    const daemon = await registered(env);
+    const { control } = system.sandbox;
+    await tellOfAChange('before');
+    await shown('before');
+    const row = async () =>
+      (await system.db.query('select secret, scheme, state from mirror_sync.registration')).rows[0];
+    await eventually('the pin', async () => (await row())?.['scheme'] === 'hex');
+    await aged();
+    const before = await row();
+    const polls = `select 1 from mirror.sync_log where kind = 'poll' and collection = 'research_jobs'`;
+    expect((await system.db.query(polls)).rows).toEqual([]);
+    const answers = new Set<number>();
+    // Where nothing is polled otherwise, this is what they can bring about.
+    await eventually('what they bring about', async () => {
+      answers.add(await forge(publicUrl));
+      expect((await control.webhook())?.secret).toBe(before?.['secret']);
+      return (await system.db.query(polls)).rows.length > 0;
+    });
+    for (let more = 0; more < 20; more += 1) answers.add(await forge(publicUrl));
+    expect([...answers]).toEqual([400]);
+    expect(await row()).toEqual(before);
+    const event = await tellOfAChange('after');
+    await shown('after');
+    expect(await storedEvents()).toContain(event);
+    expect((await system.run(['status'])).code).toBe(0);
     await daemon.stop();
   });
 
@@ -200,6 +263,7 @@ describe('a daemon with a public URL', () => {
     const daemon = await registered(env);
     await aged();
     await system.sandbox.control.rotateSecret();
+    await finishedUnheard();
     const events = [];
     for (let count = 1; count <= 4; count += 1) events.push(await tellOfAChange(`rotated ${count}`));
     await shown('rotated 4');

@@ -1,6 +1,9 @@
-import type { Registration, RegistrationChange } from '../../model/registration.ts';
+import { isLately, type Registration, type RegistrationChange } from '../../model/registration.ts';
 import type { Outcome } from './outcome.ts';
 import { NO_SECRET } from './remedies.ts';
+
+/** A scheme that has proven right within so long (ms) is the service's. */
+const SCHEME_MS = 24 * 3_600_000;
 
 /**
  * What to store of a request that registered `url`, or tried to.
@@ -41,7 +44,7 @@ function accepted(
 ): RegistrationChange {
   const known = secret !== undefined || before.secret !== null;
   return {
-    accepted: { secret },
+    accepted: keepsScheme(before, now) ? { secret, keepScheme: true } : { secret },
     state: known ? 'registered' : 'suspect',
     eventTypes: seen?.eventTypes ?? null,
     registeredAt: now,
@@ -50,4 +53,12 @@ function accepted(
     error: known ? null : NO_SECRET,
     ...(known ? {} : { suspectAt: now }),
   };
+}
+
+/**
+ * Registered because of deliveries that nothing explained, which may be anybody's: weaker signatures are refused as
+ * before. Without any that was right for a day, the service may sign otherwise now.
+ */
+function keepsScheme({ state, verifiedAt }: Registration, now: Date): boolean {
+  return state === 'suspect' && verifiedAt !== null && isLately(verifiedAt, SCHEME_MS, now);
 }

@@ -9,7 +9,7 @@ import {
 } from '../../model/registration.ts';
 import { judgeSeen } from './judge-seen.ts';
 import { nextStep } from './next-step.ts';
-import { STOPPED, SUSPECT } from './remedies.ts';
+import { NO_SECRET, STOPPED } from './remedies.ts';
 import type { RegistrationSettings } from './step.ts';
 
 const WANTED = 'https://mirror.example.com/webhooks/1001';
@@ -18,7 +18,13 @@ const NOW = new Date('2026-05-01T12:00:00Z');
 const ago = (minutes: number): Date => new Date(NOW.getTime() - minutes * 60_000);
 const inMinutes = (minutes: number): Date => ago(-minutes);
 
-const SETTINGS: RegistrationSettings = { wanted: WANTED, takeover: 'if-empty', fresh: false, lost: 0 };
+const SETTINGS: RegistrationSettings = {
+  wanted: WANTED,
+  takeover: 'if-empty',
+  fresh: false,
+  lost: 0,
+  weighedAt: undefined,
+};
 const REGISTERED: Registration = {
   ...UNREGISTERED,
   state: 'registered',
@@ -118,18 +124,35 @@ describe('when the service is asked', () => {
 describe('signatures that stopped matching', () => {
   const doubtful: Registration = { ...REGISTERED, mismatches: 3, verifiedAt: ago(11), checkedAt: ago(1) };
 
-  it('make a registration suspect after three, ten minutes after the last success', () => {
-    const step = nextStep(stored(doubtful), SETTINGS);
-    expect(step).toEqual({ kind: 'settle', change: { state: 'suspect', error: SUSPECT } });
+  it('have it weighed after three, ten minutes after the last success, what changed since and was announced to nobody', () => {
+    const weigh = (since: Date) => ({ kind: 'weigh', since, until: ago(10) });
+    expect(nextStep(stored(doubtful), SETTINGS)).toEqual(weigh(ago(11)));
     // Nothing of ours is wanted any more: whoever signs, it is removed.
     expect(nextStep(stored(doubtful), { ...SETTINGS, wanted: undefined }).kind).toBe('wait');
-    expect(nextStep(stored({ ...doubtful, verifiedAt: null }), SETTINGS)).toEqual(step);
+    expect(nextStep(stored({ ...doubtful, verifiedAt: null }), SETTINGS)).toEqual(weigh(ago(600)));
+    // What changed before it was registered was announced to nobody.
+    const renewed = { ...doubtful, registeredAt: ago(10.5) };
+    expect(nextStep(stored(renewed), SETTINGS)).toEqual(weigh(ago(10.5)));
+    expect(nextStep(stored({ ...doubtful, registeredAt: ago(9) }), SETTINGS).kind).toBe('wait');
     for (const good of [
       { ...doubtful, mismatches: 2 },
       { ...doubtful, verifiedAt: ago(9) },
     ]) {
       expect(nextStep(stored(good), SETTINGS).kind).toBe('wait');
     }
+  });
+
+  it('have it weighed every five minutes', () => {
+    const weighed = (minutes: number) => ({ ...SETTINGS, weighedAt: ago(minutes) });
+    expect(nextStep(stored(doubtful), weighed(4.9)).kind).toBe('wait');
+    expect(nextStep(stored(doubtful), weighed(5)).kind).toBe('weigh');
+  });
+
+  it('need no weighing where no secret is known at all', () => {
+    expect(nextStep(stored({ ...REGISTERED, secret: null }), SETTINGS)).toEqual({
+      kind: 'settle',
+      change: { state: 'suspect', error: NO_SECRET },
+    });
   });
 
   it('are followed by another registration, and that by the next an hour later', () => {

@@ -4,7 +4,7 @@ import {
   type StoredRegistration,
   SUSPECT_MISMATCHES,
 } from '../../model/registration.ts';
-import { HELD, SUSPECT } from './remedies.ts';
+import { HELD, NO_SECRET } from './remedies.ts';
 import {
   AGAIN_MS,
   CHECK_MS,
@@ -13,31 +13,51 @@ import {
   LOST_MS,
   type RegistrationSettings,
   type NextStep,
+  WEIGH_MS,
 } from './step.ts';
 
-/** Without a success for so long, mismatches are no accident. */
+/** Without a success for so long, mismatches are no accident; and what changed so long ago has been announced, or never will be. */
 const NO_SUCCESS_MS = 10 * 60_000;
 
 /** What to do next about an account's webhook (design 8), by what is stored of it; pure. */
 export function nextStep(stored: StoredRegistration, settings: RegistrationSettings): NextStep {
   const { registration, now } = stored;
   if (settings.wanted !== undefined) {
-    if (registration.state === 'registered' && isSuspicious(registration, now)) {
-      return { kind: 'settle', change: { state: 'suspect', error: SUSPECT } };
+    if (registration.state === 'registered' && registration.secret === null) {
+      return { kind: 'settle', change: { state: 'suspect', error: NO_SECRET } };
     }
-    if (registration.state === 'suspect' && !isSuspicious(registration, now)) {
+    if (registration.state === 'suspect' && !isDoubted(registration, now)) {
       return { kind: 'settle', change: { state: 'registered', error: null } };
     }
+    const weigh = whatToWeigh(registration, settings, now);
+    if (weigh !== undefined) return weigh;
   }
   const due = lookDue(stored, settings);
   return due.getTime() <= now.getTime() ? { kind: 'look' } : { kind: 'wait', until: due };
 }
 
 /** No secret is known; or too many deliveries mismatch, and none has matched for a while. */
-function isSuspicious({ secret, mismatches, verifiedAt }: Registration, now: Date): boolean {
+function isDoubted({ secret, mismatches, verifiedAt }: Registration, now: Date): boolean {
   if (secret === null) return true;
   if (mismatches < SUSPECT_MISMATCHES) return false;
   return verifiedAt === null || !isLately(verifiedAt, NO_SUCCESS_MS, now);
+}
+
+/**
+ * Anybody can send what mismatches: that alone is no evidence. What changed at the service is, where it announces such
+ * changes, and no verified delivery told of anything since.
+ */
+function whatToWeigh(
+  registration: Registration,
+  { weighedAt }: RegistrationSettings,
+  now: Date,
+): NextStep | undefined {
+  const { state, registeredAt, verifiedAt } = registration;
+  if (state !== 'registered' || registeredAt === null || !isDoubted(registration, now)) return undefined;
+  if (weighedAt !== undefined && isLately(weighedAt, WEIGH_MS, now)) return undefined;
+  const since = verifiedAt === null || verifiedAt < registeredAt ? registeredAt : verifiedAt;
+  const until = new Date(now.getTime() - NO_SUCCESS_MS);
+  return since < until ? { kind: 'weigh', since, until } : undefined;
 }
 
 /** When the service is to be asked again what is registered. */

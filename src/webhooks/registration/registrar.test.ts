@@ -157,8 +157,8 @@ describe('the registrar', () => {
     const world = new RegistrationWorld();
     await world.clock.advance(20 * MINUTE + 40_000);
     world.service.rotate();
-    // Twelve deliveries later: ten minutes without a success.
-    await world.clock.advance(12 * MINUTE);
+    // Ten minutes without a success, and as many since three changes of which nothing told: it is weighed each five.
+    await world.clock.advance(17 * MINUTE);
     expect(world.isRegistered()).toBe(true);
     expect(world.service.count('POST')).toBe(2);
     world.store.held = true;

@@ -1,5 +1,12 @@
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import type { Registration, RegistrationStore, Seen, StoredRegistration } from '../../model/registration.ts';
+import {
+  isLately,
+  type Registration,
+  type RegistrationStore,
+  type Seen,
+  type StoredRegistration,
+  SUSPECT_MISSED,
+} from '../../model/registration.ts';
 import type { RegistrationState } from '../../model/webhook-secrets.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Doorbell } from '../../runtime/doorbell.ts';
@@ -16,7 +23,8 @@ import {
   WebhookProblem,
   type WebhookService,
 } from './service-calls.ts';
-import { CHECK_MS, type RegistrationSettings } from './step.ts';
+import { SUSPECT } from './remedies.ts';
+import { AGAIN_MS, CHECK_MS, type RegistrationSettings } from './step.ts';
 
 export interface RegistrarOptions {
   readonly userId: string;
@@ -44,6 +52,8 @@ export interface RegistrationNews {
   readonly error: string | null;
   /** It has just been registered: what changed before was announced to nobody, and only a reading finds it. */
   readonly renewed: boolean;
+  /** Deliveries come that nothing explains: whether the service announces what changes, only a reading tells. */
+  readonly doubted: boolean;
 }
 
 /** How often (ms) what receivers in other processes store is looked at. */
@@ -75,6 +85,10 @@ class Registrar {
   #notBefore = Number.NEGATIVE_INFINITY;
   #told = '';
   #renewed = false;
+  #doubted = false;
+  /** By the database's clock: when it was weighed, and had read, because of mismatches. */
+  #weighedAt: Date | undefined;
+  #readAt: Date | undefined;
 
   constructor(options: RegistrarOptions) {
     this.#options = options;
@@ -115,8 +129,23 @@ class Registrar {
       case 'settle':
         await this.#options.store.save(() => step.change);
         return 0;
+      case 'weigh':
+        await this.#weigh(step.since, step.until, stored.now);
+        return 0;
       case 'look':
         return this.#look(signal);
+    }
+  }
+
+  /** Whether the secret was replaced. Where our own reading says nothing of it, it is read anew, at most hourly. */
+  async #weigh(since: Date, until: Date, now: Date): Promise<void> {
+    const { store } = this.#options;
+    this.#weighedAt = now;
+    if ((await store.missed(since, until)) >= SUSPECT_MISSED) {
+      await store.save(() => ({ state: 'suspect', error: SUSPECT }));
+    } else if (this.#readAt === undefined || !isLately(this.#readAt, AGAIN_MS, now)) {
+      this.#readAt = now;
+      this.#doubted = true;
     }
   }
 
@@ -185,20 +214,29 @@ class Registrar {
     if (secret !== null) hide(secret);
     const news = { userId, state, host: url === null ? null : hostOf(url), error };
     const text = JSON.stringify(news);
-    if (text !== this.#told || this.#renewed) {
-      const renewed = this.#renewed;
+    if (text !== this.#told || this.#renewed || this.#doubted) {
+      const [renewed, doubted] = [this.#renewed, this.#doubted];
       this.#told = text;
       this.#renewed = false;
-      if (error !== null) log.warn(`account ${userId}: ${error}`);
+      this.#doubted = false;
+      if (doubted)
+        log.info(`account ${userId}: deliveries come that no secret explains: what changed is read`);
+      else if (error !== null) log.warn(`account ${userId}: ${error}`);
       else if (state === 'registered') log.info(`account ${userId}: events come to ${news.host}`);
-      onChange({ ...news, renewed });
+      onChange({ ...news, renewed, doubted });
     }
     return stored;
   }
 
   #settings(): RegistrationSettings {
     const { takeover } = this.#options;
-    return { wanted: this.#wanted, takeover, fresh: this.#fresh, lost: this.#lost };
+    return {
+      wanted: this.#wanted,
+      takeover,
+      fresh: this.#fresh,
+      lost: this.#lost,
+      weighedAt: this.#weighedAt,
+    };
   }
 }
 

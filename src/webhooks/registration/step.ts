@@ -10,6 +10,8 @@ export interface RegistrationSettings {
   readonly fresh: boolean;
   /** Registrations in a row that got no answer. */
   readonly lost: number;
+  /** When it was last weighed whether the secret was replaced. */
+  readonly weighedAt: Date | undefined;
 }
 
 /** What to do while nothing has been asked. */
@@ -17,6 +19,8 @@ export type NextStep =
   | { readonly kind: 'wait'; readonly until: Date }
   /** Ask the service what is registered. */
   | { readonly kind: 'look' }
+  /** Count the changes between these moments that only our own reading found. */
+  | { readonly kind: 'weigh'; readonly since: Date; readonly until: Date }
   /** What receivers told means this. */
   | Settle;
 
@@ -36,9 +40,11 @@ interface Settle {
 /** How often (ms) the service is asked what is registered, and how often at most. */
 export const CHECK_MS = 15 * 60_000;
 export const LEAST_CHECK_MS = 60_000;
+/** How often (ms) it is weighed whether the secret was replaced, while receivers give reason to: it costs a query. */
+export const WEIGH_MS = 5 * 60_000;
 /** After a lost answer: by then the request has taken effect, or never will. Doubled for each one more. */
 export const LOST_MS = 60_000;
 /** An accepted registration shows by then; until then, what is seen instead of it proves nothing. */
 export const EFFECT_MS = 2 * 60_000;
-/** Least time between two registrations because of mismatches, and after a refusal. */
+/** Least time between two registrations because of mismatches, two readings because of them, and after a refusal. */
 export const AGAIN_MS = 60 * 60_000;
