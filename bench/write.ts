@@ -127,6 +127,7 @@ async function ours(db: Kysely<unknown>, userId: string, pages: number, history:
         {
           scope,
           obs,
+          after: obs - 1,
           items,
           proof: {
             kind: 'interval',

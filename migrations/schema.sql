@@ -208,6 +208,13 @@ create table mirror.quarantine (
   constraint quarantine_pkey PRIMARY KEY (_user_id, collection, parent, item_hash)
 );
 
+create table mirror.recoveries (
+  detected_at timestamp with time zone not null,
+  reason text not null,
+  last_sign_of_life timestamp with time zone,
+  constraint recoveries_pkey PRIMARY KEY (detected_at)
+);
+
 create table mirror.research_jobs (
   _user_id bigint not null,
   job_id bigint not null,
@@ -1320,6 +1327,14 @@ comment on column mirror.lists_versions._op is 'What ended it: update or delete;
 
 comment on table mirror.quarantine is 'Items that could not be mirrored, verbatim, with the reason.';
 
+comment on table mirror.recoveries is 'One row each time the database was found to have gone back: a failover or crash that lost commits, a restore, a copy. Whoever has read rows by _change_id compares (key, _change_id) once when a row appears here.';
+
+comment on column mirror.recoveries.detected_at is 'When it was noticed, by the database''s clock; full walks of all accounts are due from then on.';
+
+comment on column mirror.recoveries.reason is 'By what it was noticed.';
+
+comment on column mirror.recoveries.last_sign_of_life is 'When a daemon last kept the database company, as far as it still knows: what was committed later may be lost.';
+
 comment on table mirror.research_jobs is 'Single research jobs: GET /v1/research.';
 
 comment on column mirror.research_jobs._user_id is 'Owner of the API key; first in every primary key.';
@@ -1569,6 +1584,7 @@ create table mirror_sync.account (
   state text default 'active'::text not null,
   error text,
   created_at timestamp with time zone not null,
+  recheck boolean default false not null,
   constraint account_pkey PRIMARY KEY (_user_id)
 );
 
@@ -1668,6 +1684,8 @@ create table mirror_sync.installation (
   alive_at timestamp with time zone,
   held_at timestamp with time zone,
   held_why text,
+  nodes jsonb default '{}'::jsonb not null,
+  change_floor bigint default 0 not null,
   constraint installation_pkey PRIMARY KEY (singleton),
   constraint installation_singleton_check CHECK (singleton)
 );

@@ -12,6 +12,7 @@ import { messageOf } from '../runtime/message.ts';
 import { type Service, service } from '../runtime/service.ts';
 import { accountService, type AccountService } from '../sync/account-service.ts';
 import { accountEdges, type AccountEdges } from './account-edges.ts';
+import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
 import { mendPromises } from './promises.ts';
 import type { RunnerParts } from './runner-parts.ts';
@@ -42,7 +43,7 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
     const fence = await take(parts, userId, signal);
     const account = await openAccount(parts, fence, keys);
     const over = new AbortController();
-    try {
+    const run = async (): Promise<void> => {
       // What was refused before may be another key: the first answers tell anew.
       await account.store.saveState('active', null);
       await mendPromises(parts.db, parts.config.collections, parts.schedule, account.store, userId);
@@ -55,6 +56,9 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
       await running.start();
       const error = await running.ended;
       if (error !== undefined) throw error;
+    };
+    try {
+      await notingRecovery(parts, fence, signal, run);
     } finally {
       over.abort();
       current = undefined;

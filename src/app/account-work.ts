@@ -8,6 +8,7 @@ import { messageOf } from '../runtime/message.ts';
 import { heldBy } from './account-runner.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
+import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
 import type { SyncObserver } from '../sync/observer.ts';
 import { asProcess, type WorkOptions } from './own-process.ts';
@@ -75,7 +76,7 @@ async function workOnAll<T>(
   const results: T[] = [];
   const held = new Map<string, string[]>();
   for (const candidate of found) {
-    const outcome = await workOnOne(parts, candidate, work);
+    const outcome = await workOnOne(parts, candidate, signal, work);
     if ('results' in outcome) {
       results.push(...outcome.results);
     } else if (outcome.holder.command === DAEMON) {
@@ -94,6 +95,7 @@ async function workOnAll<T>(
 async function workOnOne<T>(
   parts: RunnerParts,
   { userId, keys }: Candidate,
+  signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
   const { db, config } = parts;
@@ -102,7 +104,7 @@ async function workOnOne<T>(
   if (taken.state === 'held') return { holder: taken.by };
   const account = await openAccount(parts, taken.fence, keys);
   try {
-    return { results: await work.own(account, parts) };
+    return { results: await notingRecovery(parts, taken.fence, signal, () => work.own(account, parts)) };
   } catch (error) {
     // A refused key stops its account only: the work on others goes on.
     if (!(error instanceof KeyRefused)) throw error;

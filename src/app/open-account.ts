@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Secret } from '../config/secret.ts';
 import { createBudgetStore } from '../db/budget-store.ts';
 import { releaseAccount } from '../db/lease.ts';
+import { recheckIfDue } from '../db/recheck.ts';
 import type { TableChange } from '../db/notifications.ts';
 import { openHistory } from '../mirror/history/coverage.ts';
 import { createMirror } from '../mirror/create-mirror.ts';
@@ -17,6 +18,7 @@ import { createAccountStore, type AccountStore } from '../sync/account-store.ts'
 import { observeAll, type SyncObserver } from '../sync/observer.ts';
 import { stateClass } from '../walk/warmth.ts';
 import type { Schedule } from './firings.ts';
+import type { OwnedAccounts } from '../db/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
 export interface AccountParts {
@@ -27,6 +29,8 @@ export interface AccountParts {
   readonly onChanged: (change: TableChange) => void;
   readonly log: Logger;
   readonly schedule: Schedule;
+  /** The accounts that this process works on. */
+  readonly owned: OwnedAccounts;
   /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
   readonly clock: Clock;
 }
@@ -47,8 +51,21 @@ export async function openAccount(
   fence: Fence,
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
+  parts.owned.add(fence);
+  try {
+    return await compose(parts, fence, keys);
+  } catch (error) {
+    parts.owned.remove(fence);
+    throw error;
+  }
+}
+
+async function compose(parts: AccountParts, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
   const { config, db, link } = parts;
   const { schema } = config;
+  if (await recheckIfDue(db, schema, fence, config.collections)) {
+    parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
+  }
   const budgetStore = createBudgetStore(db, schema, fence);
   const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
   const source = new AccountSource(all);
@@ -85,12 +102,14 @@ export async function openAccount(
     reader,
     close: async () => {
       for (const { budget } of all) budget.close(new Error('the account is closed'));
-      try {
-        for (const { budget } of all) await budget.flush();
-        await releaseAccount(db, schema, fence);
-      } catch (error) {
+      const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
+      const released = await Promise.allSettled([releaseAccount(db, schema, fence)]);
+      parts.owned.remove(fence);
+      for (const each of [...flushed, ...released]) {
         // The lease may be lost or the database away: then there is nothing to store or to give up.
-        parts.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(error)}`);
+        if (each.status === 'rejected') {
+          parts.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
+        }
       }
     },
   };

@@ -1,4 +1,5 @@
 import type { ServiceConfig } from '../config/config.ts';
+import { openInstallation } from '../db/installation.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { startAll, stopAll } from '../runtime/service.ts';
@@ -37,6 +38,8 @@ export async function asProcess<T>(
     hide,
   });
   try {
+    // Nothing is written into a database that went back before that is known.
+    await openInstallation({ db: mirror.db, schema: config.schema, host: undefined, clock }, signal);
     const running = await createProcess({
       command,
       config,

@@ -4,6 +4,7 @@ import type { Exchange } from '../api/api.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { createHeartbeat, type Heartbeat } from '../db/heartbeat.ts';
 import { createNotifications, type Notifications } from '../db/notifications.ts';
+import { OwnedAccounts } from '../db/owned-accounts.ts';
 import { ownIdentity } from '../db/process-identity.ts';
 import { LeaseLost } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -51,6 +52,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
   const identity = await ownIdentity();
   const processId = randomUUID();
   const version = programVersion();
+  const owned = new OwnedAccounts();
   const heartbeat = createHeartbeat({
     db: mirror.heartbeatDb,
     schema,
@@ -60,6 +62,11 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     version,
     clock,
     log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
+    afterBeat: async () => {
+      for (const userId of await owned.releaseStrays(mirror.heartbeatDb, schema, processId)) {
+        log.warn(`account ${userId}: named this process as its owner, which does not work on it: given up`);
+      }
+    },
   });
   const notifications = createNotifications(mirror.db, schema, clock);
   const wire = createTransport({
@@ -89,6 +96,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       sleep: (ms, signal) => clock.sleep(ms, signal),
     },
     ownsUntil: () => heartbeat.ownsUntil(),
+    owned,
     hide: options.hide,
     onSubmission: options.onSubmission ?? (() => {}),
     onRegistration: options.onRegistration ?? (() => {}),

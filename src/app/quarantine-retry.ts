@@ -116,6 +116,7 @@ async function retryBatch(
         const result = await mirror.applyPage(fence, {
           scope,
           obs,
+          after: session.committed,
           items: tried,
           again: true,
           // The items are as old as their last sighting: what was seen since is believed before them.
@@ -123,6 +124,7 @@ async function retryBatch(
           // It says nothing of what the service has now: neither of other rows, nor of rows in doubt.
           decide: () => ({ scope: {} }),
         });
+        if (result.state === 'applied') session.committed = obs;
         const reasons = await reasonsOf(
           db,
           schema,

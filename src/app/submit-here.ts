@@ -8,6 +8,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { Stopped } from '../runtime/service.ts';
 import type { RunnerParts } from './runner-parts.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
+import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
 import { asProcess, type WorkOptions } from './own-process.ts';
 import type { MirrorProcess } from './process.ts';
@@ -67,7 +68,8 @@ async function takeAndSend<T>(
   if (taken.state === 'held') return { state: 'held', by: taken.by };
   const account = await openAccount(parts, taken.fence, keys);
   try {
-    return { state: 'done', result: await sendUntil(account, running, options) };
+    const send = (): Promise<T> => sendUntil(account, running, options);
+    return { state: 'done', result: await notingRecovery(parts, taken.fence, signal, send) };
   } finally {
     await account.close();
   }

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { readDsn, type PgVariables } from './dsn.ts';
+import { nodeExpression, partsOf, type ServerNode } from './server-node.ts';
 
 /**
  * What tells this database from its copies (design 9). Nothing in it is changed by a restart, a pooler, an update of
@@ -33,31 +34,24 @@ export async function observeFingerprint(
     database: string;
     table: string;
     directory: string | null;
-    system: boolean;
-    timeline: boolean;
+    node: ServerNode;
   }>`
     select (select oid from pg_database where datname = current_database())::text as database,
       to_regclass(format('%I.submissions', ${schema}::text))::oid::text as table,
       (select setting from pg_settings where name = 'data_directory') as directory,
-      has_function_privilege('pg_control_system()', 'execute') as system,
-      has_function_privilege('pg_current_wal_lsn()', 'execute')
-        and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as timeline`.execute(db);
+      ${await nodeExpression(db)} as node`.execute(db);
   const [found] = rows;
   if (found === undefined) throw new RangeError('a select without from gave no row');
   const { database, table, directory } = found;
-  const system = found.system
-    ? await textOf(db, sql`select system_identifier::text as text from pg_control_system()`)
-    : null;
-  // A WAL file is named by its timeline first.
-  const timeline = found.timeline
-    ? await textOf(db, sql`select left(pg_walfile_name(pg_current_wal_lsn()), 8) as text`)
-    : null;
-  return { system, timeline, directory, database, table, hosts: host === undefined ? [] : [host] };
-}
-
-async function textOf(db: Kysely<unknown>, query: ReturnType<typeof sql>): Promise<string | null> {
-  const { rows } = await query.execute(db);
-  return (rows[0] as { text: string } | undefined)?.text ?? null;
+  const { system, timeline } = partsOf(found.node);
+  return {
+    system: system === '' ? null : system,
+    timeline: timeline === '' ? null : timeline,
+    directory,
+    database,
+    table,
+    hosts: host === undefined ? [] : [host],
+  };
 }
 
 /** In what the database differs from the one that was here before. Pure. */

@@ -20,6 +20,8 @@ export interface HeartbeatOptions {
   readonly clock: Clock;
   readonly log: { warn(message: string): void; info(message: string): void };
   readonly durations?: HeartbeatDurations;
+  /** What is to be done after each heartbeat; its failure is told, and does not count as the heartbeat's. */
+  readonly afterBeat?: () => Promise<void>;
 }
 
 /** Milliseconds. */
@@ -109,6 +111,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
           if (!failing) log.warn(`heartbeat: ${messageOf(error)}`);
           failing = true;
         }
+        if (failing) continue;
+        await options.afterBeat?.().catch((error: unknown) => log.warn(messageOf(error)));
       }
     } finally {
       trustedUntil = -Infinity;

@@ -1,14 +1,16 @@
 import { messageOf } from '../runtime/message.ts';
 import { service, type Service } from '../runtime/service.ts';
 import type { Hold } from './hold.ts';
-import { beatInstallation, openInstallation, type InstallationOptions } from './installation.ts';
+import { type InstallationOptions, looksOther, openInstallation } from './installation.ts';
 
-/** Milliseconds; a gap of ten minutes is one in which submissions may have been sent elsewhere. */
+/** A database that went back is noticed with this delay (milliseconds) at most, also where nothing is written. */
+const LOOK_EVERY = 4_000;
+/** A sign of life is written (milliseconds): a gap of ten minutes is one in which submissions may have been sent elsewhere. */
 const BEAT_EVERY = 60_000;
 
 /** The database is this one, and a daemon keeps it company: started before anything is sent. */
 export interface Installation extends Service {
-  /** As of the last beat. */
+  /** As of the last look. */
   hold(): Hold | undefined;
 }
 
@@ -19,28 +21,36 @@ export function createInstallation(
 ): Installation {
   const { db, schema, clock, log } = options;
   let hold: Hold | undefined;
+  let aliveAt: Date | undefined;
 
-  const learn = (found: Hold | undefined): void => {
+  const look = async (signal: AbortSignal): Promise<void> => {
+    const judged = await openInstallation(options, signal, aliveAt);
+    ({ aliveAt } = judged);
+    const found = judged.hold;
     if (found !== undefined && hold === undefined) {
       log.warn(
-        `submissions are held: ${found.why}. Where none of them was sent: "research-mirror submissions release"`,
+        `what was queued is held: ${found.why}. Where none of it was sent: "research-mirror submissions release"`,
       );
     }
-    if (found === undefined && hold !== undefined) log.info('submissions are sent again');
+    if (found === undefined && hold !== undefined) log.info('what was held is sent');
     hold = found;
   };
 
   const running = service('installation', async ({ signal, ready }) => {
-    learn(await openInstallation(options, signal));
+    await look(signal);
     ready();
     let failing = false;
-    for (;;) {
-      await clock.sleep(BEAT_EVERY, signal);
+    for (let sinceBeat = 0; ;) {
+      await clock.sleep(LOOK_EVERY, signal);
+      sinceBeat += LOOK_EVERY;
       try {
-        learn(await beatInstallation(db, schema));
+        if (sinceBeat < BEAT_EVERY && !(await looksOther(db, schema, aliveAt))) continue;
+        await look(signal);
+        sinceBeat = 0;
         failing = false;
       } catch (error) {
-        // Without beats nothing is sent after ten minutes (hold.ts).
+        signal.throwIfAborted();
+        // Without beats nothing is sent after ten minutes (sending.ts).
         if (!failing) log.warn(`installation: ${messageOf(error)}`);
         failing = true;
       }

@@ -9,10 +9,11 @@ import {
   type QueuedSubmission,
   type SubmissionStore,
 } from '../model/submission.ts';
+import { takeChangeIds } from './change-ids.ts';
 import { commitDurably } from './durable-commit.ts';
 import { fenced } from './fenced.ts';
 import { addHints } from './hint-store.ts';
-import { currentHold, holdQueued, maySend } from './hold.ts';
+import { maySend } from './sending.ts';
 import { sqlState } from './sql-state.ts';
 import { storedResponse, type StoredResponse } from './submission-response.ts';
 
@@ -58,10 +59,6 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   return {
     async queued(limit) {
       if (doubtful.size > 0) await unclaim();
-      // Asked without the fence first: this is done each second.
-      if ((await currentHold(db, schema)) !== undefined) {
-        if (await fenced(db, schema, fence, (trx) => holdQueued(trx, schema, userId))) return [];
-      }
       return queuedSubmissions(db, schema, userId, limit);
     },
 
@@ -71,8 +68,10 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       try {
         row = await fenced(db, schema, fence, async (trx, now) => {
           if (!(await maySend(trx, schema, now))) return undefined;
-          // A claim that a crash of Postgres forgot would be sent again.
+          // A claim that a crash of Postgres forgot would be sent again. Its change ID is no row's: where the database
+          // goes back behind the claim, the next fence misses it (fenced.ts).
           await commitDurably(trx);
+          await takeChangeIds(trx, schema, userId, 1);
           const { rows } = await sql<ClaimedRow>`
             update ${submissions}
             set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,

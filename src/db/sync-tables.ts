@@ -23,6 +23,7 @@ export interface SyncTables {
     state: Generated<string>;
     error: OrNull<string>;
     created_at: Date;
+    recheck: Generated<boolean>;
   };
   scope: {
     _user_id: Bigint;
@@ -95,6 +96,8 @@ export interface SyncTables {
     alive_at: OrNull<Date>;
     held_at: OrNull<Date>;
     held_why: OrNull<string>;
+    nodes: JsonWithDefault;
+    change_floor: BigintWithDefault;
   };
   event_seen: { _user_id: Bigint; id: string; received_at: Date; content: string | null };
   hint: {

@@ -8,7 +8,7 @@ import { applyDeletions } from './deletion/apply-deletions.ts';
 import { fillBatch } from './columns/backfill.ts';
 import { sortPage } from './classify.ts';
 import { contentRule } from './content-hash.ts';
-import { logWalk } from './log-walk.ts';
+import { logWalk, saveCollection } from './log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
 import { recordDoubts } from './deletion/record-doubts.ts';
@@ -74,14 +74,18 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         // One object, one row: its key is the account's.
         items: [{ ...item, key: '', problem: undefined }],
       }),
-    endWalk: (fence, scope, decision) =>
+    endWalk: (fence, scope, stop, obs) =>
       fenced(db, schema, fence, async (trx, now) => {
-        if (decision.walkEnd !== undefined) await logWalk(trx, schema, decision.walkEnd, now);
-        await saveScope(trx, schema, scope, decision.scope, undefined, 0);
+        if (stop.walkEnd !== undefined) await logWalk(trx, schema, stop.walkEnd, now);
+        const { userId, collection } = scope;
+        if (stop.collection !== undefined) {
+          await saveCollection(trx, schema, userId, collection, stop.collection);
+        }
+        await saveScope(trx, schema, scope, stop.scope, { after: obs }, 0);
       }),
     recordDoubts: (fence, scope, change, obs) =>
       fenced(db, schema, fence, (trx, at) => recordDoubts(trx, schema, scope, change, obs, at)),
-    applyDeletions: (fence, scope, { accept }) => applyDeletions(db, options, fence, scope, accept),
+    applyDeletions: (fence, scope, how) => applyDeletions(db, options, fence, scope, how),
     backfill: async (fence) => {
       for (const { columns } of tables.values()) await columns.addWaiting();
       return fillBatch(db, fence, schema);

@@ -3,13 +3,14 @@ import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
+import type { CollectionChange } from './walk-end.ts';
 
 /** One path by which rows change (design 1 and 7): everything that the service answers becomes true here. */
 export interface Mirror {
   /**
    * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
-   * @throws Superseded when a later observation of the scope is committed (or the scope is unknown): nothing is
-   *   written; LeaseLost from the fence; errors of the database, when the outcome of the commit may be unknown
+   * @throws Superseded when a later observation of the scope is committed (or the scope is unknown), DatabaseWentBack
+   *   when an earlier one is: nothing is written; what `fenced` throws
    */
   applyPage(fence: Fence, write: PageWrite): Promise<PageResult>;
 
@@ -18,20 +19,30 @@ export interface Mirror {
 
   /**
    * Changes the scope's rows in doubt by what is no page: two whole walks that saw the same (P2).
-   * @param obs number of the last observation that it rests on
-   * @throws Superseded when a later one is committed, and may have seen the rows: nothing is written
+   * @param obs number of the last observation that is committed, and that it rests on
+   * @throws Superseded, DatabaseWentBack: nothing is written
    */
   recordDoubts(fence: Fence, scope: Scope, change: DoubtChange, obs: number): Promise<void>;
 
   /**
    * Deletes the scope's proven candidates, unless the brake holds them: then, and while doubts remain, `data_quality`
-   * says so. A list goes with its items, in one transaction.
-   * @param accept lifts the brake
+   * says so. A list goes with its items, in one transaction unless it has very many.
+   * @param options.accept lifts the brake
+   * @param options.obs number of the scope's last observation that is committed, as its reader knows it
+   * @throws Superseded, DatabaseWentBack: nothing more is deleted
    */
-  applyDeletions(fence: Fence, scope: Scope, options: { readonly accept: boolean }): Promise<DeletionResult>;
+  applyDeletions(
+    fence: Fence,
+    scope: Scope,
+    options: { readonly accept: boolean; readonly obs: number },
+  ): Promise<DeletionResult>;
 
-  /** Stores what became of a walk that has no further page: a failure, a stop, an end without answer. */
-  endWalk(fence: Fence, scope: Scope, decision: Omit<Decision, 'doubts'>): Promise<void>;
+  /**
+   * Stores what became of a walk that has no further page: a failure, a stop, an end without answer.
+   * @param obs number of the scope's last observation that is committed, as its reader knows it
+   * @throws Superseded, DatabaseWentBack: nothing is stored
+   */
+  endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number): Promise<void>;
 
   /**
    * Makes columns that fields still wait for, and fills one batch of a column that was added after its field had been
@@ -39,6 +50,12 @@ export interface Mirror {
    * @returns true while there is more to fill
    */
   backfill(fence: Fence): Promise<boolean>;
+}
+
+/** What is stored where no page is. */
+export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
+  /** What it means for the collection's freshness, beside `walkEnd`. */
+  readonly collection?: CollectionChange;
 }
 
 export interface DeletionResult {
@@ -60,6 +77,7 @@ export type RowsByCollection = ReadonlyMap<CollectionName, number>;
 export interface SingleWrite {
   readonly collection: CollectionName;
   readonly obs: number;
+  readonly after: number;
   readonly item: Item;
   readonly decide: PageWrite['decide'];
   readonly sentAgo: PageWrite['sentAgo'];

@@ -7,8 +7,10 @@ import type { WalkEnd } from './walk-end.ts';
 /** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
 export interface PageWrite {
   readonly scope: Scope;
-  /** Observation number of the request: greater than the scope's `lastObs`, or the page is superseded. */
+  /** Observation number of the request. */
   readonly obs: number;
+  /** The scope's `lastObs` as this process read or committed it last: with another one there the page is not written. */
+  readonly after: number;
   /** The page's items in the order of the answer. */
   readonly items: readonly Item[];
   /** What the page proves absent: known rows that it does not hold are observed. Left out: nothing. */

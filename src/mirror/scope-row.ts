@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { childrenOf, type Scope } from '../model/collections.ts';
-import { MirrorError } from '../model/errors.ts';
+import { DatabaseWentBack, MirrorError } from '../model/errors.ts';
 import { scopeName } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
 import type { ScopeChange } from './page-write.ts';
@@ -11,32 +11,59 @@ export class Superseded extends MirrorError {
   readonly remedy = 'skip';
 }
 
+/** Where a write stands among the scope's observations. */
+export interface Place {
+  /** Its own number; left out: it is no observation. */
+  readonly obs?: number;
+  /** The number that is committed, as this process read or committed it last. */
+  readonly after: number;
+}
+
 /**
  * Stores a scope's changes as the last step of a page: of everything that an unchanged page writes, the only row.
- * @param obs the page's observation number; undefined where no page was observed
+ * @param place compared and set; undefined for what rests on no observation
  * @param liveRows how many rows the scope has gained
- * @throws Superseded
+ * @throws Superseded, DatabaseWentBack
  */
 export async function saveScope(
   trx: Executor,
   schema: string,
   scope: Scope,
   change: ScopeChange,
-  obs: number | undefined,
+  place: Place | undefined,
   liveRows: number,
 ): Promise<void> {
-  const set = assignments(change, obs, liveRows);
+  const set = assignments(change, place?.obs, liveRows);
   if (set.length === 0) return;
   const { rows } = await sql`
     update ${own(schema, 'scope')} as t set ${sql.join(set)}
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
-      ${obs === undefined ? sql`` : sql`and t.last_obs < ${obs}::bigint`}
+      ${place === undefined ? sql`` : sql`and t.last_obs = ${place.after}::bigint`}
     returning t.last_obs`.execute(trx);
-  if (rows.length === 0) {
-    throw new Superseded(
-      `${scopeName(scope)}: observation ${obs} is not newer than what is committed, or the scope is unknown`,
-    );
-  }
+  if (rows.length === 0) await throwUnlessAt(trx, schema, scope, place?.after ?? 0);
+}
+
+/**
+ * Compares what is committed of the scope with what this process knows: fewer observations say that the database went
+ * back; more, that another reader was faster, or that the scope's parent is gone (delete-list.ts). Neither is written on.
+ * @throws Superseded, DatabaseWentBack
+ */
+export async function throwUnlessAt(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  after: number,
+): Promise<void> {
+  const { rows } = await sql<{ last: string }>`
+    select t.last_obs as last from ${own(schema, 'scope')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
+    trx,
+  );
+  const last = Number(rows[0]?.last ?? -1);
+  if (last === after) return;
+  const which = `${scopeName(scope)}: observation ${after} was committed last`;
+  if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
+  throw new Superseded(`${which} by this process, and ${last} is there by now`);
 }
 
 function assignments(change: ScopeChange, obs: number | undefined, liveRows: number): RawBuilder<unknown>[] {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { takeChangeIds } from '../db/change-ids.ts';
+import { commitDurably } from '../db/durable-commit.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import {
@@ -70,7 +71,7 @@ export interface WrittenPage {
 /**
  * Everything that a page makes true, inside the fenced transaction `trx` (design 7).
  * @param at the database's clock when the transaction got its fence
- * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded
+ * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
  */
 export async function writePage(
   trx: Transaction<unknown>,
@@ -123,11 +124,13 @@ export async function writePage(
   if (decision.doubts !== undefined) {
     const change = { ...decision.doubts, withdraw: [...decision.doubts.withdraw, ...refuted] };
     const doubts = { change, obs: write.obs, at, inDoubt: stored.inDoubt };
+    // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
+    if (change.withdraw.length > 0) await commitDurably(trx);
     await saveDoubts(trx, table.schema, scope, doubts);
   }
   await write.alsoInTransaction?.(trx);
   if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
-  await saveScope(trx, table.schema, scope, decision.scope, write.obs, counts.inserted + counts.undeleted);
+  await saveScope(trx, table.schema, scope, decision.scope, write, counts.inserted + counts.undeleted);
   return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
 }
 

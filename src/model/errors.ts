@@ -80,6 +80,22 @@ export class LeaseLost extends MirrorError {
   readonly remedy = 'stop';
 }
 
+/**
+ * Commits are gone that this process knows of (a failover, a crash, a restore under it): everything in memory of the
+ * account is void, and the account is opened anew.
+ */
+export class DatabaseWentBack extends LeaseLost {
+  /** What told: the server writes another timeline; or a commit of ours is not there. */
+  readonly by: 'timeline' | 'commits';
+  constructor(message: string, by: 'timeline' | 'commits') {
+    super(`the database went back: ${message}`);
+    this.by = by;
+  }
+}
+
+/** A commit was not answered: what is in memory may be ahead of the database or behind it. The account is opened anew. */
+export class OutcomeUnknown extends LeaseLost {}
+
 /** The database can't be reached or does not answer in time; what was not committed will be read again. */
 export class DatabaseUnavailable extends MirrorError {
   readonly remedy = 'retry';

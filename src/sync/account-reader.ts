@@ -253,15 +253,13 @@ export class AccountReader {
           })
         : NOTHING;
     const error = read.error ?? settled.error;
-    const { polledAt, completeAsOf } = await this.#reader.store.listsAsOf(lists);
-    // Each list's failure stands until it was read: what this pass did not read is told, too.
-    const failing = await this.#reader.store.failingLists(lists);
-    const message = failing ?? (error === undefined ? undefined : messageOf(error));
-    await this.#reader.store.saveCollection(name, {
-      ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
-      ...(polledAt === undefined ? {} : { polledAt }),
-      ...(completeAsOf === undefined ? {} : { completeAsOf }),
-      ...this.#firingsAfter(name, request.what, read.since),
+    await this.#reader.store.saveLists(lists, (failing) => {
+      // Each list's failure stands until it was read: what this pass did not read is told, too.
+      const message = failing ?? (error === undefined ? undefined : messageOf(error));
+      return {
+        ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
+        ...this.#firingsAfter(name, request.what, read.since),
+      };
     });
     return {
       error,

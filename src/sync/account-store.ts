@@ -42,10 +42,11 @@ export interface AccountStore {
   scopesInDoubt(name: CollectionName): Promise<ScopeInDoubt[]>;
   /** Live rows not among `seen` that last changed before then, as far as one observation may tell. */
   liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
-  /** As of when all lists are mirrored. */
-  listsAsOf(lists: ListCollection): Promise<ListsAsOf>;
-  /** Lists that could not be read when they were read last: why, in one sentence; undefined: none. */
-  failingLists(lists: ListCollection): Promise<string | undefined>;
+  /**
+   * Stores what a reading of lists says of their collection, and as of when all of them are mirrored.
+   * @param judge gets why lists could not be read when they were read last, in one sentence; undefined: all were
+   */
+  saveLists(lists: ListCollection, judge: (failing: string | undefined) => CollectionChange): Promise<void>;
   /** Deletions of the collection that are held or wait. */
   deletionsOf(name: CollectionName): Promise<OpenDeletions>;
   /** The database's clock. */
@@ -71,7 +72,7 @@ export interface Promised {
  * The least over the lists that are not deleted, and not later than their own collection. Undefined where one of them
  * has no such moment yet.
  */
-export interface ListsAsOf {
+interface ListsAsOf {
   /** New and unsettled rows. */
   readonly polledAt: Date | undefined;
   /** Everything, deletions included. */
@@ -110,24 +111,18 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     candidatesOf: (scope) => candidatesOf(db, schema, scope),
     scopesInDoubt: (name) => scopesInDoubt(db, schema, userId, name),
     liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, schema, scope, seen, changedBefore),
-    listsAsOf: async (lists) => {
-      const parent = await mirrorTables(db, schema)
-        .selectFrom('_collections')
-        .select(['polled_at', 'complete_as_of'])
-        .where('_user_id', '=', userId)
-        .where('collection', '=', parentsOf(lists).table)
-        .executeTakeFirst();
-      const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name);
-      const { completeAsOf, incomplete } = await leastCompleteAsOf(db, schema, userId, lists.name);
-      return {
-        polledAt: unread ? undefined : earlier(parent?.polled_at ?? undefined, polledAt),
-        completeAsOf: incomplete ? undefined : earlier(parent?.complete_as_of ?? undefined, completeAsOf),
-      };
-    },
-    failingLists: async (lists) => {
-      const { count, latest } = await failingScopes(db, schema, userId, lists.name);
-      return count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
-    },
+    // In one transaction: what is stored of the lists is what is promised of them, whatever became of the database.
+    saveLists: (lists, judge) =>
+      fenced(db, schema, fence, async (trx) => {
+        const { polledAt, completeAsOf } = await listsAsOf(trx, schema, userId, lists);
+        const { count, latest } = await failingScopes(trx, schema, userId, lists.name);
+        const failing = count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
+        await saveCollection(trx, schema, userId, lists.name, {
+          ...(polledAt === undefined ? {} : { polledAt }),
+          ...(completeAsOf === undefined ? {} : { completeAsOf }),
+          ...judge(failing),
+        });
+      }),
     deletionsOf: async (name) => {
       const row = await mirrorTables(db, schema)
         .selectFrom('_collections')
@@ -166,6 +161,26 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
           await saveCollection(trx, schema, userId, name, { ...moments, pausedAt: null });
       }),
     recordFreed: recordFreed(schema, userId),
+  };
+}
+
+async function listsAsOf(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  lists: ListCollection,
+): Promise<ListsAsOf> {
+  const parent = await mirrorTables(db, schema)
+    .selectFrom('_collections')
+    .select(['polled_at', 'complete_as_of'])
+    .where('_user_id', '=', userId)
+    .where('collection', '=', parentsOf(lists).table)
+    .executeTakeFirst();
+  const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name);
+  const { completeAsOf, incomplete } = await leastCompleteAsOf(db, schema, userId, lists.name);
+  return {
+    polledAt: unread ? undefined : earlier(parent?.polled_at ?? undefined, polledAt),
+    completeAsOf: incomplete ? undefined : earlier(parent?.complete_as_of ?? undefined, completeAsOf),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { DeletionResult } from '../mirror/mirror.ts';
-import type { Scope } from '../model/collections.ts';
 import type { Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
 
 /**
  * Deletes the scope's rows that are proven gone, unless the brake holds them. To be called in the scope's write lane.
@@ -8,10 +8,10 @@ import type { Reader } from './reader.ts';
  */
 export async function applyDeletions(
   { mirror, fence, observer, onChanged }: Reader,
-  scope: Scope,
+  { scope, committed }: ScopeSession,
   accept: boolean,
 ): Promise<DeletionResult> {
-  const result = await mirror.applyDeletions(fence, scope, { accept });
+  const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
   for (const table of result.changed) onChanged(table);
   observer.deletionsJudged({ scope, deleted: result.deleted, held: result.held });
   for (const [collection, deleted] of result.along) {

@@ -1,5 +1,5 @@
 import { PRIORITY } from '../budget/priorities.ts';
-import type { CollectionChange } from '../mirror/walk-end.ts';
+import type { CollectionChange, WalkEnd } from '../mirror/walk-end.ts';
 import type { Scope, SingleCollection } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
@@ -23,6 +23,7 @@ export async function readSingle(
   const startedAt = new Date(reader.clock.now());
   const startedTick = reader.clock.monotonic();
   let totals = NO_TOTALS;
+  let lastObs = 0;
   reader.observer.walkStarted({ scope, kind: 'single', resumed: false });
   const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
     reader.observer.walkEnded({
@@ -35,7 +36,7 @@ export async function readSingle(
       milliseconds: reader.clock.monotonic() - startedTick,
     });
   try {
-    const { lastObs } = await reader.store.openScope(scope);
+    ({ lastObs } = await reader.store.openScope(scope));
     const sentAfter = reader.clock.monotonic();
     const { source, fields } = await reader.source.object({
       path: path(),
@@ -52,6 +53,7 @@ export async function readSingle(
       reader.mirror.applySingle(reader.fence, {
         collection: name,
         obs: lastObs + 1,
+        after: lastObs,
         item,
         sentAgo: () => reader.clock.monotonic() - sentAfter,
         alsoInTransaction,
@@ -94,18 +96,16 @@ export async function readSingle(
     ended('failed', error);
     if (!(error instanceof KeyRefused)) {
       const failure = { message: messageOf(error), at: new Date(reader.clock.now()) };
-      await reader.mirror.endWalk(reader.fence, scope, {
-        scope: { failure },
-        walkEnd: {
-          scope,
-          kind: 'single',
-          startedAt,
-          outcome: 'failed',
-          totals,
-          error: failure.message,
-          collection: { state: 'failing', failure },
-        },
-      });
+      const walkEnd: WalkEnd = {
+        scope,
+        kind: 'single',
+        startedAt,
+        outcome: 'failed',
+        totals,
+        error: failure.message,
+        collection: { state: 'failing', failure },
+      };
+      await reader.mirror.endWalk(reader.fence, scope, { scope: { failure }, walkEnd }, lastObs);
     }
     return { outcome: 'failed', error, totals };
   }

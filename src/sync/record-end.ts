@@ -1,22 +1,23 @@
 import type { WalkEnd } from '../mirror/walk-end.ts';
-import type { Scope } from '../model/collections.ts';
 import { LeaseLost, MirrorError } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { failing } from './page-decision.ts';
 import type { Reader } from './reader.ts';
+import type { ScopeSession } from './scope-session.ts';
 
 /** A walk that no page ended: its failure is remembered, its checkpoint stays as its last page left it. @throws LeaseLost */
 export async function recordEnd(
   { clock, mirror, fence }: Reader,
-  scope: Scope,
+  session: ScopeSession,
   walk: Pick<WalkEnd, 'kind' | 'startedAt' | 'outcome' | 'totals'>,
   error: Error | undefined,
 ): Promise<void> {
+  const { scope } = session;
   const at = new Date(clock.now());
   const message = error === undefined ? undefined : messageOf(error);
   const collection = message === undefined ? undefined : failing(scope, message, at);
   try {
-    await mirror.endWalk(fence, scope, {
+    const stop = {
       scope: message === undefined ? {} : { failure: { message, at } },
       walkEnd: {
         scope,
@@ -24,7 +25,8 @@ export async function recordEnd(
         ...(message === undefined ? {} : { error: message }),
         ...(collection === undefined ? {} : { collection }),
       },
-    });
+    };
+    await session.write(() => mirror.endWalk(fence, scope, stop, session.committed));
   } catch (cause) {
     // The database may be what ended the walk; then nothing can be stored of it, and the caller hears of it.
     if (cause instanceof LeaseLost || !(cause instanceof MirrorError)) throw cause;

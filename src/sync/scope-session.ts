@@ -11,7 +11,7 @@ import type { WholeReading } from './whole-reading.ts';
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only by what runs in the write lane, once it is committed; so are the three below. */
+  /** Changed only by what runs in the write lane, once it is committed; so are the four below. */
   memory: ScopeMemory;
   /** Checkpoint of the full walk under way; undefined: none is. */
   fullWalk: Checkpoint | undefined;
@@ -21,6 +21,11 @@ export class ScopeSession {
   polledAt: Date | undefined;
   /** What the full walk under way has seen, where that may come to prove something. */
   whole: WholeReading | undefined;
+  /**
+   * Number of the observation that is committed last, as far as this process knows. What rests on memory is written
+   * only where the database has the same (invariant 4): one that went back is told from one that did not.
+   */
+  committed: number;
   #obs: number;
   readonly #readings = new Mutex();
   readonly #requests = new Mutex();
@@ -32,6 +37,7 @@ export class ScopeSession {
     this.fullWalk = stored.fullWalk as Checkpoint | undefined;
     this.everComplete = stored.fullAt !== undefined;
     this.polledAt = stored.polledAt;
+    this.committed = stored.lastObs;
     this.#obs = stored.lastObs;
   }
 

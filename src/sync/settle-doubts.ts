@@ -153,7 +153,7 @@ export class DoubtSettler {
     if (read === undefined) return { totals, error: undefined, unproven: 0 };
     // A doubt that is younger than the walk counts too: another reading may have raised anew what this one missed.
     if (read.clean && !read.complete && left.length === 0) {
-      await this.#saveComplete(scope, new Date(read.began.getTime() - this.#reader.settleMs));
+      await this.#saveComplete(session, new Date(read.began.getTime() - this.#reader.settleMs));
     }
     return { totals, error: undefined, unproven: left.filter(({ proven }) => !proven).length };
   }
@@ -182,7 +182,7 @@ export class DoubtSettler {
     // What a stop left, and what the brake held: it may let them go now.
     if ((await store.candidatesOf(scope)).some(({ proven }) => proven)) {
       const { deleted, along } = await session.write(() =>
-        applyDeletions(this.#reader, scope, options.accept),
+        applyDeletions(this.#reader, session, options.accept),
       );
       totals = addTotals(totals, { deleted, along });
     }
@@ -231,13 +231,14 @@ export class DoubtSettler {
     signal.throwIfAborted();
   }
 
-  #saveComplete(scope: Scope, completeAsOf: Date): Promise<void> {
-    const { mirror, fence, store } = this.#reader;
-    const stored = mirror.endWalk(fence, scope, { scope: { completeAsOf } });
+  #saveComplete(session: ScopeSession, completeAsOf: Date): Promise<void> {
+    const { mirror, fence } = this.#reader;
+    const { scope } = session;
     // Of lists the collection's is the least over all of them, and saved when all are read.
-    return scope.parent === ''
-      ? stored.then(() => store.saveCollection(scope.collection, { completeAsOf }))
-      : stored;
+    const collection = scope.parent === '' ? { collection: { completeAsOf } } : {};
+    return session.write(() =>
+      mirror.endWalk(fence, scope, { scope: { completeAsOf }, ...collection }, session.committed),
+    );
   }
 
   #reading(lists: ListCollection, session: ScopeSession, { signal, accept }: SettleOptions) {

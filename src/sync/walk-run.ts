@@ -95,7 +95,7 @@ class WalkRun {
     await this.#latest?.catch(() => {});
     if (!this.#ended) {
       const walk = { kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
-      await recordEnd(this.#reader, scope, walk, error);
+      await recordEnd(this.#reader, this.#session, walk, error);
     }
     observer.walkEnded({
       scope,
@@ -251,7 +251,7 @@ class WalkRun {
   /** Still in the write lane: no page comes between proof and deletion. */
   async #delete(): Promise<void> {
     const accept = this.#options.accept ?? false;
-    const { deleted, along } = await applyDeletions(this.#reader, this.#session.scope, accept);
+    const { deleted, along } = await applyDeletions(this.#reader, this.#session, accept);
     this.#totals = addTotals(this.#totals, { deleted, along });
   }
 }

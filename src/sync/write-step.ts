@@ -56,6 +56,7 @@ export async function writeStep(
     reader.mirror.applyPage(reader.fence, {
       scope,
       obs,
+      after: session.committed,
       items: taken.items,
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       sentAgo: () => reader.clock.monotonic() - write.sentAfter,
@@ -73,6 +74,7 @@ export async function writeStep(
   if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
   if (result.state === 'parent_deleted' || decided === undefined) return { state: 'parent_deleted' };
 
+  session.committed = obs;
   const previous = session.memory.whole;
   session.memory = decided.memory;
   if (end?.outcome === 'complete') session.everComplete = true;

@@ -4,7 +4,7 @@ import { Superseded } from '../../src/mirror/scope-row.ts';
 import { dueScopes } from '../../src/mirror/scope-store.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../support/deleting.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
-import { MirroredAccount } from '../support/mirrored-account.ts';
+import { changeId, MirroredAccount } from '../support/mirrored-account.ts';
 import { testAccounts } from '../support/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -42,8 +42,8 @@ describe('a list that is deleted', () => {
       deleted: 1,
       along: new Map([['list_items', 2]]),
       changed: [
-        { table: 'list_items', changeId: '8' },
-        { table: 'lists', changeId: '9' },
+        { table: 'list_items', changeId: changeId(8) },
+        { table: 'lists', changeId: changeId(9) },
       ],
     });
     expect(await liveItems(account)).toEqual(OF_LIST_1);
@@ -194,7 +194,7 @@ describe('a list that is deleted', () => {
     await account.age(account.settleMs);
     await account.observe('lists', lists(1, 2));
     // A walk that began before the list went would go on behind items that are deleted now.
-    const late = account.observe('list_items', items(1), { parent: '2', obs: 4 });
+    const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });
     await expect(late).rejects.toBeInstanceOf(Superseded);
     const scope = await account.storedScope('list_items', '2');
     expect(scope).toMatchObject({ fullAt: undefined, polledAt: undefined, liveRows: 0 });

@@ -5,7 +5,7 @@ import { contradicting } from '../../src/mirror/deletion/deferred.ts';
 import type { MirrorOptions } from '../../src/mirror/mirror.ts';
 import { tableOf } from '../../src/mirror/table.ts';
 import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../support/deleting.ts';
-import { itemsOf, type MirroredAccount } from '../support/mirrored-account.ts';
+import { changeId, itemsOf, type MirroredAccount } from '../support/mirrored-account.ts';
 import { testAccounts } from '../support/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -38,11 +38,11 @@ describe('a deleted row', () => {
     const account = await newAccount();
     await account.observe('research_jobs', job('a'));
     await deleteAllBut(account, 'research_jobs', '[]');
-    expect(await current(account)).toEqual([{ status: 'a', live: false, id: '2' }]);
-    expect(await history(account)).toEqual([{ status: 'a', op: 'delete', id: '1' }]);
+    expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
+    expect(await history(account)).toEqual([{ status: 'a', op: 'delete', id: changeId(1) }]);
     await account.age(account.settleMs);
     expect(await outcomeOf(account, job('b'))).toEqual(['undeleted']);
-    expect(await current(account)).toEqual([{ status: 'b', live: true, id: '3' }]);
+    expect(await current(account)).toEqual([{ status: 'b', live: true, id: changeId(3) }]);
     expect(await history(account)).toHaveLength(1);
     const counts = `select live_rows, deleted_rows from mirror.freshness where _user_id = ${account.fence.userId}`;
     expect(await account.query(counts)).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
@@ -58,7 +58,7 @@ describe('a deleted row', () => {
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
     await account.age(5_000);
     expect(await outcomeOf(account, job('a'), 4_000)).toEqual(['deferred']);
-    expect(await current(account)).toEqual([{ status: 'a', live: false, id: '2' }]);
+    expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
     expect(await outcomeOf(account, job('a'))).toEqual(['undeleted']);
     expect(await account.candidates('research_jobs')).toEqual([]);
   });
@@ -99,8 +99,8 @@ describe('a row with the content of a superseded version', () => {
     await account.observe('research_jobs', job('running'));
     await account.observe('research_jobs', job('completed'));
     expect(await outcomeOf(account, job('running'))).toEqual(['deferred']);
-    expect(await current(account)).toEqual([{ status: 'completed', live: true, id: '2' }]);
-    expect(await history(account)).toEqual([{ status: 'running', op: 'update', id: '1' }]);
+    expect(await current(account)).toEqual([{ status: 'completed', live: true, id: changeId(2) }]);
+    expect(await history(account)).toEqual([{ status: 'running', op: 'update', id: changeId(1) }]);
     expect(await outcomeOf(account, job('completed'))).toEqual(['unchanged']);
     expect(await account.candidates('research_jobs')).toEqual([]);
   });
@@ -175,12 +175,12 @@ describe('with MIRROR_DELETES=hard', () => {
     await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"b"}]');
     expect(await deleteAllBut(account, 'research_jobs', jobs(2))).toMatchObject({
       deleted: 1,
-      changed: [{ changeId: '4' }],
+      changed: [{ changeId: changeId(4) }],
     });
     expect(await liveJobs(account)).toEqual([2]);
     expect(await history(account)).toEqual([
-      { status: 'b', op: 'update', id: '2' },
-      { status: 'a', op: 'delete', id: '4' },
+      { status: 'b', op: 'update', id: changeId(2) },
+      { status: 'a', op: 'delete', id: changeId(4) },
     ]);
     const user = account.fence.userId;
     expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${user}`)).toHaveLength(

@@ -9,6 +9,7 @@ import {
   settledJobs,
   SNAPSHOT,
 } from '../support/deleting.ts';
+import { changeId } from '../support/mirrored-account.ts';
 import { testAccounts } from '../support/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -31,15 +32,15 @@ describe('a row that the source has no more', () => {
       along: new Map(),
       held: 0,
       waiting: 0,
-      changed: [{ table: 'research_jobs', userId: account.fence.userId, changeId: '4' }],
+      changed: [{ table: 'research_jobs', userId: account.fence.userId, changeId: changeId(4) }],
     });
     const rows = await account.query(`
       select job_id, _deleted_at is not null as deleted, _deleted_at = _changed_at as moved, _change_id
       from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`);
     expect(rows).toEqual([
-      { job_id: '1', deleted: false, moved: null, _change_id: '1' },
-      { job_id: '2', deleted: true, moved: true, _change_id: '4' },
-      { job_id: '3', deleted: false, moved: null, _change_id: '3' },
+      { job_id: '1', deleted: false, moved: null, _change_id: changeId(1) },
+      { job_id: '2', deleted: true, moved: true, _change_id: changeId(4) },
+      { job_id: '3', deleted: false, moved: null, _change_id: changeId(3) },
     ]);
     expect(await account.candidates('research_jobs')).toEqual([]);
   });
@@ -134,7 +135,7 @@ describe('a row that the source has no more', () => {
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({
       deleted: 4_499,
       waiting: 0,
-      changed: [{ changeId: '8999' }],
+      changed: [{ changeId: changeId(8999) }],
     });
     expect(await liveJobs(account)).toEqual([0]);
     const log = await account.query<{ deleted: string }>(

@@ -4,7 +4,7 @@ import { archiveRows } from '../../src/mirror/history/archive.ts';
 import { historyColumns } from '../../src/mirror/history/archived-columns.ts';
 import { tableOf } from '../../src/mirror/table.ts';
 import type { CollectionName } from '../../src/model/collections.ts';
-import { MirroredAccount, noFields } from '../support/mirrored-account.ts';
+import { changeId, MirroredAccount, noFields } from '../support/mirrored-account.ts';
 import { testAccounts } from '../support/test-accounts.ts';
 
 const newAccount = testAccounts({ settleMs: 0 });
@@ -37,7 +37,7 @@ describe('history', () => {
         job_id: '1',
         status: 'a',
         _raw: { job_id: 1, status: 'a' },
-        _change_id: '1',
+        _change_id: changeId(1),
         _op: 'update',
         lasted: true,
       },
@@ -76,11 +76,11 @@ describe('history', () => {
       from mirror.research_jobs_versions where _user_id = ${account.fence.userId}
       window w as (order by _change_id) order by _change_id`);
     expect(chain).toMatchObject([
-      { status: 'a', _op: 'update', _is_current: false, gapless: true, _change_id: '1' },
-      { status: 'b', _op: 'update', _is_current: false, gapless: true, _change_id: '2' },
-      { status: 'c', _op: 'delete', _is_current: false, gap: true, _change_id: '3' },
-      { status: 'c', _op: 'update', _is_current: false, gapless: true, _change_id: '5' },
-      { status: 'd', _op: null, _is_current: true, gapless: null, _change_id: '6' },
+      { status: 'a', _op: 'update', _is_current: false, gapless: true, _change_id: changeId(1) },
+      { status: 'b', _op: 'update', _is_current: false, gapless: true, _change_id: changeId(2) },
+      { status: 'c', _op: 'delete', _is_current: false, gap: true, _change_id: changeId(3) },
+      { status: 'c', _op: 'update', _is_current: false, gapless: true, _change_id: changeId(5) },
+      { status: 'd', _op: null, _is_current: true, gapless: null, _change_id: changeId(6) },
     ]);
   });
 
@@ -88,7 +88,9 @@ describe('history', () => {
     const account = await newAccount({ deletes: 'hard' });
     await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
     await reduceTo(account, 'research_jobs', '[{"job_id":2,"status":"a"}]');
-    expect(await versions(account)).toEqual([{ job_id: '1', status: 'a', _change_id: '3', _op: 'delete' }]);
+    expect(await versions(account)).toEqual([
+      { job_id: '1', status: 'a', _change_id: changeId(3), _op: 'delete' },
+    ]);
     expect(
       await account.query(`select job_id from mirror.research_jobs where _user_id = ${account.fence.userId}`),
     ).toEqual([{ job_id: '2' }]);

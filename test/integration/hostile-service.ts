@@ -1,4 +1,5 @@
 import { createTransport } from '../../src/api/transport.ts';
+import { OwnedAccounts } from '../../src/db/owned-accounts.ts';
 import type { AccountParts } from '../../src/app/open-account.ts';
 import { openAccount, type OpenAccount } from '../../src/app/open-account.ts';
 import { createSchedule } from '../../src/app/firings.ts';
@@ -94,6 +95,7 @@ export async function startHostileService(
           { level: 'silent', format: 'json', colour: false, scrub: String },
         ),
         observers: [],
+        owned: new OwnedAccounts(),
         onChanged: () => {},
         schedule: createSchedule(config),
         clock: systemClock,

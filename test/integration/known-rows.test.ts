@@ -181,7 +181,7 @@ describe('scopes', () => {
     await openScope(kysely, schema, scope);
     const began = new Date('2026-01-02');
     const clear = () =>
-      account.mirror.endWalk(account.fence, scope, { scope: { clearDueUntil: began, lastReadAt: began } });
+      account.mirror.endWalk(account.fence, scope, { scope: { clearDueUntil: began, lastReadAt: began } }, 0);
     const dueAt = (moment: string): Promise<unknown[]> =>
       account.query(`update mirror_sync.scope set due_at = '${moment}' where _user_id = ${scope.userId}`);
     await dueAt('2026-01-03T00:00:00Z');

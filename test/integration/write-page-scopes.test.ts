@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CollectionChange } from '../../src/mirror/walk-end.ts';
+import type { CollectionChange, WalkEnd } from '../../src/mirror/walk-end.ts';
 import { testAccounts } from '../support/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -156,10 +156,19 @@ describe('the end of a walk', () => {
     const at = new Date('2026-03-01T00:00:00Z');
     const after = async (collection: CollectionChange): Promise<unknown> => {
       const scope = account.scope('lists');
-      await account.mirror.endWalk(account.fence, scope, {
-        scope: {},
-        walkEnd: { scope, kind: 'poll', startedAt: at, outcome: 'completed', totals: NO_TOTALS, collection },
-      });
+      const walkEnd = {
+        scope,
+        kind: 'poll',
+        startedAt: at,
+        outcome: 'completed',
+        totals: NO_TOTALS,
+      } as const;
+      await account.mirror.endWalk(
+        account.fence,
+        scope,
+        { scope: {}, walkEnd: { ...walkEnd, collection } },
+        0,
+      );
       const [row] = await account.query<{ state: string }>(
         `select state from mirror.freshness where _user_id = ${account.fence.userId} and collection = 'lists'`,
       );
@@ -181,18 +190,17 @@ describe('the end of a walk', () => {
     await account.page('research_jobs', '[]');
     const at = new Date('2026-03-01T00:00:00Z');
     const failure = { message: 'the service answered 503', at };
-    await account.mirror.endWalk(account.fence, account.scope('research_jobs'), {
-      scope: { failure },
-      walkEnd: {
-        scope: account.scope('research_jobs'),
-        kind: 'poll',
-        startedAt: at,
-        outcome: 'failed',
-        error: failure.message,
-        totals: { ...NO_TOTALS, requests: 3 },
-        collection: { state: 'failing', failure },
-      },
-    });
+    const scope = account.scope('research_jobs');
+    const walkEnd: WalkEnd = {
+      scope,
+      kind: 'poll',
+      startedAt: at,
+      outcome: 'failed',
+      error: failure.message,
+      totals: { ...NO_TOTALS, requests: 3 },
+      collection: { state: 'failing', failure },
+    };
+    await account.mirror.endWalk(account.fence, scope, { scope: { failure }, walkEnd }, 1);
     expect(await account.storedScope('research_jobs')).toMatchObject({ failures: 1, lastErrorAt: at });
     expect(
       await account.query(

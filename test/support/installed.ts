@@ -42,7 +42,7 @@ export function installed(): Installed {
     alsoOpen,
     run: async (text, on = now()) =>
       (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(on.kysely)).rows,
-    open: (on = now(), more = {}) => openInstallation({ ...scene.options(on), ...more }),
+    open: async (on = now(), more = {}) => (await openInstallation({ ...scene.options(on), ...more })).hold,
     options: (on = now()) => ({
       db: on.kysely,
       schema: 'mirror',

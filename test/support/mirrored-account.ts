@@ -14,6 +14,11 @@ import { candidatesOf } from '../../src/mirror/deletion/candidates.ts';
 import type { Candidate, Proof } from '../../src/model/absence.ts';
 import type { MigratedDatabase } from './migrated-database.ts';
 
+/** The account's nth change ID: in tests they begin beyond the clock, so that they count on. */
+export function changeId(nth: number): string {
+  return String(9_000_000_000_000_000n + BigInt(nth));
+}
+
 /** An account in a test database, and pages written for it. */
 export class MirroredAccount {
   readonly database: MigratedDatabase;
@@ -21,7 +26,8 @@ export class MirroredAccount {
   readonly fence: Fence;
   /** MIRROR_SETTLE, milliseconds. */
   readonly settleMs: number;
-  readonly #obs = new Map<string, number>();
+  /** Observations by scope, as a session knows them; a scope whose list goes counts anew. */
+  readonly #committed = new Map<string, number>();
 
   private constructor(database: MigratedDatabase, fence: Fence, options: Partial<MirrorOptions>) {
     this.database = database;
@@ -51,8 +57,10 @@ export class MirroredAccount {
     options: Partial<MirrorOptions> = {},
   ): Promise<MirroredAccount> {
     await sql`
-      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, created_at)
-      values (${userId}, 'tests', 1, now()) on conflict do nothing`.execute(database.kysely);
+      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, change_id, created_at)
+      values (${userId}, 'tests', 1, ${changeId(0)}::bigint, now()) on conflict do nothing`.execute(
+      database.kysely,
+    );
     return new MirroredAccount(database, { userId, owner: 'tests', token: '1' }, options);
   }
 
@@ -69,17 +77,20 @@ export class MirroredAccount {
     const { parent = '', ...write } = more;
     const scope = this.scope(name, parent);
     const id = `${name}/${parent}`;
-    const last =
-      this.#obs.get(id) ?? (await openScope(this.database.kysely, this.database.schema, scope)).lastObs;
-    this.#obs.set(id, last + 1);
-    return this.mirror.applyPage(this.fence, {
+    const last = this.#committed.get(id) ?? (await this.storedScope(name, parent)).lastObs;
+    this.#committed.delete(id);
+    const obs = write.obs ?? last + 1;
+    const result = await this.mirror.applyPage(this.fence, {
       scope,
-      obs: last + 1,
+      after: last,
       items: itemsOf(name, itemsJson),
       sentAgo: () => 0,
       decide: () => ({ scope: {} }),
       ...write,
+      obs,
     });
+    if (result.state === 'applied') this.#committed.set(id, obs);
+    return result;
   }
 
   /**
@@ -95,13 +106,15 @@ export class MirroredAccount {
       readonly contradiction?: boolean;
       readonly sentAgo?: number;
       readonly obs?: number;
+      readonly after?: number;
     } = {},
   ): Promise<PageResult> {
-    const { parent = '', proof, contradiction = false, sentAgo = 0, obs } = page;
+    const { parent = '', proof, contradiction = false, sentAgo = 0, obs, after } = page;
     const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
     return this.page(name, itemsJson, {
       parent,
       ...(obs === undefined ? {} : { obs }),
+      ...(after === undefined ? {} : { after }),
       ...(proof === undefined ? {} : { proof }),
       sentAgo: () => sentAgo,
       decide: ({ outcomes, sentAt, missing, candidates }) => {
@@ -115,10 +128,10 @@ export class MirroredAccount {
     });
   }
 
-  applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
-    // Scopes of lists that go count anew.
-    this.#obs.clear();
-    return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept });
+  async applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
+    this.#committed.clear();
+    const { lastObs } = await this.storedScope(name, parent);
+    return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept, obs: lastObs });
   }
 
   candidates(name: CollectionName, parent = ''): Promise<Candidate[]> {
@@ -150,6 +163,7 @@ export class MirroredAccount {
     return this.mirror.applySingle(this.fence, {
       collection: 'account',
       obs: stored.lastObs + 1,
+      after: stored.lastObs,
       item,
       sentAgo: () => 0,
       decide: () => ({ scope: {} }),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { createTransport } from '../../src/api/transport.ts';
+import { OwnedAccounts } from '../../src/db/owned-accounts.ts';
 import type { RunnerParts } from '../../src/app/runner-parts.ts';
 import { createSchedule } from '../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../src/app/open-account.ts';
@@ -90,6 +91,7 @@ export async function createTestAccount(
     identity: await ownIdentity(),
     log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
     observers,
+    owned: new OwnedAccounts(),
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
     hide: () => {},

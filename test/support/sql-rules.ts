@@ -13,6 +13,7 @@ export const LOCAL_TABLES = [
   'first_ping',
   'command',
   '_columns',
+  'recoveries',
 ];
 
 interface Rule {

@@ -4,13 +4,14 @@ import { childrenOf, type CollectionName, type Scope } from '../../model/collect
 import type { Fence } from '../../model/fence.ts';
 import { ofScope } from './candidates.ts';
 import { deleteChildren, type GoneScope } from './delete-list.ts';
-import { type Deletion, deleteRows, fitting, goingRows, MAX_ROWS } from './delete-rows.ts';
+import { type Deletion, deleteRows, fitting, type GoingRow, goingRows, MAX_ROWS } from './delete-rows.ts';
 import { clearDeletions, isHeld } from './toll.ts';
 import type { Executor } from '../executor.ts';
 import { logWalk } from '../log-walk.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { countDoubts, forgetCandidates } from './save-doubts.ts';
+import { throwUnlessAt } from '../scope-row.ts';
 import { beside, own, tableOf } from '../table.ts';
 
 /** Items that lists take with them in one transaction, unless a single list has more. */
@@ -44,20 +45,23 @@ interface Part {
 /**
  * Deletes the scope's proven candidates, unless the brake holds them: in parts, each a fenced transaction that judges
  * for itself, so that no statement is long and a stop in between loses nothing.
- * @param accept lifts the brake; what goes then does not count for it afterwards
+ * @param how.accept lifts the brake; what goes then does not count for it afterwards
+ * @param how.obs the scope's last observation that is committed, as its reader knows it
+ * @throws Superseded, DatabaseWentBack
  */
 export async function applyDeletions(
   db: Kysely<unknown>,
   options: Pick<MirrorOptions, 'schema' | 'deletes' | 'history' | 'settleMs'>,
   fence: Fence,
   scope: Scope,
-  accept: boolean,
+  { accept, obs }: { readonly accept: boolean; readonly obs: number },
 ): Promise<DeletionResult> {
   const changed = new Map<string, ChangedTable>();
   const along = new Map<CollectionName, number>();
   let deleted = 0;
   for (;;) {
     const part = await fenced(db, options.schema, fence, async (trx, at) => {
+      await throwUnlessAt(trx, options.schema, scope, obs);
       await forgetStale(
         trx,
         options.schema,
@@ -92,10 +96,17 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
   const live = await goingRows(trx, table, scope, keys);
   const going = fitting(live);
   const gone: GoneScope[] = [];
-  for (const { key } of going) gone.push(...(await deleteChildren(trx, schema, scope, key, deletion)));
-  const marked = await deleteRows(trx, table, scope, going, deletion);
+  const emptied: GoingRow[] = [];
+  for (const row of going) {
+    const children = await deleteChildren(trx, schema, scope, row.key, deletion);
+    gone.push(...children);
+    // The first one is the only one where there are so many items: the rest of them, and its own row, come next.
+    if (children.every(({ whole }) => whole)) emptied.push(row);
+  }
+  const marked = await deleteRows(trx, table, scope, emptied, deletion);
 
-  const stay = new Set(live.slice(going.length).map(({ key }) => key));
+  const staying = live.filter((row) => !emptied.includes(row));
+  const stay = new Set(staying.map(({ key }) => key));
   const done = await forgetCandidates(
     trx,
     schema,
@@ -103,7 +114,7 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
     keys.filter((key) => !stay.has(key)),
   );
   await countDoubts(trx, schema, scope, -done.total, -done.proven);
-  const parts = [...gone, { scope, deleted: going.length, changed: marked }].filter(
+  const parts = [...gone, { scope, deleted: emptied.length, changed: marked }].filter(
     (each) => each.deleted > 0,
   );
   for (const each of parts) await logDeletion(trx, schema, each, deletion.at);
@@ -113,7 +124,7 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
     }
   }
   return {
-    deleted: going.length,
+    deleted: emptied.length,
     along: countByCollection(gone),
     changed: parts.flatMap((each) => each.changed ?? []),
     left: { waiting: before.waiting, proven: before.proven - done.proven },

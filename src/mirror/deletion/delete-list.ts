@@ -11,11 +11,20 @@ export interface GoneScope {
   readonly scope: Scope;
   readonly deleted: number;
   readonly changed: ChangedTable | undefined;
+  /** Nothing of it is left. */
+  readonly whole: boolean;
 }
 
 /**
- * Deletes what hangs on a row of `scope` that goes: a list's items, all of them in this transaction, and with them
- * whatever is kept of their scope, so that a list that comes back is read from its beginning.
+ * Rows that one transaction deletes at most: change IDs of a transaction are to be visible soon (change-ids.ts), and a
+ * list of millions of items would take minutes. Readers see such a list, and only such a one, shrink before it goes.
+ */
+export const MOST_AT_ONCE = 50_000;
+
+/**
+ * Deletes what hangs on a row of `scope` that goes: a list's items, all of them in this transaction unless they are very
+ * many, and with the last of them whatever is kept of their scope, so that a list that comes back is read from its
+ * beginning.
  */
 export async function deleteChildren(
   trx: Executor,
@@ -27,7 +36,9 @@ export async function deleteChildren(
   const gone: GoneScope[] = [];
   for (const { name } of childrenOf(collection)) {
     const scope: Scope = { userId, collection: name, parent: key };
-    gone.push(await deleteAll(trx, schema, scope, deletion));
+    const part = await deleteAll(trx, schema, scope, deletion);
+    gone.push(part);
+    if (!part.whole) continue;
     const doubts = await forgetAllCandidates(trx, schema, scope);
     await countDoubts(trx, schema, scope, -doubts.total, -doubts.proven);
     await closeScope(trx, schema, scope, deletion.at);
@@ -47,7 +58,8 @@ async function deleteAll(
   let after: string | undefined;
   for (;;) {
     const rows = fitting(await goingRowsAfter(trx, table, scope, after));
-    if (rows.length === 0) return { scope, deleted, changed };
+    if (rows.length === 0) return { scope, deleted, changed, whole: true };
+    if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
     changed = await deleteRows(trx, table, scope, rows, deletion);
     deleted += rows.length;
     after = rows.at(-1)?.key;

@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
 import type { DoubtChange } from '../../model/absence.ts';
-import { type Scope, scopeName } from '../../model/collections.ts';
+import type { Scope } from '../../model/collections.ts';
 import { ofScope } from './candidates.ts';
 import type { Executor } from '../executor.ts';
 import { saveDoubts } from './save-doubts.ts';
-import { Superseded } from '../scope-row.ts';
+import { throwUnlessAt } from '../scope-row.ts';
 import { own } from '../table.ts';
 
 /**
  * Changes a scope's rows in doubt by what is no page. Of a scope that is gone nothing is in doubt.
- * @param obs number of the last observation that it rests on
- * @throws Superseded when a later one is committed: it may have seen the rows
+ * @param obs number of the last observation that is committed, and that it rests on
+ * @throws Superseded when a later one is committed, which may have seen the rows; DatabaseWentBack
  */
 export async function recordDoubts(
   trx: Executor,
@@ -29,8 +29,6 @@ export async function recordDoubts(
   );
   const [row] = rows;
   if (row?.gone === true) return;
-  if (row === undefined || Number(row.last_obs) > obs) {
-    throw new Superseded(`${scopeName(scope)}: what observation ${obs} says of rows in doubt is out of date`);
-  }
-  await saveDoubts(trx, schema, scope, { change, obs, at, inDoubt: row.in_doubt });
+  if (Number(row?.last_obs) !== obs) await throwUnlessAt(trx, schema, scope, obs);
+  await saveDoubts(trx, schema, scope, { change, obs, at, inDoubt: row?.in_doubt === true });
 }

@@ -1,4 +1,5 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
+import { OwnedAccounts } from '../../../src/db/owned-accounts.ts';
 import type { RunnerParts } from '../../../src/app/runner-parts.ts';
 import { createSchedule } from '../../../src/app/firings.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/open-account.ts';
@@ -66,6 +67,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     identity,
     log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
     observers: [given.observer],
+    owned: new OwnedAccounts(),
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
     hide: () => {},

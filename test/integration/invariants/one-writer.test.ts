@@ -29,6 +29,7 @@ const WRITES: readonly [string, Write][] = [
       mirror.applyPage(fence, {
         scope: { userId: fence.userId, collection: 'lists', parent: '' },
         obs: 1_000,
+        after: 999,
         items: itemsOf('lists', '[{"list_id":1}]'),
         sentAgo: () => 0,
         decide: () => ({ scope: {} }),
@@ -40,6 +41,7 @@ const WRITES: readonly [string, Write][] = [
       mirror.applyPage(fence, {
         scope: { userId: fence.userId, collection: 'lists', parent: '' },
         obs: 1_000,
+        after: 999,
         items: [],
         sentAgo: () => 0,
         decide: () => ({ scope: {} }),
@@ -51,6 +53,7 @@ const WRITES: readonly [string, Write][] = [
       mirror.applySingle(fence, {
         collection: 'account',
         obs: 1_000,
+        after: 999,
         item: { source: '{"credits":1}', fields: { credits: 1 }, key: '', problem: undefined },
         sentAgo: () => 0,
         decide: () => ({ scope: {} }),
@@ -61,7 +64,7 @@ const WRITES: readonly [string, Write][] = [
     ({ mirror }, fence) => {
       const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
       const walkEnd = { scope, kind: 'poll', startedAt: AT, outcome: 'failed', totals: NO_TOTALS } as const;
-      return mirror.endWalk(fence, scope, { scope: { failure: { message: 'late', at: AT } }, walkEnd });
+      return mirror.endWalk(fence, scope, { scope: { failure: { message: 'late', at: AT } }, walkEnd }, 999);
     },
   ],
   [
@@ -76,7 +79,7 @@ const WRITES: readonly [string, Write][] = [
     'deletions',
     ({ mirror }, fence) => {
       const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
-      return mirror.applyDeletions(fence, scope, { accept: true });
+      return mirror.applyDeletions(fence, scope, { accept: true, obs: 999 });
     },
   ],
   ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
