@@ -81,7 +81,7 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         if (stop.collection !== undefined) {
           await saveCollection(trx, schema, userId, collection, stop.collection);
         }
-        await saveScope(trx, schema, scope, stop.scope, { after: obs }, 0);
+        await saveScope(trx, schema, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0);
       }),
     recordDoubts: (fence, scope, change, obs) =>
       fenced(db, schema, fence, (trx, at) => recordDoubts(trx, schema, scope, change, obs, at)),

@@ -39,10 +39,10 @@ export interface Mirror {
 
   /**
    * Stores what became of a walk that has no further page: a failure, a stop, an end without answer.
-   * @param obs number of the scope's last observation that is committed, as its reader knows it
+   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests on none
    * @throws Superseded, DatabaseWentBack: nothing is stored
    */
-  endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number): Promise<void>;
+  endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void>;
 
   /**
    * Makes columns that fields still wait for, and fills one batch of a column that was added after its field had been

@@ -84,7 +84,7 @@ export class UnknownLists {
   #note(scope: Scope, message: string | undefined): Promise<void> {
     const { fence, mirror, clock } = this.#reader;
     const failure = message === undefined ? null : { message, at: new Date(clock.now()) };
-    return mirror.endWalk(fence, scope, { scope: { failure } });
+    return mirror.endWalk(fence, scope, { scope: { failure } }, undefined);
   }
 
   async #inDoubt({ name }: ListCollection): Promise<Set<string>> {
