@@ -14,8 +14,8 @@ export function judgeEdges(
 
 function heldUp(held: HeldStatus | null, accounts: readonly AccountStatus[]): string[] {
   if (held === null) return [];
-  const waiting = accounts.reduce((sum, { submissions }) => sum + submissions.held + submissions.queued, 0);
-  const what = waiting === 0 ? 'nothing is submitted' : `${countOf(waiting, 'submission')} held`;
+  const waiting = accounts.reduce((sum, { submissions }) => sum + submissions.held, 0);
+  const what = waiting === 0 ? 'no webhook is taken over' : `${countOf(waiting, 'submission')} held`;
   return [
     `${what}: ${held.why}; once you know that no other copy of this database sends them: ` +
       '"research-mirror submissions release"',

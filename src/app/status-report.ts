@@ -11,6 +11,7 @@ import type {
 } from '../model/status-report.ts';
 import type { AccountsService } from './accounts-service.ts';
 import { foundChanges } from './found-changes.ts';
+import { judgeRecovery } from './judge-recovery.ts';
 import { judgeStatus } from './judge-status.ts';
 import { programVersion } from './program-files.ts';
 import { hashOfKey } from './service-link.ts';
@@ -45,13 +46,19 @@ export async function statusReport({
   const judged = judgeStatus(told, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
   const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
-  const problems = [...(unready === undefined ? [] : [unready]), ...keys, ...judged.problems];
+  const recovery = judgeRecovery(stored.recovery);
+  const problems = [
+    ...(unready === undefined ? [] : [unready]),
+    ...keys,
+    ...recovery.problems,
+    ...judged.problems,
+  ];
   return {
     version: programVersion(),
     at: stored.now.toISOString(),
     healthy: problems.length === 0,
     problems,
-    notes: judged.notes,
+    notes: [...recovery.notes, ...judged.notes],
     service: config.service?.url ?? null,
     database: words,
     schema: config.schema,
@@ -59,6 +66,7 @@ export async function statusReport({
     accounts: told,
     errors: stored.errors,
     held: stored.held,
+    recovery: stored.recovery,
   };
 }
 

@@ -48,6 +48,8 @@ class KeyBudget implements Budget {
   #nextBlockId: number;
   /** Of what was learnt and last taken to be stored. */
   #serial: number;
+  /** When the task that `startOne` starts was chosen. */
+  #startedAt = 0;
   #closed: Error | undefined;
 
   constructor({ keyHash, clock, share, store, loaded, onEvent }: BudgetOptions) {
@@ -141,8 +143,10 @@ class KeyBudget implements Budget {
         if (admission.at !== undefined) lane.wakeAt(admission.at, () => this.#pump(lane));
         return;
       }
-      if (lane.reservations.hasSlot(now)) lane.queue.startOne();
-      else this.#beginReserve(lane);
+      if (lane.reservations.hasSlot(now)) {
+        this.#startedAt = now;
+        lane.queue.startOne();
+      } else this.#beginReserve(lane);
     }
   }
 
@@ -175,7 +179,8 @@ class KeyBudget implements Budget {
   /** Runs within `startOne` up to its first `await`: slot and reservation are taken with the choice of the task. */
   async #serve<T>(lane: Lane, request: BudgetRequest, send: Send<T>): Promise<Answer<T>> {
     lane.throwIfFailed();
-    const sentAt = this.#clock.monotonic();
+    // The moment of the choice: a clock that is asked again may have passed the reservation's end meanwhile.
+    const sentAt = this.#startedAt;
     const block = lane.reservations.take(sentAt);
     lane.model.sent(sentAt, request.priority >= HIGH_PRIORITY);
     try {

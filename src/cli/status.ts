@@ -84,6 +84,7 @@ async function readStatus(
       accounts: [],
       errors: [],
       held: null,
+      recovery: null,
     };
   } finally {
     await database.close();

@@ -45,6 +45,7 @@ export interface MirrorTables {
     reading_at: OrNull<Date>;
     paused_at: OrNull<Date>;
   };
+  recoveries: { detected_at: Date; reason: string; last_sign_of_life: OrNull<Date> };
   freshness: {
     _user_id: string;
     collection: string;

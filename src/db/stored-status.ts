@@ -9,6 +9,7 @@ import type {
   HeldStatus,
   KeyBudgetStatus,
   ProcessStatus,
+  RecoveryStatus,
   WalkStatus,
 } from '../model/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK, storedEdges } from './stored-edges.ts';
@@ -23,6 +24,7 @@ export interface StoredStatus {
   readonly accounts: readonly AccountStatus[];
   readonly errors: readonly ErrorStatus[];
   readonly held: HeldStatus | null;
+  readonly recovery: RecoveryStatus | null;
 }
 
 /** Errors shown, and unfinished walks, over all accounts. */
@@ -47,7 +49,7 @@ export async function readStoredStatus(db: Kysely<unknown>, schema: string): Pro
       const edges = await storedEdges(trx, schema, now);
       const accounts = await syncTables(trx, schema)
         .selectFrom('account')
-        .select(['_user_id', 'state', 'error', 'owner'])
+        .select(['_user_id', 'state', 'error', 'owner', 'recheck'])
         .orderBy('_user_id')
         .execute();
       const emails = await mirrorTables(trx, schema)
@@ -71,6 +73,12 @@ export async function readStoredStatus(db: Kysely<unknown>, schema: string): Pro
         })),
         errors: await errorsOf(trx, schema),
         held: await heldSince(trx, schema),
+        recovery: await recoveryAt(
+          trx,
+          schema,
+          now,
+          accounts.some(({ recheck }) => recheck),
+        ),
       };
     });
 }
@@ -212,6 +220,37 @@ async function heldSince(db: Kysely<unknown>, schema: string): Promise<HeldStatu
     .executeTakeFirst();
   const since = moment(row?.held_at ?? null);
   return since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' };
+}
+
+/** For so long (milliseconds) a database that went back is told. */
+const TOLD_FOR = 7 * 24 * 3_600_000;
+
+async function recoveryAt(
+  db: Kysely<unknown>,
+  schema: string,
+  now: Date,
+  recheck: boolean,
+): Promise<RecoveryStatus | null> {
+  const row = await mirrorTables(db, schema)
+    .selectFrom('recoveries')
+    .select(['detected_at', 'reason'])
+    .where('detected_at', '>', new Date(now.getTime() - TOLD_FOR))
+    .orderBy('detected_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  // The walks that were due from then on have not ended.
+  const owed = await mirrorTables(db, schema)
+    .selectFrom('_collections')
+    .select('collection')
+    .where('next_full_at', '<=', now)
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    at: row.detected_at.toISOString(),
+    reason: row.reason,
+    open: recheck || owed !== undefined,
+  };
 }
 
 function byUser<Row extends { _user_id: string }, T>(

@@ -29,6 +29,15 @@ export interface StatusReport {
   readonly errors: readonly ErrorStatus[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
   readonly held: HeldStatus | null;
+  /** When the database was found last to have gone back, and by what; null: not within the last week. */
+  readonly recovery: RecoveryStatus | null;
+}
+
+export interface RecoveryStatus {
+  readonly at: string;
+  readonly reason: string;
+  /** What it may have lost is not read again yet. */
+  readonly open: boolean;
 }
 
 export interface HeldStatus {
