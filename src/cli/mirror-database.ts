@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { lookForEmbedded, type EmbeddedState } from '../db/embedded/look.ts';
 import { startEmbedded } from '../db/embedded/start.ts';
 import type { ConnectionOptions } from '../db/pool.ts';
+import { sqlLogin } from '../db/sql-login.ts';
 import { Unusable } from '../model/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Shell } from './shell.ts';
@@ -13,6 +14,11 @@ export interface MirrorDatabase {
   readonly connection: ConnectionOptions;
   /** Past a transaction pooler, where such a way is configured. */
   readonly direct: ConnectionOptions;
+  /**
+   * For statements of somebody's own, those to be tried first to last: a login that only reads, which the program has
+   * made; of DATABASE_URL its own, and one that a DBA has made beside it.
+   */
+  readers(): Promise<readonly ConnectionOptions[]>;
   /** For people, without password: `embedded Postgres in data, port 54329`. */
   readonly words: string;
   /** Ends this program's presence; an embedded server that nobody else uses stops. */
@@ -47,8 +53,10 @@ export async function reachMirror(
   const { database } = config;
   if (database.kind === 'external' && options.which !== 'demo') {
     const common = { variables: database.variables(), program: options.program };
+    const connection = { ...common, url: database.url.reveal() };
     return {
-      connection: { ...common, url: database.url.reveal() },
+      connection,
+      readers: () => Promise.resolve([connection, { ...connection, as: sqlLogin(config.schema) }]),
       direct: { ...common, url: (database.directUrl ?? database.url).reveal() },
       words: 'the Postgres of DATABASE_URL',
       leave: () => Promise.resolve(),
@@ -69,6 +77,11 @@ export async function reachMirror(
   return {
     connection,
     direct: connection,
+    readers: async () => {
+      const url = await server.readerUrl(config.schema);
+      shell.scrubber.hide(new URL(url).password);
+      return [{ ...connection, url }];
+    },
     words: `embedded Postgres in ${shortPath(dataDir)}, port ${server.port}`,
     leave: () => server.stop(),
   };

@@ -2,12 +2,15 @@ import type { ResultColumn } from '../db/read-only-query.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
 import { widthOfTerminal, type Terminal } from './shell.ts';
 import { formatTable } from './table.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Prints a query's answer as it comes. */
 export interface RowPrinter {
   columns(columns: readonly ResultColumn[]): void;
   /** `false`: no more rows are wanted. */
   row(values: readonly (string | null)[]): boolean;
+  /** A piece of what `copy … to stdout` gives instead of rows. @throws UsageError where that can't be printed */
+  copy(piece: Buffer): void;
   /** The answer is complete, or as long as it was wanted. */
   end(): void;
 }
@@ -21,6 +24,7 @@ export class TableRows implements RowPrinter {
   readonly #err: Terminal;
   #columns: readonly ResultColumn[] = [];
   readonly #rows: string[][] = [];
+  readonly #text = new TextDecoder('utf-8', { fatal: true });
   #more = false;
 
   constructor(out: Terminal, err: Terminal) {
@@ -36,6 +40,16 @@ export class TableRows implements RowPrinter {
     this.#more = this.#rows.length === MOST_ROWS;
     if (!this.#more) this.#rows.push(values.map((value) => value ?? ''));
     return !this.#more;
+  }
+
+  copy(piece: Buffer): void {
+    let text: string;
+    try {
+      text = this.#text.decode(piece, { stream: true });
+    } catch {
+      throw new UsageError('what "copy" gives is no text: leave out "format binary"');
+    }
+    this.#out.write(text);
   }
 
   end(): void {
@@ -78,6 +92,10 @@ export class JsonRows implements RowPrinter {
     this.#out.write(`${this.#rows === 0 ? '[' : ','}{${fields.join(',')}}\n`);
     this.#rows += 1;
     return true;
+  }
+
+  copy(): never {
+    throw new UsageError('"copy … to stdout" prints in a format of its own: leave out --json');
   }
 
   end(): void {

@@ -2,7 +2,14 @@ import type { Config } from '../config/config.ts';
 import { parseDuration } from '../config/duration.ts';
 import { InvalidValue } from '../config/invalid.ts';
 import { loadConfig } from '../config/load.ts';
-import { readOnlyQuery, StatementRefused, type ReadOnlyQuery } from '../db/read-only-query.ts';
+import { resolveConnection, type ConnectionOptions } from '../db/pool.ts';
+import {
+  MoreThanReading,
+  readOnlyQuery,
+  StatementRefused,
+  type ReadOnlyQuery,
+} from '../db/read-only-query.ts';
+import { sqlLogin, sqlLoginByHand } from '../db/sql-login.ts';
 import { examples, type AddCommand } from './command.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { makeLog } from './log.ts';
@@ -23,8 +30,9 @@ export const addSql: AddCommand = (program, run) => {
     .command('sql')
     .summary('run a query in the mirror and print the answer')
     .description(
-      'Runs one read-only query in the mirror and prints the answer. Tables of the mirror need no schema before ' +
-        'their names; times are UTC. Works beside a running daemon or demo, and without one.',
+      'Runs one query in the mirror, as a login that can only read, and prints the answer. Tables of the mirror need ' +
+        'no schema before their names; times are UTC. Works beside a running daemon or demo, and without one. With ' +
+        'DATABASE_URL, the login is one that you make: the command says how.',
     )
     .argument('<query>', 'one statement, in quotes')
     .option('--json', 'rows as a JSON array, each an object; every row, every digit')
@@ -37,6 +45,7 @@ export const addSql: AddCommand = (program, run) => {
         ['research-mirror sql "select status, count(*) from research_jobs_live group by 1"', 'jobs by state'],
         ['research-mirror sql "select * from columns"', 'which field is in which column'],
         ['research-mirror sql --json "select * from lists_live" | jq', 'for programs'],
+        ['research-mirror sql "copy lists_live to stdout (format csv, header)"', 'for spreadsheets'],
       ]),
     )
     .action(
@@ -56,6 +65,7 @@ export const addSql: AddCommand = (program, run) => {
             signal: shell.signal,
             onColumns: (columns) => printer.columns(columns),
             onRow: (values) => printer.row(values),
+            onCopy: (piece) => printer.copy(piece),
           },
           printer,
         );
@@ -77,7 +87,7 @@ async function answer(
     log,
   });
   try {
-    await readOnlyQuery(database.connection, query);
+    await queryAsReader(await database.readers(), query);
     printer.end();
     return EXIT.DONE;
   } catch (error) {
@@ -89,6 +99,34 @@ async function answer(
   } finally {
     await database.leave();
   }
+}
+
+/** By the first of `logins` that can do nothing but read; nothing is run where none can. */
+async function queryAsReader(logins: readonly ConnectionOptions[], query: ReadOnlyQuery): Promise<void> {
+  let refused: MoreThanReading | undefined;
+  for (const login of logins) {
+    if (refused !== undefined && !(await comesIn(login))) break;
+    try {
+      return await readOnlyQuery(login, query);
+    } catch (error) {
+      if (!(error instanceof MoreThanReading)) throw error;
+      refused ??= error;
+    }
+  }
+  const { schema } = query;
+  throw new UsageError(
+    `nothing was run: sql takes a login that can do nothing but read, and ${refused?.message ?? 'there is none'}. ` +
+      `As a DBA, once: ${sqlLoginByHand(schema)} Then give sql that login: ` +
+      `DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
+  );
+}
+
+/** Whether there is such a login, and the server asks it for no password. */
+async function comesIn(login: ConnectionOptions): Promise<boolean> {
+  return resolveConnection(login).then(
+    () => true,
+    () => false,
+  );
 }
 
 function readTimeout(text: string): number {

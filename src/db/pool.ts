@@ -13,6 +13,8 @@ export interface ConnectionOptions {
   readonly variables?: PgVariables;
   /** `application_name` where neither says another: `research-mirror start`. */
   readonly program: string;
+  /** Logs in as this user instead of the URL's, without a password: where the server asks for none, or `.pgpass` has it. */
+  readonly as?: string;
 }
 
 /** Milliseconds to wait for a connection. */
@@ -25,14 +27,14 @@ const CONNECT_TIMEOUT = 10_000;
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
   const dsn = readDsn(options.url, options.variables ?? {});
-  const user = dsn.user ?? userInfo().username;
+  const user = options.as ?? dsn.user ?? userInfo().username;
   const plan = tlsPlan(dsn.tls);
   const base: pg.ClientConfig = {
     host: dsn.host,
     port: dsn.port,
     user,
-    password: dsn.password,
-    database: dsn.database ?? user,
+    password: options.as === undefined ? dsn.password : undefined,
+    database: dsn.database ?? dsn.user ?? user,
     application_name: dsn.applicationName ?? options.program,
     connectionTimeoutMillis: dsn.connectTimeout ?? CONNECT_TIMEOUT,
     // A peer that vanished without a word is noticed within some 20 s, also by a connection that only listens.

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DatabaseUnavailable } from '../model/errors.ts';
+import { moreThanReading } from './only-reads.ts';
 import { resolveConnection, type ConnectionOptions } from './pool.ts';
 import { breaksConnection, databaseError } from './sql-state.ts';
 
@@ -15,6 +16,8 @@ export interface ReadOnlyQuery {
   readonly onColumns: (columns: readonly ResultColumn[]) => void;
   /** Values in Postgres's own text form, no digit lost. `false`: enough, no more rows. */
   readonly onRow: (values: readonly (string | null)[]) => boolean;
+  /** What `copy … to stdout` gives, in pieces. Throws where it is not wanted: that ends it. */
+  readonly onCopy: (piece: Buffer) => void;
 }
 
 export interface ResultColumn {
@@ -39,10 +42,23 @@ export class StatementRefused extends Error {
   }
 }
 
+/** The session's user may do more than read: its statements are not run. */
+export class MoreThanReading extends Error {
+  override readonly name = 'MoreThanReading';
+  /** What else, in words that follow the user: "is a superuser". */
+  readonly may: readonly string[];
+
+  constructor(may: readonly string[]) {
+    super(`the database's user ${may.join(', ')}`);
+    this.may = may;
+  }
+}
+
 /**
- * Runs one statement in a transaction that can't write, on a connection of its own. Sent by the extended protocol,
- * which takes a single statement: nothing can end the transaction and go on behind it. Times are UTC.
- * @throws StatementRefused; DatabaseUnavailable, also when the time is over; the signal's reason
+ * Runs one statement as a user who can only read, in a transaction that can't write and is rolled back, on a connection
+ * of its own. Sent by the extended protocol, which takes a single statement: nothing can end the transaction and go on
+ * behind it. Times are UTC.
+ * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also when the time is over; the signal's reason
  */
 export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
   query.signal.throwIfAborted();
@@ -76,7 +92,9 @@ async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<n
       `set local search_path = ${client.escapeIdentifier(query.schema)}, public; set local timezone = 'UTC'; ` +
       `set local datestyle = 'ISO'`,
   );
-  // A query before the statement: from now on the transaction can't be made writable either.
+  // Queries before the statement: from now on the transaction can't be made writable either.
+  const may = await moreThanReading(client, query.schema);
+  if (may.length > 0) throw new MoreThanReading(may);
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid ?? 0;
 }
@@ -94,7 +112,15 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     };
     const asText = { getTypeParser: () => (value: string) => value };
     const config = { text: query.text, rowMode: 'array', queryMode: 'extended', types: asText };
-    const statement = new pg.Query<(string | null)[]>(config as pg.QueryConfig);
+    const statement = new CopyingQuery(config as pg.QueryConfig, (piece) => {
+      if (enough || query.signal.aborted) return;
+      try {
+        query.onCopy(piece);
+      } catch (error) {
+        enough = true;
+        reject(error);
+      }
+    });
     statement.on('row', (row, result) => {
       // Until the server has heard of it, rows go on coming: they would be printed for nobody, ahead of everything else.
       if (enough || query.signal.aborted) return;
@@ -105,12 +131,28 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       }
     });
     statement.on('end', (result) => {
-      tell(result.fields ?? []);
+      if (!statement.copied) tell(result.fields ?? []);
       resolve();
     });
     statement.on('error', reject);
     client.query(statement);
   });
+}
+
+/** A statement whose answer may be that of `copy … to stdout`: the driver drops such pieces, but for this method. */
+class CopyingQuery extends pg.Query<(string | null)[]> {
+  readonly #onPiece: (piece: Buffer) => void;
+  copied = false;
+
+  constructor(config: pg.QueryConfig, onPiece: (piece: Buffer) => void) {
+    super(config);
+    this.#onPiece = onPiece;
+  }
+
+  handleCopyData(message: { readonly chunk: Buffer }): void {
+    this.copied = true;
+    this.#onPiece(message.chunk);
+  }
 }
 
 /** Type OIDs, which never change, of the types whose values are not printed as text. */
@@ -136,6 +178,7 @@ async function cancelBackend(config: pg.ClientConfig, pid: number): Promise<void
 }
 
 function classified(error: unknown, timeout: number): unknown {
+  if (error instanceof MoreThanReading) return error;
   if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) return databaseError(error);
   if (error.code === '57014')
     return new DatabaseUnavailable(`the query took longer than ${timeout / 1000} s`);

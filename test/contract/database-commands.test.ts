@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createReaderLogin, type ReaderLogin } from '../support/reader-login.ts';
 import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
 
 const folder = makeFolder();
@@ -57,6 +58,17 @@ describe('migrate', () => {
 });
 
 describe('sql', () => {
+  let reader: ReaderLogin;
+  beforeAll(async () => {
+    reader = await createReaderLogin(database.url);
+  });
+  afterAll(() => reader.drop());
+  const asReader = (): { readonly cwd: string; readonly env: Record<string, string> } => ({
+    cwd,
+    env: env({ DATABASE_URL: reader.url }),
+  });
+  const run = (...args: string[]): Promise<Outcome> => runProgram(args, asReader());
+
   it('prints a table, found without the schema’s name', async () => {
     const { code, stdout, stderr } = await run(
       'sql',
@@ -108,7 +120,7 @@ describe('sql', () => {
   });
 
   it('stops the statement at the server when it is interrupted, and ends with 130', async () => {
-    const running = startProgram(['sql', "select pg_sleep(60), 'to be interrupted'"], { cwd, env: env() });
+    const running = startProgram(['sql', "select pg_sleep(60), 'to be interrupted'"], asReader());
     await activeStatements("%'to be interrupted'%", 1);
     running.child.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 130 });
@@ -116,10 +128,7 @@ describe('sql', () => {
   });
 
   it('ends quietly as soon as nobody reads its answer', async () => {
-    const running = startProgram(['sql', '--json', 'select generate_series(1, 100000000)'], {
-      cwd,
-      env: env(),
-    });
+    const running = startProgram(['sql', '--json', 'select generate_series(1, 100000000)'], asReader());
     await running.until('[{');
     running.child.stdout.destroy();
     expect(await running.ended).toMatchObject({ code: 0, stderr: '' });

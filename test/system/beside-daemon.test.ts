@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { differences } from '../support/mirror-truth.ts';
 import { LAUNCHER } from '../support/program.ts';
+import { createReaderLogin } from '../support/reader-login.ts';
 import { createSystem, type Daemon, type Environment, type System } from '../support/system.ts';
 
 let system: System;
@@ -90,7 +91,10 @@ describe('beside a running daemon', () => {
   it('status, sql and migrate --check answer, and the status page does', async () => {
     const status = await system.run(['status']);
     expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('healthy') as string });
-    const sql = await system.run(['sql', '--json', 'select collection from freshness order by 1']);
+    const reader = await createReaderLogin(system.databaseUrl);
+    const query = ['sql', '--json', 'select collection from freshness order by 1'];
+    const sql = await system.run(query, { DATABASE_URL: reader.url });
+    await reader.drop();
     expect(JSON.parse(sql.stdout)).toHaveLength(6);
     expect((await system.run(['migrate', '--check'])).code).toBe(0);
     for (const path of ['/', '/api/status', '/metrics', '/healthz', '/readyz']) {

@@ -125,14 +125,18 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
     };
     const daemon = await system.daemon(env);
     await daemon.until('set a good MIRROR_API_KEY');
-    const password = readFileSync(join(system.cwd, 'data', 'pg18-password'), 'utf8').trim();
-    expect(password.length).toBeGreaterThan(10);
+    const asked = await system.run(['sql', 'select * from freshness'], env);
+    const passwords = ['pg18-password', 'pg18-sql-password'].map((name) =>
+      readFileSync(join(system.cwd, 'data', name), 'utf8').trim(),
+    );
+    for (const password of passwords) expect(password.length).toBeGreaterThan(10);
     const headers = { authorization: `Bearer ${TOKEN}` };
     const page = async (path: string): Promise<string> =>
       (await fetch(`${daemon.statusUrl}${path}`, { headers })).text();
     await eventually('the mirror', async () => (await page('/api/status')).includes('"liveRows":300'));
 
     const output = new Output();
+    output.add(asked.stdout, asked.stderr);
     output.add(await page('/'), await page('/api/status'), await page('/metrics'), await page('/readyz'));
     output.add(await (await fetch(`${daemon.statusUrl}/api/status`)).text());
     const beside = await system.run(['sync'], env);
@@ -151,10 +155,9 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
     output.add(outcome.stdout, outcome.stderr);
     const data = join(system.cwd, 'data');
     for (const name of readdirSync(data)) {
-      if (name !== 'pg18-password' && name.includes('.log'))
-        output.add(readFileSync(join(data, name), 'utf8'));
+      if (name.includes('.log')) output.add(readFileSync(join(data, name), 'utf8'));
     }
     expect(outcome.stdout.length).toBeGreaterThan(1_000);
-    expect(output.leaks([KEY, WRONG_KEY, TOKEN, password])).toEqual([]);
+    expect(output.leaks([KEY, WRONG_KEY, TOKEN, ...passwords])).toEqual([]);
   });
 });

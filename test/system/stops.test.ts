@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { isAlive } from '../../src/db/embedded/postmaster.ts';
+import { isAlive, runningPostmaster } from '../../src/db/embedded/postmaster.ts';
 import { eventually } from '../support/eventually.ts';
 import { createSystem, type Environment, type System } from '../support/system.ts';
 import type { Outcome, Running } from '../support/program.ts';
@@ -28,9 +30,21 @@ async function endsWithin(program: Running, bound: number): Promise<Outcome> {
   return outcome;
 }
 
-async function jobsIn(env?: Environment): Promise<number> {
-  const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], env);
+async function jobs(): Promise<number> {
+  const { rows } = await system.db.query<{ count: number }>('select count(*)::int from mirror.research_jobs');
+  return rows[0]?.count ?? Number.NaN;
+}
+
+async function embeddedJobs(): Promise<number> {
+  const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], EMBEDDED);
   return (JSON.parse(stdout) as { count: number }[])[0]?.count ?? Number.NaN;
+}
+
+/** Process ID of the embedded server. */
+async function embeddedServer(): Promise<number> {
+  const data = join(system.cwd, 'data');
+  const folder = await readFile(join(data, 'pg18-location'), 'utf8').catch(() => data);
+  return (await runningPostmaster(join(folder.trim(), 'pg18')))?.pid ?? Number.NaN;
 }
 
 describe('a stop in the middle of a page', () => {
@@ -46,7 +60,7 @@ describe('a stop in the middle of a page', () => {
     program.child.kill(signal);
     const outcome = await endsWithin(program, STOP_WITHIN);
     expect({ code: outcome.code, signal: outcome.signal }).toEqual({ code, signal: null });
-    expect(await jobsIn()).toBe((answered + 1) * 500);
+    expect(await jobs()).toBe((answered + 1) * 500);
     // Given up in peace: the next one begins at once.
     const { rows } = await system.db.query('select owner from mirror_sync.account');
     expect(rows).toEqual([{ owner: null }]);
@@ -57,17 +71,13 @@ describe('a stop in the middle of a page', () => {
     system = await createSystem({ jobs: 3_000, latencyMin: 800, latencyMax: 800 });
     const program = system.begin(['start'], EMBEDDED);
     await untilAsked();
-    const { stdout } = await system.run(
-      ['sql', '--json', `select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid`],
-      EMBEDDED,
-    );
-    const pid = (JSON.parse(stdout) as { pid: number }[])[0]?.pid ?? Number.NaN;
+    const pid = await embeddedServer();
     expect(isAlive(pid)).toBe(true);
     const { answered } = await untilAsked();
     program.child.kill('SIGINT');
     expect(await endsWithin(program, STOP_WITHIN)).toMatchObject({ code: 0, signal: null });
     expect(isAlive(pid)).toBe(false);
-    expect(await jobsIn(EMBEDDED)).toBeGreaterThanOrEqual((answered + 1) * 500);
+    expect(await embeddedJobs()).toBeGreaterThanOrEqual((answered + 1) * 500);
   });
 
   it.each([

@@ -28,17 +28,22 @@ const SETTINGS: Record<string, string> = {
   log_checkpoints: 'off',
 };
 
+/** The server's password, made once. @throws Unusable where its file is gone */
+export async function ensurePassword(file: string, cluster: string): Promise<string> {
+  if (!(await exists(file)) && (await exists(cluster))) {
+    throw new Unusable(
+      `the password file ${file} of the embedded database in ${cluster} is missing: put it back, or move the database away to begin anew.`,
+    );
+  }
+  return secretFile(file);
+}
+
 /**
- * The server's password, made once, in a file that only its owner reads.
+ * A random secret in a file that only its owner reads, made where there is none.
  * Two programs that begin together get the same one: linking the finished file is atomic.
  */
-export async function ensurePassword(file: string, cluster: string): Promise<string> {
+export async function secretFile(file: string): Promise<string> {
   if (!(await exists(file))) {
-    if (await exists(cluster)) {
-      throw new Unusable(
-        `the password file ${file} of the embedded database in ${cluster} is missing: put it back, or move the database away to begin anew.`,
-      );
-    }
     const unfinished = `${file}.${process.pid}`;
     await writeFile(unfinished, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 });
     try {

@@ -7,6 +7,7 @@ import { enter, type EmbeddedLog, type Installation } from './enter.ts';
 import { findPlace, SYSTEM_FOLDER } from './place.ts';
 import { runningPostmaster } from './postmaster.ts';
 import type { Presence } from './presence.ts';
+import { readerUrl } from './reader-login.ts';
 import { stopServer } from './server.ts';
 import { usableFolder } from './usable-folder.ts';
 
@@ -35,6 +36,8 @@ export interface EmbeddedServer {
   readonly port: number;
   /** True when this program started the server, false when it found it running. */
   readonly owned: boolean;
+  /** Of a login that can do nothing but read the mirror in `schema`: a secret. */
+  readerUrl(schema: string): Promise<string>;
   /**
    * Ends this program's presence; the last one out stops the server, whoever started it.
    * This program's other connections should be closed before: an open transaction is waited for a second.
@@ -82,7 +85,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const present = await kept;
     if (present !== undefined) await leave(installation, present);
   };
-  return { url, port, owned, stop: () => (left ??= stop()) };
+  return {
+    url,
+    port,
+    owned,
+    readerUrl: (schema) => readerUrl(url, dataDir, schema, options.program),
+    stop: () => (left ??= stop()),
+  };
 }
 
 /** Brings back a server that goes away, until `signal` aborts. @returns the presence of that moment, if there is one */

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import pg from 'pg';
+import { openDatabase } from '../database.ts';
+import { makeSqlLogin, sqlLogin } from '../sql-login.ts';
+import { MAJOR } from './binaries.ts';
+import { secretFile } from './cluster.ts';
+
+/**
+ * URL of a login that only reads the mirror in `schema`, made on first use: its password is in a file that only its
+ * owner reads, beside the server's own.
+ * @param url of the superuser
+ */
+export async function readerUrl(
+  url: string,
+  dataDir: string,
+  schema: string,
+  program: string,
+): Promise<string> {
+  const password = await secretFile(join(dataDir, `pg${MAJOR}-sql-password`));
+  const reader = new URL(url);
+  reader.username = sqlLogin(schema);
+  reader.password = password;
+  if (await isReader(reader.href, schema)) return reader.href;
+  const database = await openDatabase({ url, program, max: 1 });
+  try {
+    await makeSqlLogin(database.kysely, schema, password);
+  } finally {
+    await database.close();
+  }
+  return reader.href;
+}
+
+/** Whether the login is there, takes the password, and may read. */
+async function isReader(url: string, schema: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, ssl: false });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ reader: boolean | null }>(
+      `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`,
+      [`${schema}_reader`],
+    );
+    return rows[0]?.reader === true;
+  } catch {
+    // Made anew: whatever was wrong is told by that.
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

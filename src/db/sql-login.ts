@@ -1,0 +1,42 @@
+import { sql, type Kysely } from 'kysely';
+import { makeRoles } from './roles.ts';
+
+/** Who `sql` logs in as where the program makes that login, or a DBA has made it. */
+export function sqlLogin(schema: string): string {
+  return `${schema}_sql`;
+}
+
+/** Connections of the login at most; statements end after so long where nobody says otherwise. */
+const CONNECTIONS = 20;
+const TIMEOUT = '60s';
+
+/**
+ * Makes the login of `sql`: a member of `<schema>_reader` who can become nobody else. What it is bound by besides
+ * (read-only, statements that end) it could set otherwise; that it may nothing else, it can't.
+ * @param db of a superuser, PostgreSQL 16 or newer
+ */
+export async function makeSqlLogin(db: Kysely<unknown>, schema: string, password: string): Promise<void> {
+  const login = sql.id(sqlLogin(schema));
+  await db.transaction().execute(async (trx) => {
+    // Two commands that begin together.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${schema}`}, 0))`.execute(
+      trx,
+    );
+    await makeRoles(trx, schema);
+    const { rows } = await sql`select 1 from pg_roles where rolname = ${sqlLogin(schema)}`.execute(trx);
+    if (rows.length === 0) await sql`create role ${login}`.execute(trx);
+    await sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
+      connection limit ${sql.lit(CONNECTIONS)} password ${sql.lit(password)}`.execute(trx);
+    await sql`alter role ${login} set default_transaction_read_only = on`.execute(trx);
+    await sql`alter role ${login} set statement_timeout = ${sql.lit(TIMEOUT)}`.execute(trx);
+    await sql`grant ${sql.id(`${schema}_reader`)} to ${login} with inherit true, set false`.execute(trx);
+  });
+}
+
+/** What a DBA runs once where the program does not make the login: statements for psql, the password left open. */
+export function sqlLoginByHand(schema: string): string {
+  return (
+    `create role ${sqlLogin(schema)} login password '…' connection limit ${CONNECTIONS} in role ${schema}_reader; ` +
+    `alter role ${sqlLogin(schema)} set default_transaction_read_only = on;`
+  );
+}

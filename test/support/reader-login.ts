@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+/** Somebody who may read the mirror at `url` and nothing else, as docs/tables.md has a DBA make them. */
+export interface ReaderLogin {
+  readonly name: string;
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** @param url of a superuser */
+export async function createReaderLogin(url: string, group = 'mirror_reader'): Promise<ReaderLogin> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const password = randomBytes(12).toString('hex');
+  const run = async (text: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
+  };
+  await run(`create role ${name} login password '${password}' in role ${group}`);
+  const own = new URL(url);
+  own.username = name;
+  own.password = password;
+  return { name, url: own.href, drop: () => run(`drop owned by ${name}; drop role ${name}`) };
+}
