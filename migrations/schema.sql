@@ -828,17 +828,23 @@ begin
     raise exception using errcode = 'RM016', message = 'the idempotency_key must have 1 to 200 characters';
   end if;
 
-  accounts := (select coalesce(array_agg(a._user_id order by a._user_id), '{}') from "mirror_sync".account a);
+  accounts := (
+    select coalesce(array_agg(a._user_id order by a._user_id), '{}') from "mirror_sync".account a where a.state <> 'retired');
   if account_id is null then
     if cardinality(accounts) <> 1 then
       raise exception using errcode = 'RM013', message = case cardinality(accounts)
-        when 0 then 'no account has been mirrored yet: start the daemon first'
+        when 0 then case when exists (select from "mirror_sync".account)
+          then 'no account is mirrored here any more: all are retired'
+          else 'no account has been mirrored yet: start the daemon first' end
         else format('there are %s accounts: name one as user_id (%s%s)', cardinality(accounts),
           array_to_string(accounts[1:10], ', '), case when cardinality(accounts) > 10 then ', …' else '' end) end;
     end if;
     account_id := accounts[1];
   elsif account_id <> all (accounts) then
-    raise exception using errcode = 'RM013', message = format('account %s is not mirrored here', account_id);
+    raise exception using errcode = 'RM013', message = case
+      when exists (select from "mirror_sync".account a where a._user_id = account_id)
+        then format('account %s is retired: nothing is sent for it', account_id)
+      else format('account %s is not mirrored here', account_id) end;
   end if;
 
   -- Twice at most: the second time somebody else has queued it under this key meanwhile.

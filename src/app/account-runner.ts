@@ -6,7 +6,7 @@ import { pruneSubmissions } from '../db/submissions.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import { pruneHistory } from '../mirror/history/retention.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
-import { LeaseLost } from '../model/errors.ts';
+import { AccountRetired, LeaseLost } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
 import { messageOf } from '../runtime/message.ts';
 import { type Service, service } from '../runtime/service.ts';
@@ -89,11 +89,25 @@ async function take(parts: RunnerParts, userId: string, signal: AbortSignal): Pr
   await ensureAccount(db, config.schema, userId, await databaseTime(db));
   let told = '';
   for (;;) {
-    const taken = await takeAccount(db, config.schema, userId, parts.processId, parts.identity);
-    if (taken.state === 'taken') return taken.fence;
-    if (told !== taken.by.processId) log.info(heldBy(userId, taken.by));
-    told = taken.by.processId;
+    const found = await lookAt(parts, userId);
+    if ('fence' in found) return found.fence;
+    if (told !== found.why) log.info(found.why);
+    told = found.why;
     await link.clock.sleep(HELD_MS, signal);
+  }
+}
+
+/** Takes the account, or says why that can't be. */
+async function lookAt(
+  { db, config, processId, identity }: RunnerParts,
+  userId: string,
+): Promise<{ readonly fence: Fence } | { readonly why: string }> {
+  try {
+    const taken = await takeAccount(db, config.schema, userId, processId, identity);
+    return taken.state === 'taken' ? taken : { why: heldBy(userId, taken.by) };
+  } catch (error) {
+    if (!(error instanceof AccountRetired)) throw error;
+    return { why: `${error.message}; MIRROR_API_KEY has a key of it, which is not used` };
   }
 }
 

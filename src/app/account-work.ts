@@ -3,7 +3,7 @@ import type { ServiceConfig } from '../config/config.ts';
 import type { Secret } from '../config/secret.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { ensureAccount, type Holder, livingHolder, takeAccount } from '../db/lease.ts';
-import { KeyRefused } from '../model/errors.ts';
+import { AccountRetired, KeyRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { heldBy } from './account-runner.ts';
 import type { RunnerParts } from './runner-parts.ts';
@@ -100,7 +100,12 @@ async function workOnOne<T>(
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
   const { db, config } = parts;
   await ensureAccount(db, config.schema, userId, await databaseTime(db));
-  const taken = await takeAccount(db, config.schema, userId, parts.processId, parts.identity);
+  const take = takeAccount(db, config.schema, userId, parts.processId, parts.identity);
+  const taken = await take.catch((error: unknown) => {
+    if (error instanceof AccountRetired) return error;
+    throw error;
+  });
+  if (taken instanceof AccountRetired) return { results: work.notDone(userId, taken.message) };
   if (taken.state === 'held') return { holder: taken.by };
   const account = await openAccount(parts, taken.fence, keys);
   try {

@@ -98,6 +98,20 @@ describe('judgeStatus', () => {
     expect(notes).toHaveLength(2);
   });
 
+  it('takes what nobody is asked to mirror for paused, whatever it was before', () => {
+    const paused = { state: 'paused', nextPollAt: null, lastError: 'no', heldDeletions: 3 } as const;
+    const some = account({ collections: [collection(paused), collection({ collection: 'watchlist' })] });
+    const whole = account({ userId: '43', state: 'stopped', error: 'no', collections: [collection(paused)] });
+    const retired = account({ userId: '44', state: 'retired', collections: [collection(paused)] });
+    const { problems, notes } = judgeStatus([some, whole, retired], [DAEMON], NOW, null);
+    expect(problems).toEqual([]);
+    expect(notes).toEqual([
+      '42: lists paused: no daemon is asked to mirror them',
+      'account 43 is paused: no daemon has a key of it; "research-mirror accounts retire 43" takes it out',
+      'account 44 is retired: "research-mirror accounts retire 44 --undo" takes it back',
+    ]);
+  });
+
   it('tells of held deletions as a problem, with the command that lets them go', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
     const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);

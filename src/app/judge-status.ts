@@ -24,7 +24,18 @@ export function judgeStatus(
   const problems: string[] = [];
   const notes: string[] = [];
   if (accounts.length === 0) problems.push(`no account has been mirrored yet${remedy}`);
-  for (const { userId, state, error, collections } of accounts) {
+  for (const account of accounts) {
+    const { userId, state, error } = account;
+    if (state === 'retired') {
+      notes.push(
+        `account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`,
+      );
+      continue;
+    }
+    const collections = account.collections.filter((each) => each.state !== 'paused');
+    notes.push(...pausedIn(account, collections));
+    // What nobody is asked to mirror may be as it is.
+    if (collections.length === 0 && account.collections.length > 0) continue;
     if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
     const failing = collections.filter((each) => each.state === 'failing');
     problems.push(
@@ -55,11 +66,27 @@ export function judgeStatus(
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
-  const edges = judgeEdges(accounts, held, running);
+  const edges = judgeEdges(accounts.filter(isAskedFor), held, running);
   problems.push(...edges.problems);
   notes.push(...edges.notes);
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   return { problems, notes };
+}
+
+function isAskedFor({ state, collections }: AccountStatus): boolean {
+  return (
+    state !== 'retired' && !(collections.length > 0 && collections.every((each) => each.state === 'paused'))
+  );
+}
+
+/** What of the account no daemon is asked to mirror. */
+function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
+  const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
+  if (paused.length === 0) return [];
+  if (asked.length > 0) return [`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`];
+  return [
+    `account ${userId} is paused: no daemon has a key of it; "research-mirror accounts retire ${userId}" takes it out`,
+  ];
 }
 
 /** What the brake holds, and how it is lifted; [] where it holds nothing. */

@@ -17,6 +17,7 @@ import { accountsService, type AccountsService } from './accounts-service.ts';
 import { logObserver } from './log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from './open-mirror.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
+import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, DAEMON } from './process.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
 import { owedReadings } from './owed-readings.ts';
@@ -128,6 +129,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const workers = [
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
+      pauseKeeper(parts, accounts),
       workFinder({
         db: mirror.db,
         schema,

@@ -71,5 +71,5 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
   const edges = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
     line === undefined ? '' : `  ${line}\n`,
   );
-  return `\naccount ${who}${account.state === 'stopped' ? ', STOPPED' : ''}\n${table}${[...walks, ...budgets, ...edges].join('')}`;
+  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...edges].join('')}`;
 }

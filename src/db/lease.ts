@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely';
-import { DatabaseUnavailable } from '../model/errors.ts';
+import { AccountRetired, DatabaseUnavailable } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
 import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
 import { syncTables } from './tables.ts';
@@ -43,7 +43,7 @@ const ATTEMPTS = 5;
  * which raises the fencing token. The update waits for a transaction of the old owner that holds the row's lock;
  * its bounds (database.ts) make that seconds at most, and what it commits is seen by the new owner.
  * @param own this process, to tell at once that an owner on the same machine is dead
- * @throws RangeError without the account's row; DatabaseUnavailable
+ * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
 export async function takeAccount(
   db: Kysely<unknown>,
@@ -56,10 +56,11 @@ export async function takeAccount(
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const account = await tables
       .selectFrom('account')
-      .select(['owner', 'token'])
+      .select(['owner', 'token', 'state'])
       .where('_user_id', '=', userId)
       .executeTakeFirst();
     if (account === undefined) throw new RangeError(`account ${userId} has no row`);
+    if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
       const by = await livingHolder(db, schema, account.owner, own);
       if (by !== undefined) return { state: 'held', by };

@@ -62,7 +62,7 @@ export async function readStoredStatus(db: Kysely<unknown>, schema: string): Pro
         accounts: accounts.map(({ _user_id: userId, state, error, owner }) => ({
           userId,
           email: emails.find((row) => row._user_id === userId)?.email ?? null,
-          state: state === 'stopped' ? 'stopped' : 'active',
+          state: state === 'stopped' || state === 'retired' ? state : 'active',
           error,
           owner,
           collections: collections.get(userId) ?? [],

@@ -13,6 +13,7 @@ export interface SyncTables {
     started_ticks: string;
     started_at: Date;
     alive_until: Date;
+    asked: Json | null;
   };
   account: {
     _user_id: Bigint;

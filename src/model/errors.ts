@@ -96,6 +96,14 @@ export class DatabaseWentBack extends LeaseLost {
 /** A commit was not answered: what is in memory may be ahead of the database or behind it. The account is opened anew. */
 export class OutcomeUnknown extends LeaseLost {}
 
+/** An operator took the account out of the mirror. */
+export class AccountRetired extends MirrorError {
+  readonly remedy = 'stop';
+  constructor(userId: string) {
+    super(`account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`);
+  }
+}
+
 /** The database can't be reached or does not answer in time; what was not committed will be read again. */
 export class DatabaseUnavailable extends MirrorError {
   readonly remedy = 'retry';

@@ -3,10 +3,11 @@ import { examples, type AddCommand } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
 import type { AccountsAction, AccountsOptions } from './action.ts';
 import { listAction } from './list.ts';
+import { retireAction } from './retire.ts';
 
-const ACTIONS: readonly AccountsAction[] = [listAction];
+const ACTIONS: readonly AccountsAction[] = [listAction, retireAction];
 const NAMES = ACTIONS.map(({ name }) => name);
-const OPTIONS: readonly (keyof AccountsOptions)[] = ['json', 'demo'];
+const OPTIONS: readonly (keyof AccountsOptions)[] = ['json', 'demo', 'removeData', 'undo'];
 
 export const addAccounts: AddCommand = (program, run) => {
   program
@@ -14,11 +15,13 @@ export const addAccounts: AddCommand = (program, run) => {
     .summary('the accounts that are mirrored here')
     .description(
       'The accounts of this mirror. list tells who is mirrored, in which state, and by which keys (the beginning of ' +
-        'each key’s SHA-256).',
+        'each key’s SHA-256). retire takes an account out: no program mirrors it or sends for it any more.',
     )
     .argument('[action]', NAMES.join(' or '), 'list')
     .argument('[user_id...]', 'of which account')
     .option('--json', 'as JSON on stdout')
+    .option('--remove-data', 'retire: removes all its rows, too')
+    .option('--undo', 'retire: takes the account back')
     .option('--demo', "the demo's mirror, when there is one of your own too")
     .addHelpText('after', examples(ACTIONS.flatMap((each) => each.examples)))
     .action(

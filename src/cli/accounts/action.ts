@@ -5,6 +5,8 @@ import type { Shell } from '../shell.ts';
 export interface AccountsOptions {
   readonly json?: boolean;
   readonly demo?: boolean;
+  readonly removeData?: boolean;
+  readonly undo?: boolean;
 }
 
 /** One thing that `accounts` can do: a file each, in the list of accounts.ts. */

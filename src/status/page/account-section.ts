@@ -17,7 +17,7 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
       <summary>
         <h2>Account ${userId}</h2>
         ${email === null ? '' : html`<span class="quiet">${email}</span>`}
-        ${state === 'stopped' ? chip('failing', 'stopped') : ''}
+        ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       </summary>
       ${error === null ? '' : html`<p class="error">${error}</p>`}
       <table>

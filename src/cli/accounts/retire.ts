@@ -1,0 +1,56 @@
+import { loadConfig } from '../../config/load.ts';
+import { databaseTime } from '../../db/database-time.ts';
+import { removeData, retireAccount, takeBack, type Retired } from '../../db/retired-accounts.ts';
+import { countOf } from '../../runtime/figures.ts';
+import { EXIT } from '../exit-code.ts';
+import { onMigratedMirror } from '../migrated-mirror.ts';
+import { UsageError } from '../usage-error.ts';
+import type { AccountsAction } from './action.ts';
+
+/** Takes an account out of the mirror, beside a running daemon too, or back. */
+export const retireAction: AccountsAction = {
+  name: 'retire',
+  onOne: true,
+  options: ['json', 'demo', 'removeData', 'undo'],
+  examples: [
+    ['research-mirror accounts retire 42', 'mirrors it no more; its data stay'],
+    ['research-mirror accounts retire 42 --remove-data', 'and removes its data'],
+    ['research-mirror accounts retire 42 --undo', 'takes it back'],
+  ],
+  run: async (shell, userId, options) => {
+    const { json = false, demo = false, removeData: remove = false, undo = false } = options;
+    if (undo && remove) throw new UsageError('--undo and --remove-data exclude each other');
+    const config = loadConfig(shell.env, 'database');
+    const which = demo ? 'demo' : 'likely';
+    return onMigratedMirror(shell, config, { command: 'accounts', which }, async ({ db }) => {
+      const { schema } = config;
+      const outcome = undo
+        ? await takeBack(db, schema, userId)
+        : await retireAccount(db, schema, userId, await databaseTime(db));
+      let rows = 0;
+      if (remove && outcome !== 'unknown') {
+        await removeData(db, schema, userId, (_, removed) => {
+          rows += removed;
+        });
+      }
+      const said = sentence(userId, outcome, undo);
+      const removed = remove && outcome !== 'unknown' ? `; ${countOf(rows, 'row')} of it removed` : '';
+      shell.out.write(
+        json ? `${JSON.stringify({ userId, outcome, undo, removedRows: rows })}\n` : `${said}${removed}\n`,
+      );
+      return outcome === 'unknown' ? EXIT.NO : EXIT.DONE;
+    });
+  },
+};
+
+function sentence(userId: string, outcome: Retired, undo: boolean): string {
+  if (outcome === 'unknown')
+    return `there is no account ${userId} here: "research-mirror accounts" tells them`;
+  if (undo) {
+    return outcome === 'done'
+      ? `account ${userId} is taken back: it is mirrored again where MIRROR_API_KEY has a key of it`
+      : `account ${userId} is not retired`;
+  }
+  const already = outcome === 'already' ? 'was retired already' : 'is retired';
+  return `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
+}
