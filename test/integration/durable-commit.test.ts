@@ -5,6 +5,8 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import { createFirstPingStore } from '../../src/db/first-ping-store.ts';
 import { createSubmissionStore } from '../../src/db/submission-store.ts';
 import { inOwnDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
+import { jobs, SNAPSHOT } from '../support/deleting.ts';
+import { MirroredAccount } from '../support/mirrored-account.ts';
 import { EventAccount } from '../support/event-account.ts';
 import { envelope } from '../support/signing.ts';
 import { takeSubmissions } from '../support/take-submissions.ts';
@@ -42,6 +44,18 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
         blocks: [],
         learnt: [],
       });
+    },
+  ],
+  [
+    'a sighting that withdraws a suspicion',
+    'other_sync.scope',
+    async ({ fence: { userId } }, db) => {
+      const database = { ...db, url: '', schema: 'other', drop: () => Promise.resolve() };
+      const account = await MirroredAccount.make(database, userId, { settleMs: 0 });
+      await account.observe('research_jobs', jobs(1, 2));
+      await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+      await account.query('truncate public.seen_mode');
+      await account.observe('research_jobs', jobs(1, 2), { proof: SNAPSHOT });
     },
   ],
 ];
