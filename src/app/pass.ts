@@ -28,9 +28,17 @@ export interface CollectionPass extends WalkTotals {
   readonly held: number;
   /** Rows that a full walk found missing, and of which no second reading told. */
   readonly unproven: number;
+  /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
+  readonly completeAsOf: string | null;
+  /**
+   * That is no earlier than the pass's own beginning less MIRROR_SETTLE, by which replicas may lag; null: it was not read,
+   * rows of it went with those of another one.
+   */
+  readonly complete: boolean | null;
 }
 
-type ReadPass = Omit<CollectionPass, 'liveRows' | 'held'>;
+type ReadPass = Omit<CollectionPass, keyof Afterwards>;
+type Afterwards = Pick<CollectionPass, 'liveRows' | 'held' | 'completeAsOf' | 'complete'>;
 
 /** A collection's part of the pass, and what went with the rows that were deleted in it. */
 interface Read {
@@ -46,6 +54,7 @@ interface Read {
 export async function passOver(reader: AccountReader, options: PassOptions): Promise<CollectionPass[]> {
   const { clock, signal } = options;
   const collections = withParents(options.collections);
+  const owed = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
   const isChild = (name: CollectionName): boolean => {
@@ -73,8 +82,10 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
   // Asked when all are read: a list's deletion takes its items along.
   return Promise.all(
     withAlong(reader.userId, reads).map(async (pass) => {
-      const { liveRows, held } = await reader.deletionsOf(pass.collection);
-      return { ...pass, liveRows, held };
+      const { liveRows, held, completeAsOf } = await reader.standingOf(pass.collection);
+      const isRead = collections.includes(pass.collection);
+      const complete = isRead ? completeAsOf !== undefined && completeAsOf >= owed : null;
+      return { ...pass, liveRows, held, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
     }),
   );
 }
@@ -99,5 +110,6 @@ function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
 /** A pass that did not take place: why, or null where nobody asked for it. */
 export function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
   const { along: _, ...sums } = NO_TOTALS;
-  return { userId, collection, ...sums, milliseconds: 0, error, liveRows: 0, held: 0, unproven: 0 };
+  const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
+  return { ...pass, liveRows: 0, held: 0, completeAsOf: null, complete: null };
 }

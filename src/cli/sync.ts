@@ -25,8 +25,9 @@ export const addSync: AddCommand = (program, run) => {
     .summary('one pass over the service now, with progress')
     .description(
       'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change, ' +
-        'as of its beginning; with --full everything, deletions included: what is missing is read again after ' +
-        'MIRROR_SETTLE, and 1 tells that the brake holds deletions back. Beside a running daemon, the daemon does the work.',
+        'as of its beginning; with --full everything, deletions included (less MIRROR_SETTLE, by which the service’s ' +
+        'replicas may lag): what is missing is read again after that time; 1 tells that the brake holds deletions back, ' +
+        '3 that it could not be made sure. Beside a running daemon, the daemon does the work.',
     )
     .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
     .option('--full', 'read everything, not only what can be new')
@@ -60,14 +61,14 @@ export const addSync: AddCommand = (program, run) => {
           line: readingLine,
           begins: readingLine([]),
           json: options.json ?? false,
-          describe,
+          describe: (done, width) => describe(done, width, options.full ?? false),
           remedy: SET_A_KEY,
         });
         if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
           return EXIT.FAILED;
         }
         if (options.full !== true) return EXIT.DONE;
-        const open = report.collections.flatMap(openDeletions);
+        const open = report.collections.flatMap(whatIsOpen);
         for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
         if (report.collections.some(({ held }) => held > 0)) return EXIT.NO;
         return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
@@ -76,15 +77,24 @@ export const addSync: AddCommand = (program, run) => {
 };
 
 /** What `--full` could not make true, with its remedy. */
-function openDeletions({ userId, collection, held, unproven, liveRows }: CollectionPass): string[] {
+function whatIsOpen(pass: CollectionPass): string[] {
+  const { userId, collection, held, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
   if (held > 0) return heldBack(userId, { collection, heldDeletions: held, liveRows });
-  if (unproven === 0) return [];
-  const rows = countOf(unproven, 'row');
-  return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];
+  if (unproven > 0) {
+    const rows = countOf(unproven, 'row');
+    return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];
+  }
+  if (complete !== false) return [];
+  const why = 'it changed too much while it was read, or what it hangs on is not complete';
+  return [`${where}: ${asOf(pass)}, which is before this pass began: ${why}; run it again`];
 }
 
-function describe(report: SyncReport, width: number | undefined): string {
+function asOf({ completeAsOf }: CollectionPass): string {
+  return completeAsOf === null ? 'never complete so far' : `complete as of ${completeAsOf}`;
+}
+
+function describe(report: SyncReport, width: number | undefined, full: boolean): string {
   const figures = ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined', 'took'];
   const table = formatTable(
     [
@@ -98,7 +108,10 @@ function describe(report: SyncReport, width: number | undefined): string {
   );
   const refused =
     report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
-  return `${table}${countOf(report.requests, 'request')}${refused}\n`;
+  const stands = report.collections
+    .filter(({ complete }) => full && complete === true)
+    .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
+  return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
 }
 
 function figuresOf(report: CollectionPass): string[] {

@@ -11,11 +11,12 @@ import {
 import { KeyRefused } from '../model/errors.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import { messageOf } from '../runtime/message.ts';
-import type { OpenDeletions } from './account-store.ts';
+import type { Standing } from './account-store.ts';
 import { LongReadings } from './long-readings.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './hints/read-hinted.ts';
-import { andSince, type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
-import { pollScope, readAll } from './read-scope.ts';
+import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
+import { both, interruptedWalk, pollScope, readAll } from './read-scope.ts';
+import { readWhole } from './read-whole.ts';
 import { NOTHING, outcomeOf, type ReadOutcome } from './read-outcome.ts';
 import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
@@ -174,9 +175,14 @@ export class AccountReader {
     }));
   }
 
-  /** Deletions of the collection that are held or wait. */
-  deletionsOf(name: CollectionName): Promise<OpenDeletions> {
-    return this.#reader.store.deletionsOf(name);
+  /** How the collection stands: rows, deletions that are held or wait, as of when it is complete. */
+  standingOf(name: CollectionName): Promise<Standing> {
+    return this.#reader.store.standingOf(name);
+  }
+
+  /** What a full reading that begins now makes complete is complete as of then at least. */
+  completeFromNow(): Date {
+    return new Date(this.#reader.clock.now() - this.#reader.settleMs);
   }
 
   #readRoot(found: ListCollection, { what, signal, accept }: Required<ReadRequest>): Promise<ReadOutcome> {
@@ -184,23 +190,33 @@ export class AccountReader {
     const scope: Scope = { userId: this.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
       const reading = { reader: this.#reader, collection: found, session, signal, accept };
+      const [onRest, onRead] = [this.#onRead(name, 'poll'), this.#onRead(name, 'full')];
       const all = (): Promise<WalkResult> =>
-        readAll({ ...reading, onRead: this.#onRead(name, 'full'), priority: PRIORITY.FULL });
+        readAll({
+          ...reading,
+          onRead: interruptedWalk(session, this.#reader.clock.now()) === undefined ? onRead : onRest,
+          priority: PRIORITY.FULL,
+        });
       // While a first load goes on, polls bring what is new.
       const poll = async (): Promise<WalkResult | undefined> => {
         if (!session.everComplete && session.memory.frontier === null) return undefined;
-        const onRead = this.#onRead(name, 'poll');
-        const polled = await pollScope({ ...reading, onRead, priority: PRIORITY.POLL });
+        const polled = await pollScope({ ...reading, onRead: onRest, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
       const rows = async (): Promise<WalkResult> => {
-        const since = async () => (await this.#turn(`${name}/poll`, poll)) ?? (await all());
-        return andSince(session, all, since);
+        const resumes = session.fullWalk !== undefined;
+        const walked = await all();
+        if (!resumes || walked.outcome !== 'complete') return walked;
+        // Of what was read before the call a poll brings what is new, and what may have changed.
+        return both(walked, (await this.#turn(`${name}/poll`, poll)) ?? (await all()));
       };
+      const whole = (): Promise<WalkResult> =>
+        readWhole({ ...reading, onRest, onRead, priority: PRIORITY.FULL });
       // The wait for second proofs is outside the turn: where only full walks bring what is new, they go on meanwhile.
       const finish = (walked: WalkResult): Promise<ReadOutcome> =>
         this.#finish(found, walked, { signal, accept, patient: what === 'full' });
-      if (what === 'full' || what === 'rows') return finish(await this.#fullTurn(name, rows));
+      if (what === 'full') return finish(await this.#fullTurn(name, whole));
+      if (what === 'rows') return finish(await this.#fullTurn(name, rows));
       const polled = await this.#turn(`${name}/poll`, poll);
       if (polled !== undefined && session.everComplete) return outcomeOf(name, polled);
       if (what === 'poll') {

@@ -47,8 +47,7 @@ export interface AccountStore {
    * @param judge gets why lists could not be read when they were read last, in one sentence; undefined: all were
    */
   saveLists(lists: ListCollection, judge: (failing: string | undefined) => CollectionChange): Promise<void>;
-  /** Deletions of the collection that are held or wait. */
-  deletionsOf(name: CollectionName): Promise<OpenDeletions>;
+  standingOf(name: CollectionName): Promise<Standing>;
   /** The database's clock. */
   now(): Promise<Date>;
   /** The account's own state: stopped while its keys are refused. */
@@ -79,12 +78,15 @@ interface ListsAsOf {
   readonly completeAsOf: Date | undefined;
 }
 
-export interface OpenDeletions {
+/** How a collection stands. */
+export interface Standing {
   readonly liveRows: number;
   /** Proven, and held back by the brake. */
   readonly held: number;
   /** In doubt: the second proof has to come. */
   readonly waiting: number;
+  /** As of when everything, deletions included, is mirrored; undefined: of no moment yet. */
+  readonly completeAsOf: Date | undefined;
 }
 
 export interface DueScopes {
@@ -123,10 +125,10 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
           ...judge(failing),
         });
       }),
-    deletionsOf: async (name) => {
+    standingOf: async (name) => {
       const row = await mirrorTables(db, schema)
         .selectFrom('_collections')
-        .select(['live_rows', 'held_deletions', 'waiting_deletions'])
+        .select(['live_rows', 'held_deletions', 'waiting_deletions', 'complete_as_of'])
         .where('_user_id', '=', userId)
         .where('collection', '=', name)
         .executeTakeFirst();
@@ -134,6 +136,7 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
         liveRows: Number(row?.live_rows ?? 0),
         held: Number(row?.held_deletions ?? 0),
         waiting: Number(row?.waiting_deletions ?? 0),
+        completeAsOf: row?.complete_as_of ?? undefined,
       };
     },
     now: () => databaseTime(db),

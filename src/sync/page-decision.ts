@@ -124,7 +124,7 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): bool
  * replica may lag by the settle time. Other walks know it only when their doubts are settled.
  */
 function completeFrom(
-  { page, end, settleMs }: PageStep,
+  { page, end, settleMs, startedAt }: PageStep,
   { candidates, missing, sentAt }: ObservedPage,
   { add, withdraw }: DoubtChange,
 ): Date | undefined {
@@ -132,7 +132,7 @@ function completeFrom(
   if (!whole || add.length > 0 || missing.length > 0) return undefined;
   const withdrawn = new Set(withdraw);
   if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
-  return new Date(sentAt.getTime() - settleMs);
+  return new Date(Math.max(sentAt.getTime(), startedAt.getTime()) - settleMs);
 }
 
 /** What a walk that ended well says of its scope; a failure is remembered with its message. */
@@ -142,13 +142,14 @@ function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Deci
   if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
     return {};
   const began = new Date(taken.walk.began);
+  const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
   return {
     lastReadAt: began,
     // What came due is told by the database's clock.
     clearDueUntil: walkBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,
     ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
-    ...(end.outcome === 'complete' ? { fullAt: began } : {}),
+    ...(isWhole ? { fullAt: began } : {}),
   };
 }
 

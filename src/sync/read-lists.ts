@@ -2,9 +2,9 @@ import { PRIORITY, type Priority } from '../budget/priorities.ts';
 import type { ListCollection, Scope } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { passOverScopes } from './list-pass.ts';
-import { both, pollScope, readAll, type ScopeReading } from './read-scope.ts';
+import { pollScope, type ScopeReading } from './read-scope.ts';
+import { readWhole } from './read-whole.ts';
 import type { Reader } from './reader.ts';
-import type { ScopeSession } from './scope-session.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { DoubtSettler } from './settle-doubts.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
@@ -42,6 +42,8 @@ export class ListsReader {
   readonly #reader: Reader;
   readonly #sessions: SessionPool;
   readonly #unknown: UnknownLists;
+  /** Lists that were read whole, by whichever reading, and whose completeness no full pass has judged yet. */
+  readonly #whole = new Map<string, ReadWhole>();
 
   constructor(reader: Reader, sessions: SessionPool, settler: DoubtSettler) {
     this.#reader = reader;
@@ -51,7 +53,6 @@ export class ListsReader {
 
   async read(lists: ListCollection, { what, dueOnly, accept, signal }: ListsRequest): Promise<ListsRead> {
     const since = new Date(this.#reader.clock.now());
-    const whole = new Map<string, ReadWhole>();
     const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
     let error: Error | undefined;
@@ -76,7 +77,6 @@ export class ListsReader {
         if (result.error instanceof KeyRefused) throw result.error;
         totals = addTotals(totals, result.totals);
         doubts ||= result.doubts;
-        if (result.whole?.complete === false) whole.set(scope.parent, result.whole);
         if (isUnknown(result)) {
           unknown.push({ scope, status: result.status });
           return false;
@@ -86,6 +86,7 @@ export class ListsReader {
         return false;
       },
     );
+    const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
     return { since, totals: addTotals(totals, more), error: error ?? refused[0], whole, doubts, suspected };
   }
@@ -106,35 +107,30 @@ export class ListsReader {
     return { totals: addTotals(totals, more), error: refused[0], doubts, suspected };
   }
 
-  #readList(
+  async #readList(
     lists: ListCollection,
     scope: Scope,
     what: 'poll' | 'full',
     options: Pick<ScopeReading, 'priority' | 'signal'> & { readonly accept: boolean },
   ): Promise<WalkResult> {
-    return this.#sessions.use(scope, lists, (session) =>
+    const result = await this.#sessions.use(scope, lists, (session) =>
       session.inTurn(async () => {
         const reading = { reader: this.#reader, collection: lists, session, ...options };
-        const all = (): Promise<WalkResult> => readAll(reading);
-        if (what === 'full' || !session.everComplete) return andSince(session, all, all);
+        if (what === 'full' || !session.everComplete) return readWhole(reading);
         const polled = await pollScope(reading);
-        return polled.outcome === 'full-needed' ? all() : polled;
+        return polled.outcome === 'full-needed' ? readWhole(reading) : polled;
       }),
     );
+    const { whole } = result;
+    if (whole?.complete === true) this.#whole.delete(scope.parent);
+    else if (whole !== undefined) this.#whole.set(scope.parent, whole);
+    return result;
   }
-}
 
-/**
- * Reads all pages. A walk that goes on where one was interrupted does not read again what that one passed: `since`
- * then brings what has come there meanwhile.
- */
-export async function andSince(
-  session: ScopeSession,
-  all: () => Promise<WalkResult>,
-  since: () => Promise<WalkResult>,
-): Promise<WalkResult> {
-  const resumes = session.fullWalk !== undefined;
-  const whole = await all();
-  if (!resumes || whole.outcome !== 'complete') return whole;
-  return both(whole, await since());
+  /** Lists read whole since then: a pass leaves out those that another reading came to first. */
+  #wholeSince(since: Date): ReadonlyMap<string, ReadWhole> {
+    const found = new Map([...this.#whole].filter(([, { began }]) => began >= since));
+    this.#whole.clear();
+    return found;
+  }
 }

@@ -1,7 +1,7 @@
 import type { Priority } from '../budget/priorities.ts';
 import type { CollectionChange } from '../mirror/walk-end.ts';
 import type { ListCollection } from '../model/collections.ts';
-import { resumeFull } from '../walk/checkpoint.ts';
+import { type Checkpoint, resumeFull } from '../walk/checkpoint.ts';
 import { beginConfirm } from '../walk/confirm.ts';
 import { beginFull } from '../walk/full.ts';
 import { type ScopeMemory, usableDirection } from '../walk/memory.ts';
@@ -12,7 +12,7 @@ import type { Step } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { unbelievedRows } from './unbelieved.ts';
-import type { AtEnd, WalkResult } from './walk-result.ts';
+import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
 
@@ -93,11 +93,22 @@ export async function rereadRows(reading: ScopeReading, keys: readonly string[])
   return runWalk(reader, session, begin, reading);
 }
 
-/** Reads all pages, going on at the stored cursor where a full walk was interrupted. */
-export async function readAll(reading: ScopeReading): Promise<WalkResult> {
+/** All pages are asked for, and less may do. */
+export interface ReadPart {
+  /** What is read counts from then (ms), earlier than the reading begins. */
+  readonly asOf: number;
+  readonly enough: Required<WalkOptions>['enough'];
+}
+
+/**
+ * Reads all pages, going on at the stored cursor where a full walk was interrupted: what that one had read is as of its
+ * own beginning.
+ */
+export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<WalkResult> {
   const { reader, session } = reading;
-  return runWalk(reader, session, (now) => beginOrResume(reader, session, now), {
+  return runWalk(reader, session, (now) => beginOrResume(reader, session, now, part?.asOf), {
     ...reading,
+    ...(part === undefined ? {} : { enough: part.enough }),
     onEnd: (end, { walk, memory }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
       // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
@@ -149,12 +160,15 @@ async function beginNextPoll({ reader, session }: ScopeReading, now: number): Pr
   return beginPoll(session.memory, { overlapKey, now });
 }
 
-async function beginOrResume(reader: Reader, session: ScopeSession, now: number): Promise<Step> {
-  if (session.fullWalk !== undefined) {
-    const resumed = resumeFull(session.memory, session.fullWalk);
-    if (now - resumed.walk.began < STALE_WALK_MS) return resumed;
-  }
-  return beginFull(session.memory, { liveRows: await reader.store.liveRows(session.scope), now });
+/** Checkpoint of the full walk that a reading of all pages goes on with now; undefined: it begins anew. */
+export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkpoint | undefined {
+  return fullWalk === undefined || now - fullWalk.began >= STALE_WALK_MS ? undefined : fullWalk;
+}
+
+async function beginOrResume(reader: Reader, session: ScopeSession, now: number, asOf = now): Promise<Step> {
+  const interrupted = interruptedWalk(session, now);
+  if (interrupted !== undefined) return resumeFull(session.memory, interrupted);
+  return beginFull(session.memory, { liveRows: await reader.store.liveRows(session.scope), now: asOf });
 }
 
 /** Keys of unsettled rows that are due at `now` and are not among `seen`. */

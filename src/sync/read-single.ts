@@ -58,7 +58,8 @@ export async function readSingle(
         sentAgo: () => reader.clock.monotonic() - sentAfter,
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
-          const completeAsOf = new Date(sentAt.getTime() - reader.settleMs);
+          const asOf = Math.max(sentAt.getTime(), startedAt.getTime());
+          const completeAsOf = new Date(asOf - reader.settleMs);
           const read = onRead(startedAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;

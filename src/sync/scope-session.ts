@@ -26,6 +26,8 @@ export class ScopeSession {
    * only where the database has the same (invariant 4): one that went back is told from one that did not.
    */
   committed: number;
+  /** Keys that walks saw since all pages were asked for, where that reading goes on with an interrupted walk. */
+  since: Set<string> | undefined;
   #obs: number;
   readonly #readings = new Mutex();
   readonly #requests = new Mutex();

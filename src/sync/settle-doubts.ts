@@ -4,7 +4,8 @@ import type { DoubtKind } from '../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { applyDeletions } from './apply-deletions.ts';
-import { confirmRows, readAll } from './read-scope.ts';
+import { confirmRows } from './read-scope.ts';
+import { readWhole } from './read-whole.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import type { SessionPool } from './session-pool.ts';
@@ -124,31 +125,46 @@ export class DoubtSettler {
     walked: ReadWhole | undefined,
     options: FinishOptions,
   ): Promise<Settled> {
-    const { store } = this.#reader;
+    const { store, clock, settleMs } = this.#reader;
     const { scope } = session;
     const confirmed = await this.#again(lists, session, options);
     if (confirmed.error !== undefined) return confirmed;
     let { totals } = confirmed;
     let read = walked;
     let left = await store.candidatesOf(scope);
-    // In an unordered list a second whole walk tells, and one more is what a full reading may cost.
-    if (walked !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
-      await this.#reader.clock.sleep(WIDE_MARGIN_MS, options.signal);
-      const second = await options.walkTurn(() => readAll(this.#reading(lists, session, options)));
-      totals = addTotals(totals, second.totals);
-      if (second.error !== undefined) return { totals, error: second.error, unproven: 0 };
-      read = second.whole;
-      // Where the order came to be trusted meanwhile, that walk doubts by intervals what the first one missed.
+    const walkAgain = async (waitMs: number): Promise<Error | undefined> => {
+      await clock.sleep(waitMs, options.signal);
+      const next = await options.walkTurn(() => readWhole(this.#reading(lists, session, options)));
+      totals = addTotals(totals, next.totals);
+      read = next.whole;
+      return next.error;
+    };
+    const confirmAgain = async (wait: (each: ScopeInDoubt) => boolean): Promise<Error | undefined> => {
       const later = (await store.scopesInDoubt(lists.name)).filter(
-        (each) => each.scope.parent === scope.parent && needsReading(each),
+        (each) => each.scope.parent === scope.parent && each.waiting > 0 && wait(each),
       );
       if (later.length > 0) {
         await this.#untilRipe(lists, later, options.signal);
         const again = await this.#again(lists, session, options);
         totals = addTotals(totals, again.totals);
-        if (again.error !== undefined) return { totals, error: again.error, unproven: 0 };
+        if (again.error !== undefined) return again.error;
       }
       left = await store.candidatesOf(scope);
+      return undefined;
+    };
+    // What came too lately to be doubted is old enough when the settle time is over.
+    if (options.patient && walked?.overlooks === true) {
+      const error = (await walkAgain(settleMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
+      if (error !== undefined) return { totals, error, unproven: 0 };
+    }
+    // In an unordered list a second whole walk tells, and one more is what a full reading may cost. (Where the order came
+    // to be trusted meanwhile, that walk doubts by intervals what the first one missed.)
+    if (read !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
+      // Another reading may have walked meanwhile: the pair is made of its walk and the next one.
+      const ended = session.memory.whole?.ended ?? 0;
+      const waitMs = ended + settleMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
+      const error = (await walkAgain(Math.max(WIDE_MARGIN_MS, waitMs))) ?? (await confirmAgain(needsReading));
+      if (error !== undefined) return { totals, error, unproven: 0 };
     }
     if (read === undefined) return { totals, error: undefined, unproven: 0 };
     // A doubt that is younger than the walk counts too: another reading may have raised anew what this one missed.

@@ -4,8 +4,10 @@ import type { Walk } from '../walk/walk.ts';
  * When a walk began: what it reads counts from then. One that goes on where an earlier one stopped keeps that one's
  * beginning, however long this run then waited for its first slot.
  * @param startedAt when this run of the walk began
- * @param firstSentAt when its first request was sent: later than that, and exact, where `startedAt` may be early
+ * @param firstSentAt when its first request was sent, early by the way of an answer at most: neither is ever late, so
+ *   that the later one is nearer
  */
 export function walkBegan({ began }: Pick<Walk, 'began'>, startedAt: Date, firstSentAt: Date): Date {
-  return began === startedAt.getTime() ? firstSentAt : new Date(Math.min(began, startedAt.getTime()));
+  const least = startedAt > firstSentAt ? startedAt : firstSentAt;
+  return began === startedAt.getTime() ? least : new Date(Math.min(began, startedAt.getTime()));
 }

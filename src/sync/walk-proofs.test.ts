@@ -27,9 +27,13 @@ function played(
   answers: readonly Answer[],
   wrote: Partial<typeof written> = {},
   { liveRows, fullAt }: { liveRows: number; fullAt: Date | undefined } = { liveRows: 5, fullAt: new Date(0) },
-  { resumed = false, startedAt = 0 } = {},
+  { resumed = false, startedAt = 0, trusted = false } = {},
 ): { proofs: WalkProofs; session: ScopeSession; walk: FullWalk } {
   const session = new ScopeSession({ ...stored, fullAt } as never, 'bigint');
+  if (trusted) {
+    const evidence = { ...session.memory.evidence, direction: 'falling', inOrder: 20, inPlace: 3 } as const;
+    session.memory = { ...session.memory, evidence };
+  }
   let at: Step<FullWalk> = beginFull(session.memory, { liveRows, now: 0 });
   at = { ...at, walk: { ...at.walk, resumed } };
   const proofs = new WalkProofs(session, at.walk, new Date(startedAt));
@@ -41,7 +45,8 @@ function played(
     const came =
       answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
     proofs.pageCame(at.walk, { page: came, told: answer, sentAfter: 0 }, keys);
-    proofs.pageWritten(at.walk, at.ask.type === 'end' ? at.ask : undefined, { ...written, ...wrote });
+    const end = at.ask.type === 'end' ? at.ask : undefined;
+    proofs.pageWritten(at.walk, end, at.page?.proof ?? null, { ...written, ...wrote });
   }
   expect(at.ask).toMatchObject({ type: 'end', outcome: 'complete' });
   return { proofs, session, walk: at.walk };
@@ -68,6 +73,15 @@ describe('what a full walk proves', () => {
     const { proofs, session } = played(pages, { judged: false }, { liveRows: 0, fullAt: undefined });
     expect(proofs.whole?.clean).toBe(true);
     expect([session.whole, proofs.reading]).toEqual([undefined, undefined]);
+  });
+
+  it('is nothing of what may lie beyond its last item, where that does not show that it is the last', () => {
+    const clean = (answers: readonly Answer[]): boolean | undefined =>
+      played(answers, { judged: false }, undefined, { resumed: true, trusted: true }).proofs.whole?.clean;
+    expect(clean([page(['9', '8'], true), page(['4', '2'], false)])).toBe(true);
+    // Single items: the last one is read once more, and nothing comes after it.
+    const [last, empty] = [page(['4'], true), page([], false)];
+    expect(clean([page(['9'], true), last, empty, last, empty])).toBe(false);
   });
 
   it('is what it judged, where an earlier first load failed: rows that it left may be gone since', () => {

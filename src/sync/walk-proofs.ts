@@ -1,3 +1,4 @@
+import type { Proof } from '../model/absence.ts';
 import { orderGrade } from '../walk/memory.ts';
 import type { End, Walk } from '../walk/walk.ts';
 import type { Asked } from './ask-page.ts';
@@ -59,10 +60,16 @@ export class WalkProofs {
     return this.#whole;
   }
 
+  /** Every page so far was read in trusted order, and told all that it lacks. */
+  get clean(): boolean {
+    return !this.#overlooks && this.#trusted;
+  }
+
   /** A page has come; `walk` is the step that took it, `keys` are its items'. */
   pageCame(walk: Walk, { page }: Asked, keys: readonly string[]): void {
     // An item without usable key may be any row: what its page lacks is not known.
     if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
+    for (const key of keys) this.#session.since?.add(key);
     if (walk.kind !== 'full') {
       this.#session.whole?.sighted(keys);
       return;
@@ -75,19 +82,29 @@ export class WalkProofs {
     if (walk.restarts > 0 || needless) this.#forget();
   }
 
-  pageWritten(walk: Walk, end: End | undefined, step: Extract<WrittenStep, { state: 'applied' }>): void {
+  /** @param proof what the page proves absent */
+  pageWritten(
+    walk: Walk,
+    end: End | undefined,
+    proof: Proof | null,
+    step: Extract<WrittenStep, { state: 'applied' }>,
+  ): void {
     this.#raised ||= step.raised;
     this.#proven ||= step.proven;
     this.#overlooks ||= step.overlooks;
     this.#began ??= step.sentAt;
     this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
+    const isPart = walk.kind === 'full' && end?.outcome === 'reached';
     // An end with a status is one that no page brought.
-    if (end?.outcome !== 'complete' || end.status !== undefined) return;
+    if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
+    // Beyond its last item a page tells only where it shows that nothing follows.
+    const isTold = isPart || proof?.kind === 'snapshot' || proof?.through === null;
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);
     this.#whole = {
       began: walkBegan(walk, this.#startedAt, this.#began),
-      clean: walk.restarts === 0 && !this.#overlooks && (this.#trusted || sawAll),
+      clean: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isTold) || sawAll),
+      overlooks: this.#overlooks,
       complete: step.complete,
     };
   }

@@ -2,7 +2,7 @@ import type { Priority } from '../budget/priorities.ts';
 import type { CollectionChange } from '../mirror/walk-end.ts';
 import type { ListCollection } from '../model/collections.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
-import type { End, Walk } from '../walk/walk.ts';
+import type { End, FullWalk, Walk } from '../walk/walk.ts';
 import type { ReadTotals } from './walk-totals.ts';
 
 export interface WalkOptions {
@@ -14,8 +14,19 @@ export interface WalkOptions {
   readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
+  /** Asked at each page of a full walk that does not end it: true ends it there, as one that has reached its aim. */
+  readonly enough?: (read: PartRead) => Promise<boolean>;
   /** What to store besides when the walk ends, asked in the step that ends it. */
   readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
+}
+
+/** A full walk that has not come to its end, with a page that is about to be written. */
+export interface PartRead {
+  readonly walk: FullWalk;
+  /** The scope's memory as the step left it. */
+  readonly memory: ScopeMemory;
+  /** Every page so far was read in trusted order and told what it lacks. */
+  readonly clean: boolean;
 }
 
 /** A walk in the step that ends it. */
@@ -51,7 +62,7 @@ export interface WalkResult {
   readonly totals: ReadTotals;
   /** It put rows in doubt: a second observation has to come. */
   readonly doubts: boolean;
-  /** Given where it read every item of the scope. */
+  /** Given where it read every item of the scope, or enough of them (`WalkOptions.enough`). */
   readonly whole: ReadWhole | undefined;
 }
 
@@ -61,6 +72,8 @@ export interface ReadWhole {
   readonly began: Date;
   /** What it did not see is known: proven absent, in doubt, or not in the mirror either. */
   readonly clean: boolean;
+  /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
+  readonly overlooks: boolean;
   /** Nothing is in doubt: that everything is mirrored as of its beginning is stored already. */
   readonly complete: boolean;
 }

@@ -21,6 +21,8 @@ interface Turn {
 
 type Resolved = Step & { readonly ask: PageAsk | End };
 
+const ENOUGH: End = { type: 'end', outcome: 'reached' };
+
 /**
  * Runs one walk of one scope to its end: asks page after page and writes each in its own transaction, together with
  * the checkpoint (invariant 1). While a page is written the next one is fetched. What it proved gone is deleted at its
@@ -160,7 +162,7 @@ class WalkRun {
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
     if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
     this.#proofs.pageCame(stepped.walk, asked, keys);
-    const { ask } = stepped;
+    const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
     const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
@@ -179,6 +181,13 @@ class WalkRun {
       throw new Stopped('a walk at its bound of requests');
     }
     return { end, following };
+  }
+
+  /** A part of the list was all that was wanted. */
+  async #isEnough({ walk, memory, ask }: Resolved): Promise<boolean> {
+    const { enough } = this.#options;
+    if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
+    return enough({ walk, memory, clean: this.#proofs.clean });
   }
 
   /** Nothing more is to be asked. A bound counts once a page led on: a reading that goes on later is never stuck. */
@@ -233,7 +242,7 @@ class WalkRun {
       this.#parentDeleted = true;
       return;
     }
-    this.#proofs.pageWritten(walk, end, written);
+    this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
     const { counts } = written.result;
     const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
     this.#totals = addTotals(this.#totals, totalsOf(counts));

@@ -53,6 +53,8 @@ export class WholeReading {
 
 /** What a whole walk says of the rows that it did not see. */
 export interface Absences {
+  /** They are in doubt, proven gone, or there are none. */
+  readonly judged: boolean;
   /** Some came into doubt. */
   readonly raised: boolean;
   /** Some are proven gone now. */
@@ -61,11 +63,14 @@ export interface Absences {
   readonly overlooks: boolean;
 }
 
-export const NO_ABSENCES: Absences = { raised: false, proven: false, overlooks: false };
+export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: false, overlooks: false };
+const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
 
 /**
  * Records what a whole walk says of live rows that it did not see. To be called in the write lane right after its last
  * page, so that no other page comes between.
+ * @param present null where the walk can't be compared with another: then it judges only that no row is missing
+ * @param ended when its last answer was written
  * @param previous the whole walk before it, as far as one is remembered
  * @param obs observation number of its last page
  */
@@ -73,13 +78,15 @@ export async function recordAbsences(
   { fence, mirror, store, settleMs }: Reader,
   scope: Scope,
   reading: WholeReading,
-  present: WholeWalk,
+  present: WholeWalk | null,
+  ended: Date,
   previous: WholeWalk | null,
   obs: number,
 ): Promise<Absences> {
-  if ((await store.liveRows(scope)) <= reading.held) return NO_ABSENCES;
-  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), new Date(present.ended));
-  if (missing.length === 0) return NO_ABSENCES;
+  if ((await store.liveRows(scope)) <= reading.held) return NONE_ABSENT;
+  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), ended);
+  if (missing.length === 0) return NONE_ABSENT;
+  if (present === null) return NOT_JUDGED;
   const keys = new Set(missing.map(({ key }) => key));
   const candidates = (await store.candidatesOf(scope)).filter(({ key }) => keys.has(key));
   const change = judgePair(previous, present, { missing, candidates, settleMs });
@@ -89,5 +96,5 @@ export async function recordAbsences(
   const overlooks = missing.some(
     ({ key, changedAt }) => changedAt > present.began - settleMs && !inDoubt.has(key),
   );
-  return { raised, proven, overlooks };
+  return { judged: true, raised, proven, overlooks };
 }

@@ -4,7 +4,7 @@ import type { WholeWalk } from '../walk/pair.ts';
 import { decide, type Decided, type PageStep } from './page-decision.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { NO_ABSENCES, recordAbsences, type WholeReading } from './whole-reading.ts';
+import { NOT_JUDGED, recordAbsences, type WholeReading } from './whole-reading.ts';
 
 /** A page in the write lane. */
 export interface StepWrite {
@@ -49,6 +49,7 @@ export async function writeStep(
   const { scope, walk, page, end } = taken;
   // What is the whole scope in one answer needs no second walk like it.
   const snapshot = page?.proof?.kind === 'snapshot';
+  const judges = end?.outcome === 'complete' && !snapshot;
   let decided: Decided | undefined;
   let present: WholeWalk | null = null;
   let sentAt = new Date(0);
@@ -64,7 +65,6 @@ export async function writeStep(
       decide: (observed) => {
         ({ sentAt } = observed);
         whole?.note(taken.items, observed);
-        const judges = end?.outcome === 'complete' && !snapshot;
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         decided = decide(taken, observed, present);
         return decided.decision;
@@ -83,14 +83,14 @@ export async function writeStep(
   if (result.changed !== undefined) reader.onChanged(result.changed);
   const { doubts } = result.decision;
   const absences =
-    whole === undefined || present === null
-      ? NO_ABSENCES
-      : await recordAbsences(reader, scope, whole, present, previous, obs);
+    whole !== undefined && judges
+      ? await recordAbsences(reader, scope, whole, present, result.at, previous, obs)
+      : NOT_JUDGED;
   return {
     state: 'applied',
     result,
     sentAt,
-    judged: snapshot || present !== null,
+    judged: snapshot || absences.judged,
     raised: absences.raised || (doubts?.add.length ?? 0) > 0,
     proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
     overlooks: absences.overlooks || decided.overlooks,

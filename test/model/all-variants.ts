@@ -27,16 +27,17 @@ export function allStarts(): Start[] {
   });
 }
 
-export function nameOf({ order, cursor, hasMore, pageSize, trusted }: Start): string {
-  return `${order}${trusted ? ' (trusted)' : ''}, ${cursor} cursors, has_more ${hasMore}, pages of ${pageSize}`;
+export function nameOf({ order, cursor, hasMore, pageSize, trusted, interrupted = false }: Start): string {
+  return `${interrupted ? 'interrupted walk, ' : ''}${order}${trusted ? ' (trusted)' : ''}, ${cursor} cursors, has_more ${hasMore}, pages of ${pageSize}`;
 }
 
 /** What a search must not find, each as a line with the shortest way that leads there. */
-function violations(start: Start, { untrue, sighted, mistaken, diverged }: Found): string[] {
+function violations(start: Start, { untrue, sighted, mistaken, incomplete, diverged }: Found): string[] {
   const kinds = {
     'deleted though the source had it': untrue,
     'deleted though read between the proofs': sighted,
     'claimed absent though the source had it': mistaken,
+    'claimed complete though a row was gone': incomplete,
     'not mirrored when quiet': diverged,
   };
   return Object.entries(kinds).flatMap(([kind, ways]) => {

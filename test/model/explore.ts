@@ -1,8 +1,9 @@
+import { checkpoint } from '../../src/walk/checkpoint.ts';
 import { FIRST_LIMIT } from '../../src/walk/page-limit.ts';
 import { newMemory, type ScopeMemory } from '../../src/walk/memory.ts';
 import { firstList, possibleOperations, type ListVariant } from './list-model.ts';
-import { beginNext, READING, request } from './reading.ts';
-import { newWorld, operate, told, type Deletion, type Stage, type World } from './world.ts';
+import { beginNext, READING, READING_ON, request } from './reading.ts';
+import { liveKeys, newWorld, operate, told, type Deletion, type Stage, type World } from './world.ts';
 
 /** Evidence that four rows can give. */
 const NEEDED = { inOrder: 4, inPlace: 1 };
@@ -13,6 +14,8 @@ const PROGRAM: readonly Stage[] = ['full', 'confirm', 'pair', 'poll', 'confirm']
 export interface Start extends ListVariant {
   /** The order was trusted before the first operation. (Pages must hold three rows to earn that.) */
   readonly trusted: boolean;
+  /** The reading goes on where a full walk was interrupted behind its first page. */
+  readonly interrupted?: boolean;
 }
 
 export interface Found {
@@ -27,6 +30,8 @@ export interface Found {
   sighted: string[][];
   /** Pages that proved rows absent which the source had, where rows do not move: in a list by ID. */
   mistaken: string[][];
+  /** Lists by ID that were claimed complete, though a row that was gone all through the reading was still mirrored. */
+  incomplete: string[][];
   /** Untrue by two whole walks, within what is stated that these can't tell. */
   bounded: number;
   /** Quiet sources that were not mirrored after a reading (two for those that are `slow`, more: `diverged`). */
@@ -48,6 +53,7 @@ class Search {
     untrue: [],
     sighted: [],
     mistaken: [],
+    incomplete: [],
     bounded: 0,
     slow: 0,
     diverged: [],
@@ -62,7 +68,7 @@ class Search {
   }
 
   run(operations: number): Found {
-    const open: [World, number][] = [[beginNext({ ...loaded(this.#variant), stages: PROGRAM }), operations]];
+    const open = beginnings(this.#variant, operations);
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const [world, left] = at;
       const key = keyOf(world);
@@ -87,6 +93,12 @@ class Search {
     const { order } = this.#variant;
     if (world.mistaken.length > 0 && (order === 'falling' || order === 'rising')) {
       this.#found.mistaken.push(told(world));
+    }
+    const { interrupted } = world;
+    if (interrupted?.claims === true && world.doubts.size === 0) {
+      const byId = order === 'falling' || order === 'rising';
+      const stale = liveKeys(world.mirror).some((key) => !interrupted.present.has(Number(key)));
+      if (byId && stale) this.#found.incomplete.push(told(world));
     }
     if (world.deleted.length === 0) return world;
     for (const deletion of world.deleted) {
@@ -138,6 +150,43 @@ function loaded({ trusted, ...variant }: Start): World {
   return { ...world, memory: { ...world.memory, whole: null }, moves: new Map(), trail: undefined };
 }
 
+/** Worlds to begin with, and how often the source may still be operated on. */
+function beginnings({ interrupted = false, ...variant }: Start, operations: number): [World, number][] {
+  if (!interrupted) return [[beginNext({ ...loaded(variant), stages: PROGRAM }), operations]];
+  const broken = brokenOff(variant);
+  if (broken === undefined) return [];
+  // Something may have happened before the walk goes on.
+  const meanwhile = possibleOperations(variant, broken.list).map((each) => operate(variant, broken, each));
+  return [broken, ...meanwhile].map((world, index) => {
+    const present = new Set(world.list.live.keys());
+    const goesOn = { ...world, interrupted: world.interrupted && { ...world.interrupted, present } };
+    return [beginNext(goesOn), index === 0 ? operations : operations - 1];
+  });
+}
+
+/** The mirror of the list, with a full walk that was interrupted behind its first page; undefined: it has one page only. */
+function brokenOff(variant: Start): World | undefined {
+  const world = loaded(variant);
+  const walking = request(variant, beginNext({ ...world, stages: ['full'] }));
+  const { running } = walking;
+  if (running === undefined || running.walk.kind !== 'full') return undefined;
+  const interrupted = {
+    checkpoint: checkpoint(running.walk),
+    seen: [],
+    trusted: false,
+    looked: false,
+    present: new Set<number>(),
+    claims: false,
+  };
+  return {
+    ...walking,
+    running: undefined,
+    interrupted,
+    trail: undefined,
+    stages: [...READING_ON, 'poll', 'confirm'],
+  };
+}
+
 function isMirrored({ mirror, list }: World): boolean {
   const rows = [...mirror].filter(([, row]) => row.live);
   return (
@@ -159,7 +208,8 @@ function isBounded(order: Start['order'], { moves }: World, { key, alike }: Dele
 const memoryKeys = new WeakMap<ScopeMemory, string>();
 
 /** Equal for worlds that no walk and no check can tell apart. */
-function keyOf({ list, mirror, doubts, memory, running, stages, clock, absent, moves }: World): string {
+function keyOf(world: World): string {
+  const { list, mirror, doubts, memory, running, interrupted, stages, clock, absent, moves } = world;
   const old = (at: number): number => Math.min(1, clock - at);
   let remembered = memoryKeys.get(memory);
   if (remembered === undefined) {
@@ -173,7 +223,11 @@ function keyOf({ list, mirror, doubts, memory, running, stages, clock, absent, m
   const walk =
     running === undefined
       ? 0
-      : [{ ...running.walk, items: 0, pages: Math.min(1, running.walk.pages) }, running.read];
+      : [
+          { ...running.walk, items: 0, pages: Math.min(1, running.walk.pages) },
+          running.read,
+          running.trusted,
+        ];
   return JSON.stringify([
     list.places,
     [...list.versions].sort(byFirst),
@@ -188,6 +242,7 @@ function keyOf({ list, mirror, doubts, memory, running, stages, clock, absent, m
     stages,
     [...absent].sort(byNumber),
     [...moves].sort(byFirst),
+    interrupted && { ...interrupted, present: [...interrupted.present].sort(byNumber) },
     remembered,
   ]);
 }

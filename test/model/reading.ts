@@ -2,11 +2,13 @@ import { NO_DOUBTS, type Proof } from '../../src/model/absence.ts';
 import { beginConfirm } from '../../src/walk/confirm.ts';
 import { judgePage } from '../../src/walk/doubt.ts';
 import { beginFull } from '../../src/walk/full.ts';
-import type { ScopeMemory } from '../../src/walk/memory.ts';
+import { resumeFull } from '../../src/walk/checkpoint.ts';
+import { orderGrade, type ScopeMemory } from '../../src/walk/memory.ts';
 import { noteWritten } from '../../src/walk/note-written.ts';
 import { compareInList } from '../../src/walk/order.ts';
 import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/pair.ts';
 import { beginPoll } from '../../src/walk/poll.ts';
+import { hasReadThrough } from '../../src/walk/read-through.ts';
 import { step } from '../../src/walk/step.ts';
 import type { End, Step, Walk } from '../../src/walk/walk.ts';
 import { changed, deleteProven, sighted } from './doubts.ts';
@@ -31,14 +33,16 @@ export function beginNext(world: World): World {
   const next = { ...world, stages, running: undefined };
   const open = [...world.doubts.values()].filter(({ proven }) => !proven);
   if (stage === 'confirm' && open.every(({ kind }) => kind === 'pair')) return beginNext(next);
+  // What was not enough has gone on to the list's end, where two whole walks may tell.
   if (stage === 'pair' && !open.some(({ kind }) => kind === 'pair')) return beginNext(next);
   const clock = world.clock + 1;
   const absent = new Set([...world.list.versions.keys()].filter((id) => !world.list.live.has(id)));
   const begun = begin(stage, world, open);
-  return goOn({ ...next, clock, absent, trail: { event: stage, before: world.trail } }, begun, []);
+  return goOn({ ...next, clock, absent, trail: { event: stage, before: world.trail } }, begun, [], true);
 }
 
-function begin(stage: Stage, { memory, mirror }: World, open: readonly Doubt[]): Step {
+function begin(stage: Stage, { memory, mirror, interrupted }: World, open: readonly Doubt[]): Step {
+  if (stage === 'rest' && interrupted !== undefined) return resumeFull(memory, interrupted.checkpoint);
   const now = 0; // frontiers and overlaps are not this model's subject: everything is recent
   const live = liveKeys(mirror).sort((a, b) => Number(b) - Number(a));
   if (stage === 'poll') return beginPoll(memory, { overlapKey: live[0] ?? null, now });
@@ -60,13 +64,48 @@ export function request(variant: ListVariant, world: World): World {
   const keys = answer.type === 'page' ? answer.keys.filter((key) => key !== undefined) : [];
   const event = `after ${cursor ?? 'the top'}: ${answer.type === 'page' ? `${keys.join(' ')} ${answer.hasMore ?? ''}` : 'refused'}`;
   const asked = { ...world, trail: { event, before: world.trail } };
-  const [written, noted] = write(asked, stepped, keys);
+  const { world: written, memory: noted, overlooks } = write(asked, stepped, keys);
   const read = [...running.read, ...keys.map((key) => [key, versionOf(world.list, key)] as const)];
-  return goOn(written, { ...stepped, memory: noted }, read);
+  const proof = stepped.page?.proof ?? null;
+  // Beyond its last item a page tells only where it shows that nothing follows.
+  const isTold = stepped.ask.type !== 'end' || proof?.kind === 'snapshot' || proof?.through === null;
+  const trusted = running.trusted && !overlooks && isTold && orderGrade(noted) === 'trusted';
+  const [next, enough] = isEnough(written, stepped, keys, trusted);
+  const ask = enough ? ({ type: 'end', outcome: 'reached' } as const) : stepped.ask;
+  return goOn(next, { ...stepped, memory: noted, ask }, read, trusted);
+}
+
+/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/read-whole.ts). */
+function isEnough(
+  world: World,
+  { walk, memory, ask }: Step,
+  keys: readonly string[],
+  clean: boolean,
+): [World, boolean] {
+  const { interrupted, mirror } = world;
+  if (interrupted === undefined || walk.kind !== 'full') return [world, false];
+  const seen = [...interrupted.seen, ...keys];
+  const noted = { ...interrupted, seen };
+  const through = interrupted.checkpoint.recent.at(-1);
+  const again = !walk.resumed && !interrupted.looked && ask.type !== 'end';
+  if (!again || through === undefined || !hasReadThrough(walk, memory, through)) {
+    return [{ ...world, interrupted: noted }, false];
+  }
+  const allSeen = liveKeys(mirror).every((key) => seen.includes(key));
+  const told = clean && interrupted.trusted && memory.evidence.direction === 'falling';
+  const enough = allSeen || told;
+  return [{ ...world, interrupted: { ...noted, looked: true, claims: enough } }, enough];
+}
+
+interface Written {
+  readonly world: World;
+  readonly memory: ScopeMemory;
+  /** Rows are missing that changed too lately to be doubted. */
+  readonly overlooks: boolean;
 }
 
 /** Writes a page: rows, evidence, rows in doubt. */
-function write(world: World, { memory, page }: Step, keys: readonly string[]): [World, ScopeMemory] {
+function write(world: World, { memory, page }: Step, keys: readonly string[]): Written {
   const { clock, list } = world;
   const mirror = new Map(world.mirror);
   const rows = keys.map((key) => {
@@ -89,11 +128,12 @@ function write(world: World, { memory, page }: Step, keys: readonly string[]): [
     keys,
   );
   const mistaken = missing.map(({ key }) => key).filter((key) => list.live.has(Number(key)));
-  return [{ ...world, mirror, doubts, mistaken }, noteWritten(memory, rows)];
+  const overlooks = missing.some(({ key }) => !doubts.has(key));
+  return { world: { ...world, mirror, doubts, mistaken }, memory: noteWritten(memory, rows), overlooks };
 }
 
 /** Looks stored rows up, until the walk asks the source again or ends. */
-function goOn(world: World, from: Step, read: Running['read']): World {
+function goOn(world: World, from: Step, read: Running['read'], trusted: boolean): World {
   let { walk, memory, ask } = from;
   while (ask.type === 'predecessor') {
     const { of, nth, direction } = ask;
@@ -104,27 +144,33 @@ function goOn(world: World, from: Step, read: Running['read']): World {
     const key = before[nth - 1] ?? before.at(-1) ?? null;
     ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, 0));
   }
-  if (ask.type === 'end') return ended({ ...world, memory }, walk, ask, read);
-  return { ...world, memory, running: { walk, ask, read } };
+  if (ask.type === 'end') return ended({ ...world, memory }, walk, ask, read, trusted);
+  return { ...world, memory, running: { walk, ask, read, trusted } };
 }
 
 /** The end of a walk: what whole walks prove, then deletions, then the next stage. */
-function ended(world: World, walk: Walk, end: End, read: Running['read']): World {
+function ended(world: World, walk: Walk, end: End, read: Running['read'], trusted: boolean): World {
   const trail: Trail = { event: `${end.outcome} ${end.reason ?? ''}`.trimEnd(), before: world.trail };
   const stages = end.outcome === 'full-needed' && walk.kind === 'poll' ? READING : [];
-  const settled = { ...world, trail, stages: [...stages, ...world.stages] };
-  return beginNext(deleteProven(walk.kind === 'full' ? judgeWhole(settled, walk, end, read) : settled));
+  const isRest = walk.kind === 'full' && walk.resumed;
+  const interrupted = world.interrupted && isRest ? { ...world.interrupted, trusted } : world.interrupted;
+  const settled = { ...world, interrupted, trail, stages: [...stages, ...world.stages] };
+  const isWhole = walk.kind === 'full' && end.outcome === 'complete';
+  return beginNext(deleteProven(isWhole ? judgeWhole(settled, walk, end, read) : settled));
 }
 
 /** Everything that one reading of a scope does. */
 export const READING: readonly Stage[] = ['full', 'confirm', 'pair', 'confirm'];
+/** The same where a full walk was interrupted. */
+export const READING_ON: readonly Stage[] = ['rest', 'again', 'confirm', 'pair', 'confirm'];
 
 function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): World {
   const { clock, memory, absent, list } = world;
   const sequence = new WalkSequence();
   for (const [key, version] of read) sequence.add(key, String(version));
   const digest = sequence.digest();
-  const clean = end.outcome === 'complete' && walk.restarts === 0 && digest !== undefined;
+  const resumed = walk.kind === 'full' && walk.resumed;
+  const clean = end.outcome === 'complete' && !resumed && walk.restarts === 0 && digest !== undefined;
   const whole: WholeWalk | null = clean ? { digest, began: clock, ended: clock } : null;
   const next = { ...world, memory: { ...memory, whole } };
   if (whole === null) return next;

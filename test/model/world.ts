@@ -1,4 +1,5 @@
 import type { Candidate } from '../../src/model/absence.ts';
+import type { Checkpoint } from '../../src/walk/checkpoint.ts';
 import type { ScopeMemory } from '../../src/walk/memory.ts';
 import type { Ask, Walk } from '../../src/walk/walk.ts';
 import {
@@ -25,10 +26,11 @@ export interface Doubt extends Candidate {
 }
 
 /**
- * What is done one after the other: `confirm` where rows are in doubt, `pair` (a full walk once more) where only two
+ * What is done one after the other: `rest`: an interrupted full walk goes on, then `again`: what it had read is read again;
+ * `confirm` where rows are in doubt, `pair` (a full walk once more) where only two
  * whole walks can prove it.
  */
-export type Stage = 'full' | 'confirm' | 'pair' | 'poll';
+export type Stage = 'full' | 'rest' | 'again' | 'confirm' | 'pair' | 'poll';
 
 /** A walk between two requests. */
 export interface Running {
@@ -36,6 +38,23 @@ export interface Running {
   readonly ask: Extract<Ask, { type: 'page' }>;
   /** Every item that the walk read: key and version. */
   readonly read: readonly (readonly [string, number])[];
+  /** Each page was read in trusted order. */
+  readonly trusted: boolean;
+}
+
+/** A full walk that was interrupted, and the reading that goes on with it. */
+export interface Interrupted {
+  readonly checkpoint: Checkpoint;
+  /** Keys seen since it goes on. */
+  readonly seen: readonly string[];
+  /** Each page of its rest was read in trusted order. */
+  readonly trusted: boolean;
+  /** What was read again was looked at for rows that are missing. */
+  readonly looked: boolean;
+  /** Rows that the source had at some moment since it goes on. */
+  readonly present: ReadonlySet<number>;
+  /** Everything is mirrored as of when it went on, once nothing is in doubt. */
+  readonly claims: boolean;
 }
 
 /** Source, mirror and walk at one moment. Never changed in place. */
@@ -47,6 +66,7 @@ export interface World {
   readonly wholeRead: string;
   readonly memory: ScopeMemory;
   readonly running: Running | undefined;
+  readonly interrupted: Interrupted | undefined;
   readonly stages: readonly Stage[];
   /** Number of the walk. */
   readonly clock: number;
@@ -90,6 +110,7 @@ export function newWorld(list: ListState, memory: ScopeMemory): World {
     wholeRead: '',
     memory,
     running: undefined,
+    interrupted: undefined,
     stages: [],
     clock: 0,
     absent: new Set(),
@@ -104,9 +125,12 @@ export function operate(variant: ListVariant, world: World, operation: ListOpera
   const list = afterOperation(variant, world.list, operation);
   const { kind, id } = operation;
   const moved = movesRow(world.list, list, operation) ? 1 : 0;
+  const { interrupted } = world;
+  const present = new Set([...(interrupted?.present ?? []), ...list.live.keys()]);
   return {
     ...world,
     list,
+    interrupted: interrupted && { ...interrupted, present },
     absent: list.live.has(id) ? world.absent : new Set([...world.absent, id]),
     moves: new Map(world.moves).set(id, (world.moves.get(id) ?? 0) + moved),
     trail: { event: `${kind} ${id}`, before: world.trail },

@@ -45,7 +45,7 @@ export async function killAgainAndAgain(
 export async function repeatedPages({ sandbox }: System): Promise<number> {
   const log = await sandbox.control.log();
   const pages = log
-    .filter(({ route, path }) => route === 'GET /v1/research' && path.includes('cursor='))
+    .filter(({ route, path }) => route === 'GET /v1/research' && path.includes('starting_after='))
     .map(({ path }) => path);
   return pages.length - new Set(pages).size;
 }

@@ -24,7 +24,8 @@ describe('a full walk that is killed again and again', () => {
       await system.db.query('delete from mirror_sync.slot_block').catch(() => {});
     });
     expect(kills).toBe(8);
-    await system.sync(['--full', ...collections]);
+    // Brings the walks to their ends; with --full what they had read before would be read again.
+    await system.sync(collections);
     expect(await repeatedPages(system)).toBeLessThanOrEqual(2 * kills);
     expect(await writtenAgain(system)).toBe(0);
     await system.sync(['--full']);
