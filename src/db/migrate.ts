@@ -5,6 +5,7 @@ import { distributeNewTables } from './distribute.ts';
 import { afterMigration, beforeMigration, ensureGrants } from './grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
 import { sqlState } from './sql-state.ts';
+import { throwIfTaken } from './taken.ts';
 
 export interface MigrateOptions {
   /** Opened with `MIGRATION_BOUNDS`; unpooled where there is such a way. */
@@ -77,8 +78,10 @@ async function applyNext(
       trx,
     );
     await execute(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
-    const [next] = pendingAfter(await appliedMigrations(trx, schema), all, schema, version);
+    const applied = await appliedMigrations(trx, schema);
+    const [next] = pendingAfter(applied, all, schema, version);
     if (next === undefined) return undefined;
+    if (applied.length === 0) await throwIfTaken(trx, schema, all);
     const table = sql.id(`${schema}_sync`, 'migration');
     await sql`create schema if not exists ${sql.id(`${schema}_sync`)}`.execute(trx);
     await sql`create table if not exists ${table} (
@@ -96,15 +99,26 @@ async function applyNext(
 }
 
 async function appliedMigrations(db: Kysely<unknown>, schema: string): Promise<AppliedMigration[]> {
-  const table = `"${checkedName(schema)}_sync".migration`;
-  const { rows } = await sql<{ there: boolean }>`select to_regclass(${table}) is not null as there`.execute(
-    db,
-  );
-  if (rows[0]?.there !== true) return [];
+  const place = `${checkedName(schema)}_sync`;
+  // By the catalogue, which also tells of a schema that this user may not look into.
+  const { rows } = await sql<{ owner: string; ours: boolean }>`
+    select relowner::regrole::text as owner, (
+      select count(*) = 3 from pg_attribute a
+      where a.attrelid = c.oid and not a.attisdropped and a.attname in ('name', 'checksum', 'applied_at')) as ours
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${place} and c.relname = 'migration'`.execute(db);
+  const table = rows[0];
+  if (table === undefined) return [];
+  if (!table.ours) {
+    throw new Unusable(
+      `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +
+        `set MIRROR_SCHEMA to another name than "${schema}", or move it away.`,
+    );
+  }
   // As JSON, since a mirror that 0.1.0 made has no such column before its next migration.
   const applied = await sql<AppliedMigration>`
     select name, checksum, to_jsonb(m) ->> 'oldest_program' as "oldestProgram"
-    from ${sql.id(`${schema}_sync`, 'migration')} m order by name`.execute(db);
+    from ${sql.id(place, 'migration')} m order by name`.execute(db);
   return applied.rows;
 }
 

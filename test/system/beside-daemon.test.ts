@@ -110,12 +110,14 @@ describe('beside a running daemon', () => {
     '--help',
     'sync --full --json',
   ])('ends at once when nobody reads on: %s | head -1', async (args) => {
+    const reader = await createReaderLogin(system.databaseUrl);
     const env = {
-      DATABASE_URL: system.databaseUrl,
+      DATABASE_URL: args.startsWith('sql') ? reader.url : system.databaseUrl,
       MIRROR_API_URL: system.sandbox.url,
       MIRROR_API_KEY: system.sandbox.key,
     };
     const { stdout, stderr } = await firstLine(args, env);
+    await reader.drop();
     expect(stdout.split('\n')).toHaveLength(2);
     expect(stderr).not.toMatch(/EPIPE|[Ee]rror|interrupted/);
   });
