@@ -13,12 +13,12 @@ const COLLECTION_GAUGES: readonly [string, string, (collection: CollectionStatus
   [
     'polled_timestamp_seconds',
     'New rows and changes of unsettled rows are mirrored as of this moment.',
-    (each) => seconds(each.polledAt),
+    (each) => unlessPaused(each, each.polledAt),
   ],
   [
     'complete_timestamp_seconds',
     'Everything, deletions included, is mirrored as of this moment.',
-    (each) => seconds(each.completeAsOf),
+    (each) => unlessPaused(each, each.completeAsOf),
   ],
   ['quarantined_items', 'Items that could not be mirrored.', (each) => each.quarantinedItems],
   ['field_conflicts', 'Values that did not fit their column.', (each) => each.fieldConflicts],
@@ -121,6 +121,11 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
       }
     }
   };
+}
+
+/** What nobody is asked to mirror grows old, and that is no reason for an alert. */
+function unlessPaused({ state }: CollectionStatus, moment: string | null): number | undefined {
+  return state === 'paused' ? undefined : seconds(moment);
 }
 
 /** Prometheus takes moments as seconds since the epoch. */

@@ -67,8 +67,9 @@ function tiles({ accounts, at }: StatusReport): Html {
     </div>`;
   const oldest = (moments: readonly (string | null)[]): string | undefined =>
     moments.includes(null) ? undefined : moments.map(String).toSorted()[0];
-  const polled = oldest(collections.map((each) => each.polledAt));
-  const complete = oldest(collections.map((each) => each.completeAsOf));
+  const asked = collections.filter((each) => each.state !== 'paused');
+  const polled = oldest(asked.map((each) => each.polledAt));
+  const complete = oldest(asked.map((each) => each.completeAsOf));
   const failing = collections.filter((each) => each.state === 'failing').length;
   return html`<dl class="tiles">
     ${tile(
