@@ -1,4 +1,11 @@
-import { askedOfDaemons, isAskedFor, sayAsked, type StoredPause, storedPauses } from '../db/asked.ts';
+import {
+  askedOfDaemons,
+  isAskedFor,
+  retiredAccounts,
+  sayAsked,
+  type StoredPause,
+  storedPauses,
+} from '../db/asked.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { fenced } from '../db/fenced.ts';
 import { releaseAccount, takeAccount } from '../db/lease.ts';
@@ -31,8 +38,7 @@ export function pauseKeeper(
   const { schema } = config;
 
   const look = async (): Promise<void> => {
-    const stored = await storedPauses(db, schema);
-    const retired = new Set(stored.flatMap(({ userId, retired }) => (retired ? [userId] : [])));
+    const retired = await retiredAccounts(db, schema);
     const runners = accounts.runners();
     for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
     await sayAsked(db, schema, processId, {
@@ -41,8 +47,9 @@ export function pauseKeeper(
       allKnown: accounts.allKnown(),
     });
     const daemons = await askedOfDaemons(db, schema, DAEMON);
-    const wrong = stored.filter(
-      (each) => !each.retired && each.paused === isAskedFor(daemons, each.userId, each.collection),
+    const wrong = (await storedPauses(db, schema)).filter(
+      ({ userId, collection, paused }) =>
+        !retired.has(userId) && paused === isAskedFor(daemons, userId, collection),
     );
     if (wrong.length === 0) return;
     const now = await databaseTime(db);

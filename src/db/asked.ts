@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { CollectionName } from '../model/collections.ts';
-import { syncTables } from './tables.ts';
+import { mirrorTables, syncTables } from './tables.ts';
 
 /** What a daemon is asked to mirror. */
 export interface Asked {
@@ -63,19 +63,26 @@ export interface StoredPause {
   readonly userId: string;
   readonly collection: CollectionName;
   readonly paused: boolean;
-  readonly retired: boolean;
 }
 
 export async function storedPauses(db: Kysely<unknown>, schema: string): Promise<StoredPause[]> {
-  const { rows } = await sql<{
-    _user_id: string;
-    collection: CollectionName;
-    paused: boolean;
-    retired: boolean;
-  }>`
-    select c._user_id, c.collection, c.paused_at is not null as paused, a.state = 'retired' as retired
-    from ${sql.id(schema, '_collections')} as c
-    join ${sql.id(`${schema}_sync`, 'account')} as a on a._user_id = c._user_id
-    order by c._user_id, c.collection`.execute(db);
-  return rows.map(({ _user_id: userId, ...row }) => ({ userId, ...row }));
+  const rows = await mirrorTables(db, schema)
+    .selectFrom('_collections')
+    .select(['_user_id', 'collection', 'paused_at'])
+    .execute();
+  return rows.map((row) => ({
+    userId: row._user_id,
+    collection: row.collection as CollectionName,
+    paused: row.paused_at !== null,
+  }));
+}
+
+/** Accounts that were taken out; their data may be gone. */
+export async function retiredAccounts(db: Kysely<unknown>, schema: string): Promise<ReadonlySet<string>> {
+  const rows = await syncTables(db, schema)
+    .selectFrom('account')
+    .select('_user_id')
+    .where('state', '=', 'retired')
+    .execute();
+  return new Set(rows.map(({ _user_id: userId }) => userId));
 }
