@@ -642,9 +642,15 @@ declare
   covered_from timestamptz;
   live text;
   archived text;
+  -- The moment in the query.
+  present text := '$1';
 begin
   if moment is null then
     raise exception using errcode = 'null_value_not_allowed', message = format('%s_as_of: the moment is null', name);
+  end if;
+  if moment >= now() then
+    moment := 'infinity';
+    present := '''infinity''::timestamptz';
   end if;
   select c._user_id into uncovered from "mirror"._collections c
   where c.collection = name and moment >= coalesce(c.mirrored_from, '-infinity')
@@ -678,8 +684,9 @@ begin
     left join pg_attribute h on h.attrelid = format('"mirror".%I', name || '_history')::regclass
       and h.attname = a.attname and h.atttypid = a.atttypid and h.atttypmod = a.atttypmod and not h.attisdropped
   where a.attrelid = format('"mirror".%I', name)::regclass and a.attnum > 0 and not a.attisdropped;
-  return format('select %s from "mirror".%I where _deleted_at is null and _changed_at <= $1
-    union all select %s from "mirror".%I where _valid_from <= $1 and _valid_to > $1', live, name, archived, name || '_history');
+  return format('select %1$s from "mirror".%2$I where _deleted_at is null and _changed_at <= %5$s
+    union all select %3$s from "mirror".%4$I where _valid_from <= %5$s and _valid_to > %5$s',
+    live, name, archived, name || '_history', present);
 end $function$
 ;
 

@@ -1,3 +1,4 @@
+import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { type Kysely, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { HintedRow } from '../model/hint.ts';
@@ -75,14 +76,15 @@ export async function nextHint(
 ): Promise<NextHint | undefined> {
   const { rows } = await sql<Pick<Scope, 'collection' | 'parent'> & { readonly in_ms: number }>`
     select h.collection, h.parent,
-      greatest(0, ceil(extract(epoch from h.due_at - clock_timestamp()) * 1000))::float8 as in_ms
+      case when ${hasCome(sql`h.due_at`, AHEAD_MS.hint)} then 0
+        else ceil(extract(epoch from h.due_at - clock_timestamp()) * 1000) end::float8 as in_ms
     from ${own(schema, 'hint')} as h
     where h._user_id = ${userId}::bigint and h.collection = any(${[...among]}::text[])
       and not exists (
         select from unnest(${except.map(({ collection }) => collection)}::text[], ${except.map(({ parent }) => parent)}::text[])
           as x (collection, parent)
         where x.collection = h.collection and x.parent = h.parent)
-    order by h.due_at, h.parent limit 1`.execute(db);
+    order by in_ms, h.due_at, h.parent limit 1`.execute(db);
   return rows.map(({ collection, parent, in_ms }) => ({
     scope: { userId, collection, parent },
     inMs: in_ms,
@@ -99,7 +101,7 @@ export async function dueHints(
   const { rows } = await sql<StoredHint>`
     select h.key, h.seq, h.hinted_at as "hintedAt", h.step from ${own(schema, 'hint')} as h
     where h._user_id = ${scope.userId}::bigint and h.collection = ${scope.collection} and h.parent = ${scope.parent}
-      and h.due_at <= clock_timestamp()
+      and ${hasCome(sql`h.due_at`, AHEAD_MS.hint)}
     order by h.due_at, h.key limit ${limit}`.execute(db);
   return rows;
 }
@@ -156,7 +158,7 @@ export async function accountsWithDueHints(db: Kysely<unknown>, schema: string):
     .select('_user_id')
     .distinct()
     // Stable, so that the index serves it; clock_timestamp() is not.
-    .where('due_at', '<=', sql<Date>`statement_timestamp()`)
+    .where((row) => hasCome(sql`${row.ref('due_at')}`, AHEAD_MS.hint, sql`statement_timestamp()`))
     .execute();
   return rows.map(({ _user_id }) => _user_id);
 }

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { AccountRetired, DatabaseUnavailable } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
+import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
 import { syncTables } from './tables.ts';
 
@@ -116,7 +117,8 @@ export async function livingHolder(
     .selectFrom('process')
     .select(['command', 'machine', 'pid', 'started_ticks', 'alive_until'])
     .where('process_id', '=', processId)
-    .where('alive_until', '>', sql<Date>`clock_timestamp()`)
+    // (One that lives, where the clock has just gone back, beats again within 4 s; until then its token protects.)
+    .where((row) => sql`not ${hasCome(sql`${row.ref('alive_until')}`, AHEAD_MS.aliveUntil)}`)
     .executeTakeFirst();
   if (row === undefined) return undefined;
   if (await isDeadHere(own, { machine: row.machine, pid: row.pid, startedTicks: row.started_ticks }))

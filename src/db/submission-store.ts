@@ -1,3 +1,4 @@
+import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
@@ -149,7 +150,7 @@ async function queuedSubmissions(
     cross join lateral (
       select * from ${sql.id(schema, 'submissions')} as q
       where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
-        and (q._not_before is null or q._not_before <= clock_timestamp())
+        and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})
       order by q.submission_id limit ${limit}) as s
     order by s.submission_id`.execute(db);
   return rows;

@@ -1,3 +1,4 @@
+import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { sql, type Kysely } from 'kysely';
 import type { Fence } from '../model/fence.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../model/submission.ts';
@@ -73,7 +74,7 @@ export async function accountsWithSubmissions(db: Kysely<unknown>, schema: strin
     where exists (
       select from ${sql.id(schema, 'submissions')} as s
       where s._user_id = a._user_id and s.state = 'queued'
-        and (s._not_before is null or s._not_before <= clock_timestamp()))
+        and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))
     order by 1`.execute(db);
   return rows.map(({ userId }) => userId);
 }

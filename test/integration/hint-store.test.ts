@@ -49,6 +49,15 @@ describe('hints', () => {
     ]);
   });
 
+  it('that are due further ahead than any may be are due: the database’s clock went back', async () => {
+    const account = await newAccount();
+    const hints = await hintsOf(account);
+    await hints.add([job('1')], 3_600_000);
+    expect(await hints.next()).toMatchObject({ inMs: 0 });
+    expect((await hints.due()).map(({ key }) => key)).toEqual(['1']);
+    expect(await hints.accounts()).toContain(account.fence.userId);
+  });
+
   it('that wait to be read keep their place, however often their row is named again', async () => {
     const hints = await hintsOf(await newAccount());
     await hints.add([job('1')], -2_000);

@@ -207,6 +207,25 @@ describe('<table>_as_of', () => {
       expect(before).toEqual([[], ['a'], ['b'], ['c']]);
     }));
 
+  it('is the table for each moment from now on, also where the database’s clock has gone back', async () => {
+    await scene.first.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
+    await scene.first.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    // The same seen from a clock that is an hour behind.
+    await scene.first.query(`update mirror.research_jobs set _changed_at = _changed_at + interval '1 hour'`);
+    await scene.first.query(
+      `update mirror.research_jobs_history set _valid_from = _valid_from + interval '1 hour', _valid_to = _valid_to + interval '1 hour'`,
+    );
+    await scene.first.query(
+      `update mirror._collections set mirrored_from = now() + interval '1 hour', history_from = now() + interval '1 hour'`,
+    );
+    const statuses = (moment: string): Promise<unknown[]> =>
+      scene.first.query(`select status from mirror.research_jobs_as_of(${moment}) order by job_id`);
+    expect(await statuses('now()')).toEqual([{ status: 'b' }, { status: 'a' }]);
+    expect(await statuses('clock_timestamp()')).toEqual([{ status: 'b' }, { status: 'a' }]);
+    await scene.first.query('delete from mirror.research_jobs');
+    await scene.first.query('delete from mirror.research_jobs_history');
+  });
+
   it('gives columns that came later, in a session that used it before, too', async () => {
     await cover(scene.first, '-infinity', '-infinity');
     await cover(scene.second, '-infinity', '-infinity');

@@ -98,6 +98,15 @@ describe('an account', () => {
     expect(BigInt(second.token)).toBeGreaterThan(BigInt(first.token));
   });
 
+  it('is not kept by an owner whose last sign of life lies ahead: the database’s clock went back since', async () => {
+    await alive('A');
+    await taken('A');
+    await sql`update mirror_sync.process set alive_until = now() + interval '1 hour' where process_id = 'A'`.execute(
+      database.kysely,
+    );
+    expect((await take('B')).state).toBe('taken');
+  });
+
   it('is free at once when its owner releases it, and only the owner can', async () => {
     await alive('A');
     const fence = await taken('A');

@@ -126,6 +126,16 @@ describe('a claim', () => {
 });
 
 describe('what is queued', () => {
+  it('is not put off to a moment further ahead than any wait: the database’s clock went back', async () => {
+    const id = await queue();
+    await run(
+      `update mirror.submissions set _not_before = now() + interval '1 hour' where submission_id = ${id}`,
+    );
+    expect((await scene.store.queued(1)).map((queued) => queued.id)).toEqual([id]);
+    expect(await accountsWithSubmissions(scene.kysely, 'mirror')).toContain(String(scene.user));
+    await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${id}`);
+  });
+
   it('comes oldest first, so many of each operation, and of this account alone', async () => {
     const research = [await queue(), await queue(), await queue()];
     const enrich = await queue(`'enrich', '{}'`);

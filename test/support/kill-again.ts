@@ -50,11 +50,11 @@ export async function repeatedPages({ sandbox }: System): Promise<number> {
   return pages.length - new Set(pages).size;
 }
 
-/** Rows that were written more than once, by the change IDs given out: one for each row that a page writes. */
+/** Rows that were written more than once: what is superseded is archived. */
 export async function writtenAgain({ db }: System): Promise<number> {
   const { rows } = await db.query<{ again: number }>(
-    `select ((select change_id from mirror_sync.account) - (select count(*) from mirror.research_jobs)
-       - (select count(*) from mirror.lists) - (select count(*) from mirror.list_items))::int as again`,
+    `select ((select count(*) from mirror.research_jobs_history) + (select count(*) from mirror.lists_history)
+       + (select count(*) from mirror.list_items_history))::int as again`,
   );
   return rows[0]?.again ?? Number.NaN;
 }
