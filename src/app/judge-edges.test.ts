@@ -23,7 +23,7 @@ describe('events in and operations out', () => {
       true,
     );
     expect(problems).toEqual([
-      '3 submissions held: the database was copied; once you know that no other copy of this database sends them: ' +
+      '2 submissions held: the database was copied; once you know that no other copy of this database sends them: ' +
         '"research-mirror submissions release"',
     ]);
     expect(judgeEdges([account()], held, true).problems[0]).toMatch(/^nothing is submitted: /);

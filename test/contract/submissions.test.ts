@@ -75,7 +75,7 @@ describe('submissions', () => {
     await execute(
       `insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01', 'a copy')`,
     );
-    expect((await run('status')).stdout).toMatch(/problem: 2 submissions held: a copy.*submissions release/);
+    expect((await run('status')).stdout).toMatch(/problem: 1 submission held: a copy.*submissions release/);
     const { code, stdout, stderr } = await run('submissions', 'release');
     expect({ code, stdout }).toEqual({
       code: 0,
