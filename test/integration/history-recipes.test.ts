@@ -40,6 +40,8 @@ beforeAll(async () => {
   await account.query('create schema crm');
   await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
   await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
+  // And one that follows changes.
+  await account.query('create table crm.jobs (_user_id bigint, job_id bigint, _change_id bigint)');
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
 });
@@ -79,7 +81,7 @@ describe('docs/recipes.md', () => {
   });
 
   it('tells what is different from yesterday', async () => {
-    const changed = all.find(({ statement }) => statement.includes('full join'))?.statement ?? '';
+    const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([
       { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },
     ]);

@@ -4,23 +4,23 @@ import type { AddressInfo } from 'node:net';
 /** A TCP address of loopback that leads to one server after another, as a DNS name or a virtual IP does. */
 export interface Address {
   readonly port: number;
-  /** Cuts every connection; new ones come to this port, or are refused. */
+  /** Cuts every connection; new ones come to this port; undefined: to none yet. */
   leadTo(port: number | undefined): void;
   close(): Promise<void>;
 }
 
-export async function createAddress(target?: number): Promise<Address> {
+/**
+ * What becomes of new connections while the address leads nowhere: they are refused, as by a machine that is there, or
+ * wait, as for one that is not.
+ */
+export type WhileAway = 'refuse' | 'wait';
+
+export async function createAddress(target?: number, whileAway: WhileAway = 'refuse'): Promise<Address> {
   const open = new Set<Socket>();
+  const waiting = new Set<Socket>();
   let leadsTo = target;
-  const cut = (): void => {
-    for (const socket of open) socket.resetAndDestroy();
-  };
-  const server = createServer((client) => {
-    if (leadsTo === undefined) {
-      client.resetAndDestroy();
-      return;
-    }
-    const behind = connect(leadsTo, '127.0.0.1');
+  const join = (client: Socket, port: number): void => {
+    const behind = connect(port, '127.0.0.1');
     for (const [socket, other] of [
       [client, behind],
       [behind, client],
@@ -33,6 +33,15 @@ export async function createAddress(target?: number): Promise<Address> {
       });
       socket.pipe(other);
     }
+  };
+  const server = createServer((client) => {
+    if (leadsTo !== undefined) join(client, leadsTo);
+    else if (whileAway === 'refuse') client.resetAndDestroy();
+    else {
+      waiting.add(client);
+      client.on('error', () => {});
+      client.on('close', () => waiting.delete(client));
+    }
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -41,12 +50,15 @@ export async function createAddress(target?: number): Promise<Address> {
     port: (server.address() as AddressInfo).port,
     leadTo(port) {
       leadsTo = port;
-      cut();
+      for (const socket of open) socket.resetAndDestroy();
+      if (port === undefined) return;
+      for (const client of waiting) join(client, port);
+      waiting.clear();
     },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        cut();
+        for (const socket of [...open, ...waiting]) socket.destroy();
       }),
   };
 }

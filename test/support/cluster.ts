@@ -1,4 +1,4 @@
-import { chown, chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
@@ -24,6 +24,8 @@ const SETTINGS: Settings = {
   fsync: 'off',
   wal_init_zero: 'off',
   wal_recycle: 'off',
+  // Among its files: a crash leaves nothing elsewhere.
+  dynamic_shared_memory_type: 'mmap',
 };
 
 /**
@@ -49,9 +51,8 @@ export interface Site {
   remove(): Promise<void>;
 }
 
-/** @param within where files are quick to copy; default: the folder for temporary files */
-export async function createSite(within = tmpdir()): Promise<Site> {
-  const folder = await mkdtemp(join(within, 'research-mirror-clusters-'));
+export async function createSite(): Promise<Site> {
+  const folder = await mkdtemp(join(await quickFolder(), 'research-mirror-clusters-'));
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
   const place = await findPlace(folder, process.getuid?.() === 0, SYSTEM_FOLDER);
@@ -71,11 +72,24 @@ export async function createSite(within = tmpdir()): Promise<Site> {
       return cluster;
     },
     async remove() {
-      await Promise.all([...clusters].map((cluster) => cluster.crash()));
+      await Promise.all([...clusters].map((cluster) => cluster.remove()));
       await rm(home, { recursive: true, force: true, maxRetries: 5 });
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** What the copies of a few dozen clusters may take, bytes. */
+const ROOM = 4 * 1024 ** 3;
+
+/** Where files are quick to copy: in memory where there is room, else among the temporary files. */
+async function quickFolder(): Promise<string> {
+  const memory = '/dev/shm';
+  const room = await statfs(memory).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  );
+  return room > ROOM ? memory : tmpdir();
 }
 
 /** Files of one PostgreSQL cluster, and the server that runs on them at times, always on the same port. */
@@ -185,9 +199,22 @@ export class Cluster {
 
   /** Files of a server that is not needed any more. */
   async remove(): Promise<void> {
-    await this.crash();
+    const running = await runningPostmaster(this.place.cluster);
+    if (running === undefined) await this.#freeMemory();
+    else {
+      // Without a checkpoint; it cleans up after itself.
+      process.kill(running.pid, 'SIGQUIT');
+      await eventually('the postmaster to be gone', () => !isAlive(running.pid));
+    }
     await rm(this.place.cluster, { recursive: true, force: true });
     await rm(`${this.place.cluster}.log`, { force: true });
+  }
+
+  /** A killed server that was not started again leaves the segment of shared memory that kept others from its files. */
+  async #freeMemory(): Promise<void> {
+    const text = await readFile(join(this.place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+    const [, segment] = (text.split('\n')[6] ?? '').trim().split(/\s+/);
+    if (segment !== undefined) await run('ipcrm', ['-m', segment], this.place.user).catch(() => {});
   }
 
   async #copy(part: string, to: Cluster): Promise<void> {

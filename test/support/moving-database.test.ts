@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Cluster, createSite, type Site } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { createMovingDatabase, type MovingDatabase, type MovingOptions } from './moving-database.ts';
-import { copyDatabase, putInPlace } from './renamed-database.ts';
 
 let site: Site;
 let origin: Cluster;
@@ -87,8 +86,8 @@ it('goes back to a backup in place, on the same timeline', async () => {
 it('goes back to a copy of the database that takes its name', async () => {
   await open();
   await add(1);
-  await copyDatabase(moving.server(), 'postgres', 'older');
+  await moving.copyDatabase();
   await eventually('a connection', () => add(2).then(() => true));
-  await putInPlace(moving.server(), 'older', 'postgres');
+  await moving.takeCopy();
   expect(await seen()).toEqual([1]);
 });

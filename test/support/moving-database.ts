@@ -1,4 +1,4 @@
-import { type Address, createAddress } from './address.ts';
+import { type Address, createAddress, type WhileAway } from './address.ts';
 import { type Cluster, LAZY_COMMITS, type Settings, urlAt } from './cluster.ts';
 import { createStandby, type Standby } from './standby.ts';
 
@@ -22,6 +22,10 @@ export interface MovingDatabase {
   backUp(): Promise<Cluster>;
   /** The server is stopped, and goes on from a backup, in place, on the timeline that it was on. */
   restore(backup: Cluster): Promise<void>;
+  /** Copies the database within the server, as it is. */
+  copyDatabase(): Promise<void>;
+  /** The copy takes the database's name, and the database is gone. */
+  takeCopy(): Promise<void>;
   /** Stops what runs, and removes its files. */
   close(): Promise<void>;
 }
@@ -29,17 +33,22 @@ export interface MovingDatabase {
 export interface MovingOptions {
   /** Of a crash that loses commits which were answered; default false. */
   readonly lazyCommits?: boolean;
-  readonly database?: string;
+  /** Of new connections while no server is there; default: they wait. */
+  readonly whileAway?: WhileAway;
 }
+
+/** The clients' database, and another one, to which nobody else connects. */
+const NAME = 'postgres';
+const MAINTENANCE = 'template1';
 
 /** @param cluster stopped; the database's own from here on */
 export async function createMovingDatabase(
   cluster: Cluster,
-  { lazyCommits = false, database = 'postgres' }: MovingOptions = {},
+  { lazyCommits = false, whileAway = 'wait' }: MovingOptions = {},
 ): Promise<MovingDatabase> {
   const settings: Settings = lazyCommits ? LAZY_COMMITS : {};
   await cluster.start(settings);
-  const address: Address = await createAddress(cluster.port);
+  const address: Address = await createAddress(cluster.port, whileAway);
   const used = new Set([cluster]);
   let server = cluster;
   let standby: Standby | undefined;
@@ -47,8 +56,14 @@ export async function createMovingDatabase(
     if (standby === undefined) throw new Error('nothing follows the server');
     return standby;
   };
+  const withoutClients = async (...statements: readonly string[]): Promise<void> => {
+    address.leadTo(undefined);
+    const others = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${NAME}'`;
+    for (const statement of [others, ...statements]) await server.ask(statement, MAINTENANCE);
+    address.leadTo(server.port);
+  };
   return {
-    url: urlAt(address.port, database),
+    url: urlAt(address.port),
     server: () => server,
     async follow() {
       standby = await createStandby(server, settings);
@@ -60,8 +75,8 @@ export async function createMovingDatabase(
     },
     async failOver() {
       const next = following();
-      await server.crash();
       address.leadTo(undefined);
+      await server.crash();
       await next.promote();
       await next.close();
       server = next.cluster;
@@ -69,8 +84,8 @@ export async function createMovingDatabase(
       address.leadTo(server.port);
     },
     async crash() {
-      await server.crash();
       address.leadTo(undefined);
+      await server.crash();
       await server.start(settings);
       address.leadTo(server.port);
     },
@@ -85,6 +100,11 @@ export async function createMovingDatabase(
       await server.becomes(backup);
       await server.start(settings);
       address.leadTo(server.port);
+    },
+    copyDatabase: () => withoutClients(`create database older template ${NAME}`),
+    async takeCopy() {
+      await withoutClients(`alter database ${NAME} rename to gone`, `alter database older rename to ${NAME}`);
+      await server.ask('drop database gone', MAINTENANCE);
     },
     async close() {
       await Promise.all([address.close(), standby?.close()]);

@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { SyncReport } from '../../src/app.ts';
 import { eventually } from './eventually.ts';
-import { createTestDatabase } from './postgres.ts';
+import { createTestDatabase, type TestDatabase } from './postgres.ts';
 import { makeFolder, startProgram, type Outcome, type Running } from './program.ts';
 import { spawnTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 
@@ -48,10 +48,14 @@ const QUIET: Partial<SandboxOptions> = {
   watchlist: 30,
 };
 
-export async function createSystem(switches: Partial<SandboxOptions> = {}): Promise<System> {
+/** @param given instead of a database on the run's server */
+export async function createSystem(
+  switches: Partial<SandboxOptions> = {},
+  given?: TestDatabase,
+): Promise<System> {
   const folder = makeFolder();
   const [database, sandbox] = await Promise.all([
-    createTestDatabase(),
+    given ?? createTestDatabase(),
     spawnTestSandbox({ ...QUIET, ...switches }),
   ]);
   const db = new pg.Pool({ connectionString: database.url, max: 3, options: '-c timezone=UTC' });
@@ -69,7 +73,7 @@ export async function createSystem(switches: Partial<SandboxOptions> = {}): Prom
       MIRROR_HTTP_PORT: '0',
       ...env,
     };
-    const program = startProgram(args, { cwd, env: given(all) });
+    const program = startProgram(args, { cwd, env: present(all) });
     running.add(program);
     void program.ended.finally(() => running.delete(program));
     return program;
@@ -118,7 +122,7 @@ async function asDaemon(program: Running): Promise<Daemon> {
   };
 }
 
-function given(env: Environment): Record<string, string> {
+function present(env: Environment): Record<string, string> {
   const set = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return Object.fromEntries(set);
 }

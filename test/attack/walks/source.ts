@@ -28,6 +28,9 @@ export async function openSource(options: Partial<SandboxOptions>): Promise<Sour
   });
   // Longer than any client keeps an idle connection: none is cut under a request.
   service.server.keepAliveTimeout = 65_000;
+  const publishing = state.publisher.run(stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+  });
   const controls = await listen((request, response) => {
     control(request, response, state).catch(() => response.destroy());
   });
@@ -38,7 +41,7 @@ export async function openSource(options: Partial<SandboxOptions>): Promise<Sour
     change: (changed) => state.change(read(changed, state.options)),
     stop: async () => {
       stopping.abort(new Error('the sandbox stops'));
-      await Promise.all([service.close(), controls.close()]);
+      await Promise.all([service.close(), controls.close(), state.publisher.courier.stop(), publishing]);
     },
   };
 }
