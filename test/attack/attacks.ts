@@ -1,5 +1,6 @@
 import type { Attack } from './support/attack.ts';
 import { deliveriesAttack } from './deliveries/attack.ts';
+import { failoversAttack } from './failovers/attack.ts';
 import { killsAttack } from './kills/attack.ts';
 import { matrixAttack } from './matrix/attack.ts';
 import { modelAttack } from './model/attack.ts';
@@ -18,6 +19,7 @@ export const ATTACKS: readonly Attack[] = [
   deliveriesAttack,
   submissionsAttack,
   postgresAttack,
+  failoversAttack,
   ownersAttack,
   networkAttack,
 ];

@@ -147,8 +147,8 @@ export class RealAccount {
     if (!holds) this.findings.push({ kind: 'claim', text });
   }
 
-  count(name: string): void {
-    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  count(name: string, by = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
   }
 
   tell(line: string): void {

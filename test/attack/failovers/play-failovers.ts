@@ -1,0 +1,230 @@
+import pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { messageOf } from '../../../src/runtime/message.ts';
+import type { Cluster } from '../../support/cluster.ts';
+import { eventually } from '../../support/eventually.ts';
+import { lastingPort } from '../../support/lasting-port.ts';
+import { createMovingDatabase, type MovingDatabase } from '../../support/moving-database.ts';
+import type { Running } from '../../support/program.ts';
+import { RealAccount } from '../real/real-account.ts';
+import type { EventRow } from '../deliveries/judge.ts';
+import type { SubmissionRow } from '../submissions/judge.ts';
+import type { GameResult } from '../support/findings.ts';
+import { Bystanders } from './bystanders.ts';
+import { type DisasterName, DISASTERS, WEIGHTS } from './disasters.ts';
+import { judgeReceived, judgeSent } from './judge.ts';
+
+/** A little of everything, in pages of a few rows. */
+const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
+const MOST_DISASTERS = 2;
+/** Takeovers wait for heartbeats (15 s), and requests for what may have been sent in the last window (90 s). */
+const PATIENCE_MS = 180_000;
+
+/** Part of the games that begin with a mirror that is loaded, and a webhook that is registered. */
+const SETTLED = 0.8;
+
+/** What the daemon's process is in while the database goes back. */
+const PROCESS = { alive: 6, stopped: 1, dead: 2 };
+
+/**
+ * One account whose database goes back in time under the daemon, a consumer and a user who queues operations.
+ * @param disasters left out: drawn
+ */
+export async function playFailovers(
+  seed: number,
+  origin: Cluster,
+  disasters?: readonly DisasterName[],
+): Promise<GameResult> {
+  const account = await RealAccount.open(seed, { ...SMALL, maxLimit: 5 + (seed % 20) });
+  const { draw } = account;
+  const moving = await createMovingDatabase(await origin.copyFiles(), {
+    lazyCommits: draw.chance(0.6),
+    whileAway: draw.one(['refuse', 'wait']),
+  });
+  const db = new pg.Pool({ connectionString: moving.url, max: 4, options: '-c timezone=UTC' });
+  db.on('error', () => {});
+  try {
+    await new Game(account, moving, db).play(
+      disasters ?? Array.from({ length: draw.integer(1, MOST_DISASTERS) }, () => draw.weighted(WEIGHTS)),
+    );
+    return account.outcome();
+  } finally {
+    await account.close();
+    await db.end();
+    await moving.close();
+  }
+}
+
+class Game {
+  readonly #account: RealAccount;
+  readonly #moving: MovingDatabase;
+  readonly #db: pg.Pool;
+  readonly #bystanders: Bystanders;
+  readonly #played: DisasterName[] = [];
+  #env: Readonly<Record<string, string>> = {};
+
+  constructor(account: RealAccount, moving: MovingDatabase, db: pg.Pool) {
+    this.#account = account;
+    this.#moving = moving;
+    this.#db = db;
+    this.#bystanders = new Bystanders(db, account.draw);
+  }
+
+  async play(disasters: readonly DisasterName[]): Promise<void> {
+    const account = this.#account;
+    const { draw } = account;
+    if (draw.chance(0.5)) {
+      const port = String(await lastingPort());
+      this.#env = { MIRROR_PUBLIC_URL: `http://127.0.0.1:${port}`, MIRROR_WEBHOOK_PORT: port };
+    }
+    let daemon = this.#begin();
+    let since = '';
+    await eventually('some pages', () => account.requests() > 3);
+    if (draw.chance(SETTLED)) await this.#settleIn();
+    account.act(true);
+    this.#bystanders.start();
+    try {
+      for (const name of disasters) ({ daemon, since } = await this.#strike(daemon, name));
+    } finally {
+      await this.#bystanders.stop();
+      account.act(false);
+    }
+    await this.#recover(daemon, since);
+    await this.#goesOn();
+    await this.#settleSent();
+    daemon.child.kill('SIGTERM');
+    const { code, stderr } = await daemon.ended;
+    account.claim(code === 0, `the daemon ended with ${code}: ${stderr.slice(-300)}`);
+    await account.endWell(this.#db, this.#moving.url);
+    account.findings.push(...(await this.#bystanders.consumer.check()));
+    account.count('comparisons by a consumer', this.#bystanders.consumer.compared);
+    await this.#judge();
+  }
+
+  async #settleIn(): Promise<void> {
+    const registered = `exists (select from mirror_sync.registration where state = 'registered')`;
+    await eventually(
+      'the first load',
+      async () => {
+        const { rows } = await this.#db.query<{ loaded: boolean; registered: boolean }>(
+          `select bool_and(polled_at is not null) as loaded, ${registered} as registered from mirror.freshness`,
+        );
+        const [found] = rows;
+        if (found?.loaded === true && (found.registered || !('MIRROR_PUBLIC_URL' in this.#env))) return true;
+        throw new Error(JSON.stringify(found));
+      },
+      PATIENCE_MS,
+    );
+  }
+
+  #begin(): Running {
+    return this.#account.begin(['start'], this.#moving.url, this.#env);
+  }
+
+  /**
+   * Lets the database go back once, in the middle of everything.
+   * @returns the daemon that runs after it, and since when, by the database's clock
+   */
+  async #strike(daemon: Running, name: DisasterName): Promise<{ daemon: Running; since: string }> {
+    const account = this.#account;
+    const { draw } = account;
+    await systemClock.sleep(draw.random() * 1_500);
+    const strike = await DISASTERS[name].prepare(this.#moving);
+    await account.promiseFullWalks(this.#db).catch(() => {});
+    await systemClock.sleep(draw.random() * 1_500);
+    // Where nothing is to be seen afterwards, only who knew the database before can tell: it must live to do so.
+    this.#played.push(name);
+    const process = this.#played.includes('restore') ? 'alive' : draw.weighted(PROCESS);
+    account.tell(`${name}, the daemon is ${process}`);
+    account.count(name);
+    const { rows } = await this.#db.query<{ now: string }>('select clock_timestamp()::text as now');
+    const since = rows[0]?.now ?? '';
+    if (process === 'dead') daemon.child.kill('SIGKILL');
+    if (process === 'stopped') daemon.child.kill('SIGSTOP');
+    await strike();
+    account.tell(`${name}: the server is back`);
+    if (process === 'stopped') daemon.child.kill('SIGCONT');
+    if (process !== 'dead') return { daemon, since };
+    await daemon.ended;
+    return { daemon: this.#begin(), since };
+  }
+
+  /** Full walks are due by themselves, where it can be noticed; where nothing was lost there is nothing to notice. */
+  async #recover(daemon: Running, since: string): Promise<void> {
+    const account = this.#account;
+    const last = this.#played.at(-1);
+    const begin = performance.now();
+    const wait = (what: string, query: string, parameters: readonly string[] = []): Promise<unknown> =>
+      eventually(
+        what,
+        async () => hasEnded(daemon) || (await this.#db.query(query, [...parameters])).rowCount === 1,
+        PATIENCE_MS,
+      );
+    try {
+      if (last === 'failover' || last === 'older copy') {
+        const query = 'select from mirror.recoveries where detected_at > $1::timestamptz limit 1';
+        await wait('the mark that the database went back', query, [since]);
+      } else await account.promiseFullWalks(this.#db);
+      await wait(
+        'full walks after it',
+        `select from mirror._collections join mirror_sync.account using (_user_id)
+         where next_full_at is not null having count(*) > 0 and bool_and(next_full_at > now() and not recheck)`,
+      );
+      account.tell(`recovered after ${Math.round(performance.now() - begin)} ms`);
+    } catch (error) {
+      account.claim(false, `${messageOf(error)}: ${daemon.output().slice(-600)}`);
+    }
+    account.claim(!hasEnded(daemon), `the daemon ended by itself: ${daemon.output().slice(-300)}`);
+  }
+
+  /** What is queued by somebody who sees the database as it is now is sent. */
+  async #goesOn(): Promise<void> {
+    try {
+      const id = await this.#bystanders.submit('clay_enrich');
+      await eventually('what was queued last to be sent', async () => {
+        const { rows } = await this.#db.query<{ state: string }>(
+          'select state from mirror.submissions where submission_id = $1',
+          [id],
+        );
+        return rows[0]?.state === 'accepted' || rows[0]?.state === 'rejected';
+      });
+    } catch (error) {
+      this.#account.claim(false, messageOf(error));
+    }
+  }
+
+  /** What was being sent when the database went back is given up after the longest that a request may take. */
+  async #settleSent(): Promise<void> {
+    const sending = `select from mirror.submissions where state = 'sending'`;
+    await eventually(
+      'the end of what was being sent',
+      async () => (await this.#db.query(sending)).rowCount === 0,
+      PATIENCE_MS,
+    ).catch((error: unknown) => this.#account.claim(false, messageOf(error)));
+  }
+
+  async #judge(): Promise<void> {
+    const account = this.#account;
+    const kept = this.#played.every((name) => name === 'crash');
+    const { rows } = await this.#db.query<SubmissionRow>(
+      `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
+         response_status as "responseStatus" from mirror.submissions`,
+    );
+    for (const { state } of rows) account.count(`submissions ${state}`);
+    const operations = await account.source.control.operations();
+    account.findings.push(...judgeSent({ rows, operations, queued: this.#bystanders.queued }, kept));
+    const events = await this.#db.query<EventRow>(
+      'select id, type, received_at::text as "receivedAt" from mirror.events',
+    );
+    const attempts = await account.source.control.deliveries();
+    account.count('deliveries', attempts.length);
+    account.findings.push(...judgeReceived(events.rows, attempts, kept));
+    const marks = await this.#db.query<{ reason: string }>('select reason from mirror.recoveries');
+    for (const { reason } of marks.rows) account.tell(`mark: ${reason}`);
+    account.count('marks', marks.rows.length);
+  }
+}
+
+function hasEnded({ child }: Running): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
