@@ -6,12 +6,8 @@ import type { System } from '../support/system.ts';
 const open = failingSystems();
 
 /** Changes the status of `count` jobs, from the one at `first` on, and mirrors it. */
-async function change(
-  { db, sandbox, sync }: System,
-  first: number,
-  count: number,
-  status: string,
-): Promise<void> {
+async function change(system: System, first: number, count: number, status: string): Promise<void> {
+  const { db, sandbox } = system;
   const { rows } = await db.query<{ job_id: string }>(
     'select job_id from mirror.research_jobs order by job_id offset $1 limit $2',
     [first, count],
@@ -25,7 +21,7 @@ async function change(
       silent: true,
     })),
   );
-  await sync(['research_jobs', '--full']);
+  await system.sync(['research_jobs', '--full']);
 }
 
 it('loses no row of a consumer that follows _change_id and looks at the mark, after commits that it has read are lost', async () => {

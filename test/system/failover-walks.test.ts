@@ -11,12 +11,13 @@ const PAGES = { maxLimit: 50, badLimit: 'clamped', latencyMin: 500, latencyMax: 
 /**
  * The second full walk of the jobs, all of which have changed since the first. Once it owns its account `prepare` is
  * called, and `lose` once its first page is committed.
+ * @returns what it says and is not so
  */
 async function walkThrough(
   { system }: FailingSystem,
   prepare: () => Promise<void>,
   lose: () => Promise<void>,
-): Promise<void> {
+): Promise<string[]> {
   const { db, sandbox } = system;
   await sandbox.control.clock({ freeze: true });
   await system.sync(['research_jobs', '--full']);
@@ -50,25 +51,37 @@ async function walkThrough(
 
   const { code, stderr } = await running.ended;
   // Either it is as complete as it says, or it says that it is not.
-  const missing = code === 0 ? await differences(system) : [];
-  const jobs = missing.filter((line) => line.startsWith('research_jobs')).map((line) => line.slice(0, 80));
-  expect(jobs).toEqual([]);
-  if (code === 0) return;
-  expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringMatching(/went back/) as string });
+  if (code === 0) {
+    const missing = await differences(system);
+    return missing.filter((line) => line.startsWith('research_jobs')).map((line) => line.slice(0, 80));
+  }
   const { rows: after } = await db.query<{ at: Date }>(
     `select complete_as_of as at from mirror.freshness where collection = 'research_jobs'`,
   );
-  expect(after).toEqual(before);
+  return [
+    ...(code === 3 && stderr.includes('went back') ? [] : [`it ended with ${code}: ${stderr}`]),
+    ...(after[0]?.at.getTime() === before[0]?.at.getTime() ? [] : ['it says that it is complete']),
+  ];
 }
 
 it('ends equal to the source or with the reason when a crash takes its last page back', async () => {
   const failing = await open(PAGES, { lazyCommits: true });
-  await walkThrough(failing, async () => {}, failing.moving.crash);
+  const untrue = await walkThrough(
+    failing,
+    async () => {},
+    () => failing.moving.crash(),
+  );
+  expect(untrue).toEqual([]);
 });
 
 it('ends equal to the source or with the reason when a standby that lacks its last page takes over', async () => {
   const failing = await open(PAGES);
   const { moving } = failing;
   await moving.follow();
-  await walkThrough(failing, moving.cutStandby, moving.failOver);
+  const untrue = await walkThrough(
+    failing,
+    () => moving.cutStandby(),
+    () => moving.failOver(),
+  );
+  expect(untrue).toEqual([]);
 });

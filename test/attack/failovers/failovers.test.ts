@@ -9,7 +9,8 @@ it('loses nothing, deletes nothing false and sends nothing twice where the datab
       playFailovers(seed, origin, [disaster]),
     );
     const results = await Promise.all(games);
-    for (const { findings, trace } of results) expect(findings, trace.join('\n')).toEqual([]);
+    const broken = results.filter(({ findings }) => findings.length > 0);
+    expect(broken.map(({ findings, trace }) => ({ findings, trace }))).toEqual([]);
   });
   // Most of it is waiting: for heartbeats, and for the window of the rate limit.
 }, 400_000);
