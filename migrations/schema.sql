@@ -205,8 +205,14 @@ create table mirror.quarantine (
   reason text not null,
   first_seen_at timestamp with time zone not null,
   last_seen_at timestamp with time zone not null,
+  place text,
+  bytes bigint,
+  kept boolean default true not null,
   constraint quarantine_pkey PRIMARY KEY (_user_id, collection, parent, item_hash)
 );
+CREATE INDEX quarantine_kept ON mirror.quarantine USING btree (_user_id, collection) WHERE kept;
+CREATE INDEX quarantine_key ON mirror.quarantine USING btree (_user_id, collection, parent, key);
+CREATE INDEX quarantine_place ON mirror.quarantine USING btree (_user_id, collection, parent, place) WHERE (place IS NOT NULL);
 
 create table mirror.recoveries (
   detected_at timestamp with time zone not null,
@@ -450,7 +456,10 @@ create view mirror.data_quality as
            FROM mirror._conflicts x
           WHERE x._user_id = c._user_id AND x.collection = c.collection), 0::numeric)::bigint AS field_conflicts,
     held_deletions,
-    waiting_deletions
+    waiting_deletions,
+    ( SELECT count(*) AS count
+           FROM mirror.quarantine q
+          WHERE q._user_id = c._user_id AND q.collection = c.collection AND NOT q.kept) AS quarantined_without_text
    FROM mirror._collections c;
 
 create view mirror.freshness as
@@ -1114,13 +1123,15 @@ comment on view mirror.columns is 'Which field of the service''s items stands in
 
 comment on view mirror.data_quality is 'Quarantined items, values that did not fit their column, and deletions held back, by collection.';
 
-comment on column mirror.data_quality.quarantined_items is 'Items that could not be mirrored: see quarantine.';
+comment on column mirror.data_quality.quarantined_items is 'Items that the service has and that could not be mirrored: see quarantine.';
 
 comment on column mirror.data_quality.field_conflicts is 'Values that did not fit their column: see columns.';
 
 comment on column mirror.data_quality.held_deletions is 'Rows whose deletion is proven but held, since so many at once look like a fault of the service.';
 
 comment on column mirror.data_quality.waiting_deletions is 'Rows that look deleted and wait for their second proof.';
+
+comment on column mirror.data_quality.quarantined_without_text is 'Those of them whose text is not kept, since the collection has too many or too large ones.';
 
 comment on table mirror.events is 'Deliveries of the webhook whose signature was right, one row an event, kept for MIRROR_EVENTS_RETENTION.';
 
@@ -1338,7 +1349,31 @@ comment on column mirror.lists_versions._is_current is 'Whether the row is so no
 
 comment on column mirror.lists_versions._op is 'What ended it: update or delete; null for the current version.';
 
-comment on table mirror.quarantine is 'Items that could not be mirrored, verbatim, with the reason.';
+comment on table mirror.quarantine is 'Items that the service has and that could not be mirrored, verbatim, with the reason.';
+
+comment on column mirror.quarantine._user_id is 'Owner of the API key.';
+
+comment on column mirror.quarantine.collection is 'Collection that the item is of.';
+
+comment on column mirror.quarantine.parent is 'The list that it is an item of; empty outside lists.';
+
+comment on column mirror.quarantine.item_hash is 'SHA-256 of the item''s text.';
+
+comment on column mirror.quarantine.item is 'The item as the service sent it; empty where kept is false.';
+
+comment on column mirror.quarantine.key is 'Its cursor ID, one row for each; null: it has none that can be stored.';
+
+comment on column mirror.quarantine.reason is 'Why it could not be mirrored, to follow "the item".';
+
+comment on column mirror.quarantine.first_seen_at is 'Since when the item, whatever its text, is in quarantine.';
+
+comment on column mirror.quarantine.last_seen_at is 'When it was seen last, at most an hour before it really was.';
+
+comment on column mirror.quarantine.place is 'Where an item without a usable key stands: the key that it follows, empty at the top; null: not known.';
+
+comment on column mirror.quarantine.bytes is 'Bytes of its text; null in rows from before this column.';
+
+comment on column mirror.quarantine.kept is 'false: its text is not kept, since the collection has too many or too large ones.';
 
 comment on table mirror.recoveries is 'One row each time the database was found to have gone back: a failover or crash that lost commits, a restore, a copy. Whoever has read rows by _change_id compares (key, _change_id) once when a row appears here.';
 

@@ -18,11 +18,15 @@ export interface QuarantineEntry {
   readonly lastSeenAt: Date;
   /** Bytes of its text. */
   readonly size: number;
+  /** Its text is kept. */
+  readonly kept: boolean;
 }
 
 export interface QuarantineList {
   /** How many there are. */
   readonly items: number;
+  /** How many of them are there without their text: more than is kept. */
+  readonly withoutText: number;
   /** The newest ones. */
   readonly entries: readonly QuarantineEntry[];
 }
@@ -39,16 +43,20 @@ export async function listQuarantine(
 ): Promise<QuarantineList> {
   const kept = mirrorTables(db, schema).selectFrom('quarantine').where('collection', 'in', collections);
   const rows = await kept
-    .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'first_seen_at', 'last_seen_at'])
+    .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'kept', 'first_seen_at', 'last_seen_at'])
     .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
-    .select(sql<number>`octet_length(item)`.as('size'))
+    .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
     .orderBy('first_seen_at', 'desc')
     .orderBy('item_hash')
     .limit(limit)
     .execute();
-  const { items } = await kept.select(sql<string>`count(*)`.as('items')).executeTakeFirstOrThrow();
+  const { items, without } = await kept
+    .select(sql<string>`count(*)`.as('items'))
+    .select(sql<string>`count(*) filter (where not kept)`.as('without'))
+    .executeTakeFirstOrThrow();
   return {
     items: Number(items),
+    withoutText: Number(without),
     entries: rows.map((row) => ({
       id: row.id,
       userId: row._user_id,
@@ -58,19 +66,27 @@ export async function listQuarantine(
       reason: row.reason,
       since: row.first_seen_at,
       lastSeenAt: row.last_seen_at,
-      size: row.size,
+      size: Number(row.size),
+      kept: row.kept,
     })),
   };
 }
 
-/** Texts of the items whose ID begins with `id`, verbatim; two at most. @param id hexadecimal digits */
-export async function quarantinedTexts(db: Kysely<unknown>, schema: string, id: string): Promise<string[]> {
+/**
+ * Texts of the items whose ID begins with `id`, verbatim, null for one whose text is not kept; two at most.
+ * @param id hexadecimal digits
+ */
+export async function quarantinedTexts(
+  db: Kysely<unknown>,
+  schema: string,
+  id: string,
+): Promise<(string | null)[]> {
   const rows = await mirrorTables(db, schema)
     .selectFrom('quarantine')
-    .select('item')
+    .select(['item', 'kept'])
     .distinct()
     .where(sql<boolean>`encode(item_hash, 'hex') like ${`${id.toLowerCase()}%`}`)
     .limit(2)
     .execute();
-  return rows.map(({ item }) => item);
+  return rows.map(({ item, kept }) => (kept ? item : null));
 }

@@ -33,9 +33,9 @@ export interface RetryPass {
 }
 
 const PASSED_OVER: Record<PassedOver, string> = {
-  superseded: 'another text of the same item was seen later',
   deleted: 'the row was deleted after it was last seen',
   unseen: 'the last complete reading did not see it: the service has it no more, or another text of it',
+  unkept: 'its text is not kept, the collection having too many such items: the next reading tries it',
 };
 
 /**
@@ -105,9 +105,12 @@ async function retryBatch(
       const batch = await quarantinedItems(db, schema, scope, after, BATCH);
       const tried: (Item & Pick<QuarantinedItem, 'hash'>)[] = [];
       for (const each of batch) {
+        if (each.passed !== null) {
+          tally.leave(PASSED_OVER[each.passed]);
+          continue;
+        }
         const item = itemOf(list, each);
-        if (each.passed !== null) tally.leave(PASSED_OVER[each.passed]);
-        else if (item.key === undefined) tally.leave(`the item ${item.problem ?? 'has no cursor ID'}`);
+        if (item.key === undefined) tally.leave(`the item ${item.problem ?? 'has no cursor ID'}`);
         else tried.push({ ...item, hash: each.hash });
       }
       if (tried.length > 0) {

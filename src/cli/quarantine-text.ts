@@ -3,7 +3,10 @@ import type { RetriedCollection, RetryReport } from '../app/quarantine.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
 import { formatTable } from './table.ts';
 
-export function describeQuarantine({ items, entries }: QuarantineList, width: number | undefined): string {
+export function describeQuarantine(
+  { items, withoutText, entries }: QuarantineList,
+  width: number | undefined,
+): string {
   if (items === 0) return 'nothing is in quarantine\n';
   const table = formatTable(
     [
@@ -32,7 +35,9 @@ export function describeQuarantine({ items, entries }: QuarantineList, width: nu
   );
   const more =
     items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
-  return `${table}${countOf(items, 'item')}${more}; --show ID prints one\n`;
+  const without =
+    withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
+  return `${table}${countOf(items, 'item')}${more}${without}; --show ID prints one\n`;
 }
 
 function minute(moment: Date): string {

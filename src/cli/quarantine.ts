@@ -85,11 +85,17 @@ async function list(
 }
 
 /** Verbatim, but for keys and secrets of ours that a service may have sent back. */
-function showItem(shell: Shell, texts: readonly string[], id: string, json: boolean): ExitCode {
+function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean): ExitCode {
   const [text, other] = texts;
   if (text === undefined || other !== undefined) {
     const what = text === undefined ? 'no item' : 'more than one item';
     shell.err.write(`research-mirror: there is ${what} in quarantine whose ID begins with ${id}\n`);
+    return EXIT.NO;
+  }
+  if (text === null) {
+    shell.err.write(
+      'research-mirror: the text of this item is not kept: its collection has too many that can’t be mirrored\n',
+    );
     return EXIT.NO;
   }
   shell.out.write(shell.scrubber.scrub(`${json ? JSON.stringify({ item: text }) : text}\n`));

@@ -86,7 +86,10 @@ export interface MirrorTables {
     item_hash: Buffer;
     item: string;
     key: OrNull<string>;
+    place: OrNull<string>;
     reason: string;
+    bytes: OrNull<Bigint>;
+    kept: Generated<boolean>;
     first_seen_at: Date;
     last_seen_at: Date;
   };
@@ -158,5 +161,6 @@ export interface MirrorTables {
     field_conflicts: string;
     held_deletions: string;
     waiting_deletions: string;
+    quarantined_without_text: string;
   };
 }

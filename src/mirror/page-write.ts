@@ -1,7 +1,8 @@
 import type { Candidate, DoubtChange, MissingRow, Proof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
-import type { Item } from '../model/page.ts';
+import type { Item, PagePlace } from '../model/page.ts';
 import type { Transaction } from 'kysely';
+import type { Unseen } from './quarantine/quarantine.ts';
 import type { WalkEnd } from './walk-end.ts';
 
 /** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
@@ -15,6 +16,8 @@ export interface PageWrite {
   readonly items: readonly Item[];
   /** What the page proves absent: known rows that it does not hold are observed. Left out: nothing. */
   readonly proof?: Proof;
+  /** Where the page stands in its list: what stood there, and is not on it, has left quarantine. Left out: not known. */
+  readonly where?: PagePlace;
   /** Items that Postgres refused before are tried again: what refused them may be gone. */
   readonly again?: boolean;
   /** Milliseconds since the page's request was sent, by a monotonic clock: asked once the transaction has its time. */
@@ -63,6 +66,8 @@ export interface ObservedPage {
   readonly missing: readonly MissingRow[];
   /** Rows in doubt among the page's keys and the missing ones. */
   readonly candidates: readonly Candidate[];
+  /** Hashes of its items that are in quarantine. */
+  readonly quarantined: readonly string[];
 }
 
 /** How many of the page's items had each outcome, and how many values did not fit their column. */
@@ -82,6 +87,8 @@ export interface Decision {
   readonly scope: ScopeChange;
   /** What it changes of the scope's rows in doubt; left out: nothing. */
   readonly doubts?: DoubtChange;
+  /** Given when the page ends a complete reading of the scope. */
+  readonly unseen?: Unseen;
   /** Given when the walk ends with this page. */
   readonly walkEnd?: WalkEnd;
 }

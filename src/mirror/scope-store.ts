@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { collection as catalogued, type CollectionName, type Scope } from '../model/collections.ts';
-import { STAMP_EVERY_MS } from './quarantine/quarantine.ts';
+import { STAMP_EVERY_MS } from './quarantine/plan.ts';
 import { beside, own } from './table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */

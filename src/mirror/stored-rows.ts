@@ -11,7 +11,7 @@ export interface StoredRows {
   readonly gone: boolean;
   /** The scope has rows in doubt: a page without proof may say something of them. */
   readonly inDoubt: boolean;
-  /** Items of the scope are in quarantine under their key: one that comes in good form lets them go. */
+  /** The scope has items in quarantine. */
   readonly inQuarantine: boolean;
 }
 
@@ -54,7 +54,7 @@ export async function readStoredRows(
       exists (select from ${own(table.schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}) as in_doubt,
       exists (select from ${beside(table.schema, 'quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
-                and q.parent = ${scope.parent} and q.key is not null) as in_quarantine
+                and q.parent = ${scope.parent}) as in_quarantine
     from ${own(table.schema, 'scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
     union all ${stored}`.execute(trx);

@@ -24,7 +24,7 @@ import { readAbsence } from './deletion/absence.ts';
 import { rehashSame } from './rehash.ts';
 import { newFields } from './columns/new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite } from './page-write.ts';
-import { updateQuarantine } from './quarantine/quarantine.ts';
+import { forgetUnseen, updateQuarantine } from './quarantine/quarantine.ts';
 import { cutRow, rowPayload, type RowPayload } from './row-payload.ts';
 import { saveDoubts } from './deletion/save-doubts.ts';
 import { markChildrenDue, saveScope } from './scope-row.ts';
@@ -106,8 +106,16 @@ export async function writePage(
   const { written, refused, conflicts, changeId } =
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
-  const quality = { bad: [...page.bad, ...refused], good };
-  await updateQuarantine(trx, table.schema, scope, quality, rule.exclude, sentAt);
+  const quarantined = await updateQuarantine(trx, table.schema, scope, {
+    items: write.items,
+    bad: [...page.bad, ...refused],
+    good,
+    where: write.where,
+    exclude: rule.exclude,
+    at: sentAt,
+    settleMs: context.settleMs,
+    some: stored.inQuarantine,
+  });
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
@@ -120,6 +128,7 @@ export async function writePage(
     hashes: hashesOf(write.items.length, page),
     missing,
     candidates,
+    quarantined,
   });
   if (decision.doubts !== undefined) {
     const change = { ...decision.doubts, withdraw: [...decision.doubts.withdraw, ...refuted] };
@@ -127,6 +136,9 @@ export async function writePage(
     // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
     await saveDoubts(trx, table.schema, scope, doubts);
+  }
+  if (decision.unseen !== undefined && stored.inQuarantine) {
+    await forgetUnseen(trx, table.schema, scope, decision.unseen);
   }
   await write.alsoInTransaction?.(trx);
   if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);

@@ -13,6 +13,14 @@ export interface Page {
   readonly nextCursor: string | null | undefined;
 }
 
+/** Where a page stands in its list. */
+export interface PagePlace {
+  /** The key that its first item follows; null: it begins at the top; undefined: not known. */
+  readonly after: string | null | undefined;
+  /** It shows that nothing follows it. From the top on, it is then the whole list. */
+  readonly ends: boolean;
+}
+
 /** One item: its own source text, from which no digit or spelling is lost, and what JSON.parse makes of it. */
 export interface Item {
   /** The item's JSON text, cut out of the response's body. */

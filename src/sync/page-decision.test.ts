@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../mirror/page-write.ts';
 import type { Item } from '../model/page.ts';
 import { beginFull } from '../walk/full.ts';
+import { beginPoll } from '../walk/poll.ts';
 import { newMemory } from '../walk/memory.ts';
+import { BadItems } from './bad-items.ts';
 import { decide, type PageStep } from './page-decision.ts';
 import { NO_TOTALS } from './walk-totals.ts';
 
@@ -27,7 +29,7 @@ const taken: PageStep = {
   polledAt: undefined,
   unbelieved: [],
   collection: undefined,
-  page: { proof: null, contradiction: false },
+  page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
   settleMs: 60_000,
 };
 
@@ -51,6 +53,7 @@ function observed(...outcomes: ItemOutcome[]): ObservedPage {
     hashes: outcomes.map(() => 'h'),
     missing: [],
     candidates: [],
+    quarantined: [],
   };
 }
 
@@ -132,7 +135,11 @@ describe('what is stored with a page', () => {
 
   describe('and what it says of absence', () => {
     const end = { type: 'end', outcome: 'complete' } as const;
-    const snapshot = { proof: { kind: 'snapshot' }, contradiction: false } as const;
+    const snapshot = {
+      proof: { kind: 'snapshot' },
+      contradiction: false,
+      place: { after: null, ends: true },
+    } as const;
     const seen = observed('unchanged', 'unchanged', 'unchanged');
     const long = began - 3_600_000;
 
@@ -198,5 +205,33 @@ describe('what is stored with a page', () => {
       expect(decision.doubts?.add).toEqual([{ key: '2', kind: 'returned' }]);
       expect(after).toBe(memory);
     });
+  });
+});
+
+describe('what a complete reading says of items in quarantine', () => {
+  const end = { type: 'end', outcome: 'complete' } as const;
+  const seen = { ...observed('unchanged', 'quarantined', 'unchanged'), quarantined: ['b'] };
+  const unseen = (step: Partial<PageStep>, known?: readonly string[]) => {
+    const badItems = new BadItems();
+    badItems.note(known ?? []);
+    return decide({ ...taken, end, ...step }, seen, null, known && badItems).decision.unseen;
+  };
+
+  it('is that those are gone which it did not see, nor anybody less than the settle time before it began', () => {
+    expect(unseen({}, ['a', 'b'])).toEqual({ seen: ['a', 'b'], before: new Date(began + 5 - 60_000) });
+    const whole = { ...taken.page, proof: null, contradiction: false, place: { after: null, ends: true } };
+    expect(unseen({ page: whole }, ['a', 'b'])).toEqual({ seen: ['b'], before: new Date(began - 60_000) });
+  });
+
+  it('is, of a walk that was continued, an hour less: seen items are stamped once an hour', () => {
+    expect(unseen({})).toEqual({ seen: ['b'], before: new Date(began + 5 - 60_000 - 3_600_000) });
+  });
+
+  it('is nothing before its end, from a part of the list, or from a list that is gone', () => {
+    expect(unseen({ end: undefined }, [])).toBeUndefined();
+    expect(unseen({ end: { type: 'end', outcome: 'failed' } }, [])).toBeUndefined();
+    expect(unseen({ end: { ...end, status: 404 } }, [])).toBeUndefined();
+    const poll = beginPoll(memory, { overlapKey: null, now: began }).walk;
+    expect(unseen({ walk: poll }, [])).toBeUndefined();
   });
 });

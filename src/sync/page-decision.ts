@@ -1,5 +1,7 @@
 import { type DoubtChange, NO_DOUBTS } from '../model/absence.ts';
 import type { Decision, ObservedPage } from '../mirror/page-write.ts';
+import { STAMP_EVERY_MS } from '../mirror/quarantine/plan.ts';
+import type { Unseen } from '../mirror/quarantine/quarantine.ts';
 import type { CollectionChange, WalkEnd } from '../mirror/walk-end.ts';
 import { type Scope, scopeName } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
@@ -10,6 +12,7 @@ import { noteWritten } from '../walk/note-written.ts';
 import type { WrittenRow } from '../walk/order.ts';
 import type { WholeWalk } from '../walk/pair.ts';
 import type { End, TakenPage, Walk } from '../walk/walk.ts';
+import type { BadItems } from './bad-items.ts';
 import { withoutPolledAt } from './unbelieved.ts';
 import { walkBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
@@ -57,8 +60,14 @@ export interface Decided {
 /**
  * Tells it from what the page was to the mirror.
  * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
+ * @param badItems what was seen of quarantine since the full walk began; left out: not known
  */
-export function decide(step: PageStep, observed: ObservedPage, whole: WholeWalk | null): Decided {
+export function decide(
+  step: PageStep,
+  observed: ObservedPage,
+  whole: WholeWalk | null,
+  badItems?: BadItems,
+): Decided {
   const doubts = doubtsOf(step, observed);
   const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);
   const { end, walk } = taken;
@@ -66,6 +75,7 @@ export function decide(step: PageStep, observed: ObservedPage, whole: WholeWalk 
   const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
   const memory = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
   const completeAsOf = completeFrom(taken, observed, doubts);
+  const unseen = unseenBy(taken, observed, badItems);
   const scope: Decision['scope'] = {
     ...(memory === taken.before ? {} : { memory }),
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
@@ -76,6 +86,7 @@ export function decide(step: PageStep, observed: ObservedPage, whole: WholeWalk 
   const decision: Decision = {
     scope,
     ...(isNothing(doubts) ? {} : { doubts }),
+    ...(unseen === undefined ? {} : { unseen }),
     ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed, completeAsOf) }),
   };
   const known = new Set([...observed.candidates, ...doubts.add].map(({ key }) => key));
@@ -133,6 +144,27 @@ function completeFrom(
   const withdrawn = new Set(withdraw);
   if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
   return new Date(Math.max(sentAt.getTime(), startedAt.getTime()) - settleMs);
+}
+
+/**
+ * What a complete reading says of items in quarantine that it did not see: they are gone, unless others saw them so
+ * late that it may have been too early. One that was continued in another process knows only when items were seen.
+ */
+function unseenBy(
+  { page, end, walk, startedAt, firstSentAt, settleMs }: PageStep,
+  { sentAt, quarantined }: ObservedPage,
+  badItems: BadItems | undefined,
+): Unseen | undefined {
+  // An end with a status is one that no page brought.
+  if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
+  const settled = (moment: Date): Date => new Date(moment.getTime() - settleMs);
+  const whole = page?.place.after === null && page.place.ends;
+  if (whole) return { seen: quarantined, before: settled(sentAt) };
+  if (walk.kind !== 'full') return undefined;
+  const began = walkBegan(walk, startedAt, firstSentAt ?? sentAt);
+  const seen = badItems?.hashes;
+  if (seen !== undefined) return { seen, before: settled(began) };
+  return { seen: quarantined, before: new Date(settled(began).getTime() - STAMP_EVERY_MS) };
 }
 
 /** What a walk that ended well says of its scope; a failure is remembered with its message. */

@@ -3,6 +3,7 @@ import type { KeyType, Scope } from '../model/collections.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../walk/memory.ts';
+import type { BadItems } from './bad-items.ts';
 import type { WholeReading } from './whole-reading.ts';
 
 /**
@@ -28,6 +29,8 @@ export class ScopeSession {
   committed: number;
   /** Keys that walks saw since all pages were asked for, where that reading goes on with an interrupted walk. */
   since: Set<string> | undefined;
+  /** Items in quarantine seen since the full walk under way began; undefined for one that was continued, and for none. */
+  badItems: BadItems | undefined;
   #obs: number;
   readonly #readings = new Mutex();
   readonly #requests = new Mutex();

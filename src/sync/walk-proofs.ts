@@ -2,6 +2,7 @@ import type { Proof } from '../model/absence.ts';
 import { orderGrade } from '../walk/memory.ts';
 import type { End, Walk } from '../walk/walk.ts';
 import type { Asked } from './ask-page.ts';
+import { BadItems } from './bad-items.ts';
 import type { ScopeSession } from './scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
 import { walkBegan } from './walk-began.ts';
@@ -35,6 +36,7 @@ export class WalkProofs {
     this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
     if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading();
     if (walk.kind === 'full') session.whole = this.#reading;
+    if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new BadItems();
   }
 
   get reading(): WholeReading | undefined {
@@ -111,7 +113,9 @@ export class WalkProofs {
 
   /** The walk is over. */
   end(walk: Walk): void {
-    if (walk.kind === 'full') this.#forget();
+    if (walk.kind !== 'full') return;
+    this.#forget();
+    this.#session.badItems = undefined;
   }
 
   #forget(): void {

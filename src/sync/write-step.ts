@@ -60,13 +60,15 @@ export async function writeStep(
       after: session.committed,
       items: taken.items,
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
+      ...(page === undefined ? {} : { where: page.place }),
       sentAgo: () => reader.clock.monotonic() - write.sentAfter,
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
         whole?.note(taken.items, observed);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
-        decided = decide(taken, observed, present);
+        session.badItems?.note(observed.quarantined);
+        decided = decide(taken, observed, present, session.badItems);
         return decided.decision;
       },
     }),

@@ -81,7 +81,7 @@ describe('a confirming walk', () => {
     for (const known of [memory(), newMemory('bigint')]) {
       const last = play(beginConfirm(known, { keys: ['1', '2'], now: 0 }), [page(['9', '7'], false)]).at(-1);
       expect(last?.ask).toMatchObject({ type: 'end', outcome: 'complete' });
-      expect(last?.page).toEqual({ proof: { kind: 'snapshot' }, contradiction: false });
+      expect(last?.page).toMatchObject({ proof: { kind: 'snapshot' }, contradiction: false });
     }
   });
 
@@ -90,13 +90,13 @@ describe('a confirming walk', () => {
     expect(play(unknown, [page(range(50, 41), true)]).map(shown)).toEqual(['top', 'full-needed']);
     const moved = play(beginConfirm(memory(), { keys: ['18'], now: 0 }), [page(['18', '50', '49'], true)]);
     expect(moved.map(shown)).toEqual(['top', 'full-needed']);
-    expect(moved.at(-1)?.page).toEqual({ proof: null, contradiction: true });
+    expect(moved.at(-1)?.page).toMatchObject({ proof: null, contradiction: true });
   });
 
   it('proves nothing in an order that is usable only', () => {
     const steps = play(beginConfirm(memory({ trusted: false }), { keys: ['18'], now: 0 }), [
       page(range(50, 41), true),
     ]);
-    expect(steps.at(-1)?.page).toEqual({ proof: null, contradiction: false });
+    expect(steps.at(-1)?.page).toMatchObject({ proof: null, contradiction: false });
   });
 });

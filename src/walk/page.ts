@@ -1,4 +1,5 @@
 import type { Proof } from '../model/absence.ts';
+import type { PagePlace } from '../model/page.ts';
 import { compareInList, observeOrder, type Direction, type Observation } from './order.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
 import { afterPage, itemsOfFullPage } from './page-limit.ts';
@@ -29,7 +30,11 @@ export interface Taken<R extends Reading> {
   readonly contradiction: boolean;
   /** What it proves absent; null: nothing. */
   readonly proof: Proof | null;
+  readonly place: PagePlace;
 }
+
+/** Of what is no page, or not the one that was asked for. */
+export const NOWHERE: PagePlace = { after: undefined, ends: false };
 
 /** Takes a page in: what it says of the order, whether it brings the walk further, and where it goes on. */
 export function takePage<R extends Reading>(
@@ -70,7 +75,9 @@ export function takePage<R extends Reading>(
     provenEnd: judged.provenEnd,
   });
   const contradiction = observed?.contradiction === true;
-  const outcome = { memory: known, verdict, why: judged.why, refused: false, snapshot, contradiction, proof };
+  const place = placeOf(reading, verdict !== 'stuck' && !fromStart, judged.provenEnd);
+  const told = { verdict, why: judged.why, refused: false, snapshot, contradiction, proof, place };
+  const outcome = { memory: known, ...told };
   const read = { ...reading, ...counted(reading, keys, items, now), keyless: null };
   const keyless = verdict === 'stuck' && keys.length === 0 ? withMoreItems(reading, memory, items) : null;
   if (keyless !== null) return { ...outcome, verdict: 'on', reading: { ...read, keyless } };
@@ -88,6 +95,12 @@ export function takePage<R extends Reading>(
   const recent = [...reading.recent, ...fresh].slice(-RECENT);
   const next = { ...goOn(reading, memory, answer, recent), empties: 0 };
   return { ...outcome, reading: { ...read, recent, run, ...next } };
+}
+
+/** @param isThere the page is what was asked for */
+function placeOf(asked: Reading, isThere: boolean, ends: boolean): PagePlace {
+  if (!isThere) return NOWHERE;
+  return { after: asked.cursor === null ? null : (askedAfter(asked) ?? undefined), ends };
 }
 
 /** Keys of the items that have one; a key that follows itself counts once. */

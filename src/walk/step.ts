@@ -1,7 +1,7 @@
 import { stepConfirm } from './confirm.ts';
 import { fullFromTop, stepFull, withFullBegun } from './full.ts';
 import type { ScopeMemory } from './memory.ts';
-import { takePage, type Taken } from './page.ts';
+import { NOWHERE, takePage, type Taken } from './page.ts';
 import { pollFromTop, stepPoll } from './poll.ts';
 import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './proof.ts';
@@ -51,7 +51,11 @@ function dispatch(
     const taken = takePage(reading, begun, answer, now);
     return {
       ...goOn(taken),
-      page: { proof: proofFor(walk, taken.proof), contradiction: taken.contradiction },
+      page: {
+        proof: proofFor(walk, taken.proof),
+        contradiction: taken.contradiction,
+        place: taken.place,
+      },
     };
   };
   if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));
@@ -70,6 +74,7 @@ function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: 
     snapshot: false,
     contradiction: false,
     proof: null,
+    place: NOWHERE,
   };
 }
 

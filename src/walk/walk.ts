@@ -1,5 +1,6 @@
 import type { ScopeMemory } from './memory.ts';
 import type { Proof } from '../model/absence.ts';
+import type { PagePlace } from '../model/page.ts';
 import type { Reading } from './reading.ts';
 
 /**
@@ -132,4 +133,5 @@ export interface TakenPage {
   readonly proof: PageProof | null;
   /** It contradicts the order: what rests on that is withdrawn. */
   readonly contradiction: boolean;
+  readonly place: PagePlace;
 }

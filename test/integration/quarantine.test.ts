@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../src/mirror/page-write.ts';
+import { quarantinedTexts } from '../../src/app/quarantine-list.ts';
+import { KEPT } from '../../src/mirror/quarantine/insert-items.ts';
+import { itemHash } from '../../src/mirror/quarantine/quarantine.ts';
 import { quarantinedItems } from '../../src/mirror/quarantine/retry-items.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { MirroredAccount, noFields } from '../support/mirrored-account.ts';
@@ -95,6 +98,122 @@ describe('the quarantine', () => {
   });
 });
 
+describe('the quarantine of a source that changes', () => {
+  const TOP = { where: { after: null, ends: false } } as const;
+  const keyless = (n: number): string => `{"status":"no ID ${n}"}`;
+
+  it('has one row for each key, however often its item changes', async () => {
+    const account = await makeAccount();
+    for (const n of [1, 2, 3, 2]) await account.page('research_jobs', `[${bad(1, `,"n":${n}`)},${bad(2)}]`);
+    expect(await kept(account)).toEqual([bad(1, ',"n":2'), bad(2)]);
+  });
+
+  it('has one row for an item without key that changes in its place, since when it is bad', async () => {
+    const account = await makeAccount();
+    const page = (first: number, second: number): string =>
+      `[${keyless(first)},{"job_id":9},{"job_id":8},${keyless(second)},{"job_id":7}]`;
+    await account.page('research_jobs', page(0, 100), TOP);
+    const since = `select min(first_seen_at) as since from mirror.quarantine where _user_id = ${account.fence.userId}`;
+    const before = await account.query(since);
+    for (let poll = 1; poll <= 5; poll += 1) {
+      await account.page('research_jobs', page(poll, 100 + poll), TOP);
+    }
+    expect(await kept(account)).toEqual([keyless(105), keyless(5)]);
+    expect(await account.query(since)).toEqual(before);
+  });
+
+  it('keeps items without key apart that stand in one place, or come to stand in another', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[{"job_id":9},${keyless(1)},${keyless(2)},{"job_id":8}]`, TOP);
+    expect(await kept(account)).toEqual([keyless(1), keyless(2)]);
+    // A new row comes between, and another item without key above it.
+    await account.page(
+      'research_jobs',
+      `[${keyless(3)},{"job_id":10},${keyless(4)},{"job_id":9},${keyless(1)},{"job_id":85},${keyless(2)},{"job_id":8}]`,
+      TOP,
+    );
+    expect(await kept(account)).toEqual([1, 2, 3, 4].map(keyless));
+  });
+
+  it('lets an item without key go when the page shows its place without it, but not at once', async () => {
+    const account = await makeAccount();
+    const without = '[{"job_id":9},{"job_id":8}]';
+    await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8},${keyless(2)}]`, {
+      ...TOP,
+      ...ago(30),
+    });
+    // A page that is no longer than this says nothing of what follows its last item.
+    await account.page('research_jobs', without, { ...TOP, ...ago(30) });
+    expect(await kept(account)).toHaveLength(2);
+    await account.page('research_jobs', without, TOP);
+    expect(await kept(account)).toEqual([keyless(2)]);
+    await account.page('research_jobs', without, { where: { after: null, ends: true } });
+    expect(await kept(account)).toEqual([]);
+  });
+
+  it('says nothing of places when it is no page: a retry shows no neighbours', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8}]`, { ...TOP, ...ago(30) });
+    await account.page('research_jobs', '[{"job_id":9},{"job_id":8}]', { again: true });
+    expect(await kept(account)).toEqual([keyless(1)]);
+  });
+
+  it('loses what a complete reading did not see, and keeps what was seen a moment before', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${bad(1)},${keyless(1)}]`, ago(30));
+    await account.page('research_jobs', `[${bad(2)},${keyless(2)}]`);
+    await account.page('research_jobs', `[${bad(3)}]`, {
+      decide: ({ sentAt, quarantined }) => ({
+        scope: {},
+        unseen: { seen: quarantined, before: new Date(sentAt.getTime() - 60_000) },
+      }),
+    });
+    expect(await kept(account)).toEqual([bad(2), bad(3), keyless(2)]);
+  });
+
+  it('goes with the list that its items are of', async () => {
+    const account = await makeAccount({ settleMs: 0 });
+    await account.page('lists', '[{"list_id":1},{"list_id":2}]');
+    for (const parent of ['1', '2'])
+      await account.page('list_items', '[{"id":"a"},{"name":"no ID"}]', { parent });
+    expect(await kept(account)).toHaveLength(2);
+    for (const _ of [1, 2])
+      await account.observe('lists', '[{"list_id":2}]', { proof: { kind: 'snapshot' } });
+    expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1 });
+    expect(
+      await account.query(`select parent from mirror.quarantine where _user_id = ${account.fence.userId}`),
+    ).toEqual([{ parent: '2' }]);
+  });
+
+  it('keeps the texts of so many only, counts the others, and takes them in when there is room', async () => {
+    const account = await makeAccount();
+    const many = Array.from({ length: KEPT.items + 20 }, (_, n) => keyless(n));
+    const quality = `select quarantined_items as items, quarantined_without_text as without from mirror.data_quality
+      where _user_id = ${account.fence.userId} and collection = 'research_jobs'`;
+    await account.page('research_jobs', '[{"job_id":9000}]');
+    await account.page('research_jobs', `[${many.join()}]`);
+    expect(await account.query(quality)).toEqual([{ items: '1020', without: '20' }]);
+    const texts = await kept(account);
+    expect(texts.filter((text) => text === '')).toHaveLength(20);
+    expect(await quarantinedTexts(database.kysely, database.schema, itemHash(many.at(-1) ?? ''))).toEqual([
+      null,
+    ]);
+    // The first 30 are gone, and there is room for the last ones.
+    const left = `[${many.slice(30).join()}]`;
+    const whole: Partial<PageWrite> = {
+      decide: ({ quarantined }) => ({
+        scope: {},
+        unseen: { seen: quarantined, before: new Date(Date.now() + 1) },
+      }),
+    };
+    await account.page('research_jobs', left, whole);
+    expect(await account.query(quality)).toEqual([{ items: '990', without: '20' }]);
+    await account.page('research_jobs', left);
+    expect(await account.query(quality)).toEqual([{ items: '990', without: '0' }]);
+    expect(await kept(account)).toEqual(many.slice(30).toSorted());
+  });
+});
+
 describe('a retry', () => {
   it('tries again what Postgres refused for its text, and the next page finds it there', async () => {
     const account = await makeAccount();
@@ -114,15 +233,6 @@ describe('a retry', () => {
     expect(await kept(account)).toEqual([]);
   });
 
-  it('takes of several texts under one key the one seen last, also within the hour', async () => {
-    const account = await makeAccount();
-    await account.page('research_jobs', `[${bad(1, ',"n":1')}]`, ago(20));
-    await account.page('research_jobs', `[${bad(1, ',"n":2')}]`, ago(10));
-    expect(await passed(account)).toEqual({ [bad(1, ',"n":1')]: 'superseded', [bad(1, ',"n":2')]: null });
-    await account.page('research_jobs', `[${bad(1, ',"n":1')}]`);
-    expect(await passed(account)).toEqual({ [bad(1, ',"n":1')]: null, [bad(1, ',"n":2')]: 'superseded' });
-  });
-
   it('leaves an item whose row was deleted after it was seen', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
@@ -135,6 +245,15 @@ describe('a retry', () => {
     await deleted(1, 5);
     await deleted(2, 15);
     expect(await passed(account)).toEqual({ [bad(1)]: 'deleted', [bad(2)]: null });
+  });
+
+  it('leaves an item whose text is not kept', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${bad(1)}]`);
+    await account.query(
+      `update mirror.quarantine set item = '', kept = false where _user_id = ${account.fence.userId}`,
+    );
+    expect(await passed(account)).toEqual({ '': 'unkept' });
   });
 
   it('leaves an item that the last complete reading did not see', async () => {

@@ -102,7 +102,7 @@ export class MemoryMirror {
     };
     const sentAt = new Date(at.getTime() - write.sentAgo());
     const hashes = write.items.map(({ source }) => source);
-    const observed = { outcomes, counts, at, sentAt, hashes, missing: [], candidates: [] };
+    const observed = { outcomes, counts, at, sentAt, hashes, missing: [], candidates: [], quarantined: [] };
     const decision = write.decide(observed);
     const { memory, fullWalk, fullAt, polledAt } = decision.scope;
     const before = this.#scopes.get(name) ?? {};

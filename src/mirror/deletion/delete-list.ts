@@ -3,6 +3,7 @@ import { childrenOf, type Scope } from '../../model/collections.ts';
 import { type Deletion, deleteRows, fitting, goingRowsAfter } from './delete-rows.ts';
 import type { Executor } from '../executor.ts';
 import type { ChangedTable } from '../page-write.ts';
+import { releaseScope } from '../quarantine/quarantine.ts';
 import { countDoubts, forgetAllCandidates } from './save-doubts.ts';
 import { beside, own, tableOf } from '../table.ts';
 
@@ -41,6 +42,7 @@ export async function deleteChildren(
     if (!part.whole) continue;
     const doubts = await forgetAllCandidates(trx, schema, scope);
     await countDoubts(trx, schema, scope, -doubts.total, -doubts.proven);
+    await releaseScope(trx, schema, scope);
     await closeScope(trx, schema, scope, deletion.at);
   }
   return gone;

@@ -8,7 +8,7 @@ import { historyColumns } from '../history/archived-columns.ts';
 import { archiveRows } from '../history/archive.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { updateQuarantine } from '../quarantine/quarantine.ts';
+import { releaseKeys } from '../quarantine/quarantine.ts';
 import { saveScope } from '../scope-row.ts';
 import { inScope, named, type Table, typeName } from '../table.ts';
 import { forgetUnsettled } from '../unsettled.ts';
@@ -109,7 +109,7 @@ export async function deleteRows(
   await saveScope(trx, schema, scope, {}, undefined, -deleted);
   if (!accepted) await addDeletions(trx, schema, scope.userId, scope.collection, at, deleted);
   await forgetUnsettled(trx, schema, scope, keys);
-  await updateQuarantine(trx, schema, scope, { bad: [], good: keys }, new Set(), at);
+  await releaseKeys(trx, schema, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
 }
 

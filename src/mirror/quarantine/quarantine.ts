@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { canonicalText } from '../../model/json-text.ts';
+import type { Item, PagePlace } from '../../model/page.ts';
 import type { BadItem } from '../classify.ts';
 import type { Executor } from '../executor.ts';
 import { beside } from '../table.ts';
-
-/** An item that is seen again and again is stamped this often at most: an unchanged page writes no row. */
-export const STAMP_EVERY_MS = 3_600_000;
+import { type Arrival, insertItems } from './insert-items.ts';
+import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './plan.ts';
 
 /** Hash by which an item is quarantined once: SHA-256 of its text, hexadecimal. */
 export function itemHash(source: string): string {
@@ -24,27 +24,118 @@ export function storableText(source: string, exclude: ReadonlySet<string>): stri
 
 /** What a page says of items that can't be mirrored. */
 export interface PageQuality {
+  readonly items: readonly Item[];
   readonly bad: readonly BadItem[];
-  /** Keys of items that are mirrored now, unchanged ones too; needed only where some of the scope are in quarantine. */
+  /** Keys of items that are mirrored now, unchanged ones too. */
   readonly good: readonly string[];
+  /** Where the page stands; undefined: not known, or the items are no page. */
+  readonly where: PagePlace | undefined;
+  /** Fields that are never stored. */
+  readonly exclude: ReadonlySet<string>;
+  /** When its request was sent. */
+  readonly at: Date;
+  readonly settleMs: number;
+  /** The scope has items in quarantine. */
+  readonly some: boolean;
 }
 
 /**
- * Keeps items that can't be mirrored, with the reason, and lets go of those whose key comes in a form that can be
- * mirrored now: what is in quarantine is so the newest that is known under its key.
- * @param exclude fields that are never stored
- * @param at when the items were seen
+ * Keeps items that can't be mirrored, with the reason, one row for each (plan.ts), and lets go of those that the page
+ * shows to be mirrored, changed or gone: what is in quarantine is the newest that is known.
+ * @returns hashes of the page's items in quarantine
  */
 export async function updateQuarantine(
   trx: Executor,
   schema: string,
   scope: Scope,
-  { bad, good }: PageQuality,
-  exclude: ReadonlySet<string>,
-  at: Date,
+  quality: PageQuality,
+): Promise<readonly string[]> {
+  const { items, bad, good, where, exclude, at, settleMs, some } = quality;
+  if (bad.length === 0 && !some) return [];
+  const { places, shown } = placesOn(items, where);
+  const texts = new Map<string, string>();
+  const seen = new Map<string, SeenItem>();
+  for (const { index, item, reason } of bad) {
+    const text = storableText(item.source, exclude);
+    const key = item.key === undefined ? null : printable(item.key);
+    const place = key === null ? (places[index] ?? null) : null;
+    const told: SeenItem = { hash: itemHash(text), key, place, reason };
+    // Of several texts under one key the last one counts, as of rows.
+    seen.set(key ?? told.hash, told);
+    texts.set(told.hash, text);
+  }
+  const page = {
+    seen: [...new Map([...seen.values()].map((each) => [each.hash, each])).values()],
+    good: new Set(good),
+    shown,
+    at: at.getTime(),
+    settleMs,
+  };
+  const stored = some ? await storedItems(trx, schema, scope, page) : [];
+  const plan = planQuarantine(page, stored);
+  await remove(trx, schema, scope, plan.remove);
+  await stamp(trx, schema, scope, plan.stamp, at);
+  const unkept = new Map(stored.filter(({ kept }) => !kept).map((row) => [row.hash, row]));
+  const again = [...plan.same, ...plan.stamp].flatMap((item): Arrival[] => {
+    const row = unkept.get(item.hash);
+    return row === undefined ? [] : [arrival(item, row.firstSeenAt, true)];
+  });
+  const come = plan.insert.map(({ item, since }) => arrival(item, since, false));
+  await insertItems(trx, schema, scope, [...again, ...come], at);
+  return page.seen.map((each) => each.hash);
+
+  function arrival(item: SeenItem, since: number, known: boolean): Arrival {
+    return { item, text: texts.get(item.hash) ?? '', since: new Date(since), known };
+  }
+}
+
+/** Lets go of the items with these keys: their rows are mirrored, or deleted. */
+export async function releaseKeys(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
 ): Promise<void> {
-  if (good.length > 0) await release(trx, schema, scope, good);
-  if (bad.length > 0) await keep(trx, schema, scope, bad, exclude, at);
+  await sql`
+    delete from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.key = any(${[...keys]}::text[])`.execute(
+    trx,
+  );
+}
+
+/** Lets go of everything: the list that the items are of is deleted. */
+export async function releaseScope(trx: Executor, schema: string, scope: Scope): Promise<void> {
+  await sql`
+    delete from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)}`.execute(trx);
+}
+
+/** Items in quarantine that a complete reading of their scope did not see. */
+export interface Unseen {
+  /** Hashes of those that it saw. */
+  readonly seen: readonly string[];
+  /** What was seen later than this by others stays. */
+  readonly before: Date;
+}
+
+/** Rows removed by one reading, so that its transaction stays short; the next one removes the rest. */
+const MOST_FORGOTTEN = 2_000;
+
+/** Lets go of what a complete reading of the scope did not see: the service has it no more. */
+export async function forgetUnseen(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  { seen, before }: Unseen,
+): Promise<void> {
+  await sql`
+    delete from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(array(
+      select q.item_hash from ${beside(schema, 'quarantine')} as q
+      where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.last_seen_at < ${before}::timestamptz
+        and not exists (
+          select from unnest(${[...seen]}::text[]) as s (hash) where decode(s.hash, 'hex') = q.item_hash)
+      limit ${MOST_FORGOTTEN}))`.execute(trx);
 }
 
 /** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
@@ -56,55 +147,77 @@ export async function quarantinedAmong(
 ): Promise<Set<string>> {
   const { rows } = await sql<{ hash: string }>`
     select encode(q.item_hash, 'hex') as hash from ${beside(schema, 'quarantine')} as q
-    cross join unnest(${[...hashes]}::text[]) as x (hash)
-    where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection} and q.parent = ${scope.parent}
-      and q.item_hash = decode(x.hash, 'hex')`.execute(db);
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
+    db,
+  );
   return new Set(rows.map((row) => row.hash));
 }
 
-async function keep(
+interface StoredItem {
+  readonly hash: string;
+  readonly key: string | null;
+  readonly place: string | null;
+  readonly reason: string;
+  readonly kept: boolean;
+  readonly first_seen_at: Date;
+  readonly last_seen_at: Date;
+}
+
+/** The scope's rows of which the page may say something. */
+async function storedItems(
   trx: Executor,
   schema: string,
   scope: Scope,
-  items: readonly BadItem[],
-  exclude: ReadonlySet<string>,
-  at: Date,
-): Promise<void> {
-  const kept = items.map(({ item, reason }) => ({
-    item: storableText(item.source, exclude),
-    key: item.key === undefined ? null : printable(item.key),
-    reason,
+  { seen, good, shown }: Parameters<typeof planQuarantine>[0],
+): Promise<QuarantinedRow[]> {
+  const keys = [...good, ...seen.flatMap(({ key }) => key ?? [])];
+  const places = [...shown, ...seen.flatMap(({ place }) => place ?? [])];
+  const { rows } = await sql<StoredItem>`
+    select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at, q.last_seen_at
+    from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and (q.key = any(${keys}::text[])
+      or q.place = any(${places}::text[]) or q.item_hash = any(${bytes(seen.map((each) => each.hash))}))
+    order by q.last_seen_at desc, q.first_seen_at, q.item_hash`.execute(trx);
+  return rows.map(({ first_seen_at: first, last_seen_at: last, ...row }) => ({
+    ...row,
+    firstSeenAt: first.getTime(),
+    lastSeenAt: last.getTime(),
   }));
-  // The same text twice in one page would be error 21000.
-  const distinct = new Map(kept.map((each) => [itemHash(each.item), each]));
-  const payload = [...distinct].map(([hash, each]) => ({ hash, ...each }));
-  // Of several texts under one key the one seen last is stamped at once: it is the item's present content.
+}
+
+async function remove(trx: Executor, schema: string, scope: Scope, hashes: readonly string[]): Promise<void> {
+  if (hashes.length === 0) return;
   await sql`
-    insert into ${beside(schema, 'quarantine')} as q
-      (_user_id, collection, parent, item_hash, item, key, reason, first_seen_at, last_seen_at)
-    select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key,
-      x.reason, ${at}::timestamptz, ${at}::timestamptz
-    from json_to_recordset(${JSON.stringify(payload)}::text::json) as x (hash text, item text, key text, reason text)
-    where not exists (
-      select from ${beside(schema, 'quarantine')} as known
-      where known._user_id = ${scope.userId}::bigint and known.collection = ${scope.collection}
-        and known.parent = ${scope.parent} and known.item_hash = decode(x.hash, 'hex')
-        and known.reason = x.reason and known.last_seen_at >= ${new Date(at.getTime() - STAMP_EVERY_MS)}::timestamptz
-        and not exists (
-          select from ${beside(schema, 'quarantine')} as other
-          where other._user_id = ${scope.userId}::bigint and other.collection = ${scope.collection}
-            and other.parent = ${scope.parent} and other.key = known.key and other.last_seen_at > known.last_seen_at))
-    on conflict (_user_id, collection, parent, item_hash) do update
-    set last_seen_at = greatest(q.last_seen_at, excluded.last_seen_at), reason = excluded.reason`.execute(
+    delete from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
     trx,
   );
 }
 
-async function release(trx: Executor, schema: string, scope: Scope, keys: readonly string[]): Promise<void> {
+async function stamp(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  items: readonly SeenItem[],
+  at: Date,
+): Promise<void> {
+  if (items.length === 0) return;
   await sql`
-    delete from ${beside(schema, 'quarantine')}
-    where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
-      and key = any(${[...keys]}::text[])`.execute(trx);
+    update ${beside(schema, 'quarantine')} as q
+    set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
+    from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
+    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
+    trx,
+  );
+}
+
+/** Condition on the table aliased `q`, beside its `_user_id`, which each statement names itself (sql-rules 1). */
+function ofScope(scope: Scope): RawBuilder<boolean> {
+  return sql`q.collection = ${scope.collection} and q.parent = ${scope.parent}`;
+}
+
+function bytes(hashes: readonly string[]): RawBuilder<unknown> {
+  return sql`array(select decode(x.hash, 'hex') from unnest(${[...hashes]}::text[]) as x (hash))`;
 }
 
 function printable(text: string): string {

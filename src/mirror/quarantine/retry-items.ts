@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import type { Executor } from '../executor.ts';
-import { STAMP_EVERY_MS } from './quarantine.ts';
+import { STAMP_EVERY_MS } from './plan.ts';
 import { beside, inScope, named, own, type Table, tableOf } from '../table.ts';
 
 /** A quarantined item, as it may be written again. */
@@ -16,11 +16,11 @@ export interface QuarantinedItem {
 }
 
 /**
- * - `superseded`: another text was seen later under its key
  * - `deleted`: the row was deleted after the item was last seen
  * - `unseen`: the last complete reading of its scope did not see it: it is gone, or another now
+ * - `unkept`: its text is not kept
  */
-export type PassedOver = 'superseded' | 'deleted' | 'unseen';
+export type PassedOver = 'deleted' | 'unseen' | 'unkept';
 
 /** The account's scopes of these collections that have items in quarantine. */
 export async function quarantinedScopes(
@@ -56,14 +56,9 @@ export async function quarantinedItems(
   }>`
     select encode(q.item_hash, 'hex') as hash, q.item as source, q.last_seen_at,
       case
-        when exists (
-          select from ${beside(schema, 'quarantine')} as other
-          where other._user_id = ${scope.userId}::bigint and other.collection = ${scope.collection}
-            and other.parent = ${scope.parent} and other.key = q.key
-            and (other.last_seen_at, other.first_seen_at, other.item_hash)
-              > (q.last_seen_at, q.first_seen_at, q.item_hash)) then 'superseded'
         when ${deletedSince(tableOf(schema, scope.collection), scope)} then 'deleted'
         when s.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at then 'unseen'
+        when not q.kept then 'unkept'
       end as passed
     from ${beside(schema, 'quarantine')} as q
     left join ${own(schema, 'scope')} as s

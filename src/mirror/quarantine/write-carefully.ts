@@ -12,6 +12,9 @@ import { type RowWrite, writeRows } from '../write-rows.ts';
  */
 const DATA_ERROR = /^(22|23|54)/;
 
+/** Characters of what Postgres says. */
+const LONGEST_REASON = 500;
+
 export function isDataError(error: unknown): boolean {
   return DATA_ERROR.test(sqlState(error) ?? '');
 }
@@ -48,7 +51,9 @@ export async function writeCarefully(
     await sql`release savepoint careful`.execute(trx);
     if (rows.length === 1) {
       const { index, item } = only.row;
-      const reason = `is refused by Postgres: ${messageOf(error)} (${sqlState(error)})`;
+      // Postgres quotes some values whole.
+      const why = messageOf(error).slice(0, LONGEST_REASON).toWellFormed();
+      const reason = `is refused by Postgres: ${why} (${sqlState(error)})`;
       return [{ index, item, reason, hopeless: isHopeless(error) }];
     }
     const half = Math.ceil(rows.length / 2);

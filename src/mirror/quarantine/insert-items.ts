@@ -1,0 +1,73 @@
+import { sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import type { Executor } from '../executor.ts';
+import { beside } from '../table.ts';
+import type { SeenItem } from './plan.ts';
+
+/** Items, and bytes of them, whose texts are kept of one collection of an account. The largest item that is read fits. */
+export const KEPT = { items: 1_000, bytes: 64 * 1024 * 1024 };
+
+/** An item that comes into quarantine, or that is there without its text. */
+export interface Arrival {
+  readonly item: SeenItem;
+  readonly text: string;
+  readonly since: Date;
+  /** Its row is there. */
+  readonly known: boolean;
+}
+
+/** Writes their rows: with their texts as long as the collection has room for them, then without. */
+export async function insertItems(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  arrivals: readonly Arrival[],
+  at: Date,
+): Promise<void> {
+  if (arrivals.length === 0) return;
+  const room = await roomFor(trx, schema, scope);
+  const sized = arrivals.map((each) => ({ ...each, size: Buffer.byteLength(each.text) }));
+  const placed = sized.map((each) => {
+    const kept = room.items > 0 && each.size <= room.bytes;
+    if (kept) {
+      room.items -= 1;
+      room.bytes -= each.size;
+    }
+    return { ...each, kept };
+  });
+  const rows = placed
+    .filter(({ known, kept }) => kept || !known)
+    .map(({ item, text, since, size, kept }) => ({
+      ...item,
+      item: kept ? text : '',
+      since,
+      bytes: size,
+      kept,
+    }));
+  if (rows.length === 0) return;
+  await sql`
+    insert into ${beside(schema, 'quarantine')} as q
+      (_user_id, collection, parent, item_hash, item, key, place, reason, bytes, kept, first_seen_at, last_seen_at)
+    select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key, x.place,
+      x.reason, x.bytes, x.kept, x.since, ${at}::timestamptz
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as x
+      (hash text, item text, key text, place text, reason text, bytes bigint, kept boolean, since timestamptz)
+    on conflict (_user_id, collection, parent, item_hash) do update
+    set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`.execute(trx);
+}
+
+/** How many items, and bytes of them, the collection may still keep. */
+async function roomFor(
+  trx: Executor,
+  schema: string,
+  { userId, collection }: Scope,
+): Promise<{ items: number; bytes: number }> {
+  const { rows } = await sql<{ items: string; bytes: string }>`
+    select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
+    from ${beside(schema, 'quarantine')} as q
+    where q._user_id = ${userId}::bigint and q.collection = ${collection} and q.kept`.execute(trx);
+  return {
+    items: KEPT.items - Number(rows[0]?.items ?? 0),
+    bytes: KEPT.bytes - Number(rows[0]?.bytes ?? 0),
+  };
+}
