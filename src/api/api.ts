@@ -1,4 +1,4 @@
-import type { Budget } from '../budget/budget.ts';
+import type { AnswerHeaders, Budget } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import type { Priority } from '../budget/priorities.ts';
 import { readRateHeaders } from '../budget/rate-headers.ts';
@@ -14,6 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
 import { refusal } from './refusal.ts';
 import { withRetries, type Failure, type RetryLimits } from './retry.ts';
+import { servedBy } from './served.ts';
 import { quote, serviceMessage } from './service-message.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 
@@ -80,7 +81,7 @@ export function createApi(options: ApiOptions): Api {
   const attempt = async <T>(
     asked: ObjectRequest & Partial<PageRequest>,
     path: string,
-    read: (text: string) => T,
+    read: (text: string, headers: AnswerHeaders) => T,
   ): Promise<{ readonly value: T } | Failure> => {
     const { route, priority } = asked;
     const wanted = asked.limit === 1 || asked.large === true ? 'item' : 'page';
@@ -119,7 +120,7 @@ export function createApi(options: ApiOptions): Api {
   const judge = <T>(
     what: string,
     { status, headers, body }: HttpAnswer,
-    read: (text: string) => T,
+    read: (text: string, headers: AnswerHeaders) => T,
   ): { readonly value: T } | Failure => {
     const said = 'text' in body && status >= 300 ? quote(serviceMessage(body.text), scrub) : '';
     const refused = refusal(what, status, headers, said, clock.now());
@@ -127,7 +128,7 @@ export function createApi(options: ApiOptions): Api {
       return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
     try {
       if ('error' in body) throw body.error;
-      return { value: read(body.text) };
+      return { value: read(body.text, headers) };
     } catch (error) {
       const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
       if (Kind === undefined) throw error;
@@ -136,14 +137,23 @@ export function createApi(options: ApiOptions): Api {
     }
   };
 
-  const request = <T>(asked: ObjectRequest, path: string, read: (text: string) => T): Promise<T> => {
+  const request = <T>(
+    asked: ObjectRequest,
+    path: string,
+    read: (text: string, headers: AnswerHeaders) => T,
+  ): Promise<T> => {
     const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
     return withRetries(() => attempt(asked, path, read), { clock, random }, signal, options.retries);
   };
 
   return {
-    page: (asked) => request(asked, pagePath(asked), (text) => readPage(text, asked.keyField, asked.keyType)),
-    object: (asked) => request(asked, asked.path, readObject),
+    page: (asked) =>
+      request(asked, pagePath(asked), (text, headers) => ({
+        ...readPage(text, asked.keyField, asked.keyType),
+        served: servedBy(headers),
+      })),
+    object: (asked) =>
+      request(asked, asked.path, (text, headers) => ({ ...readObject(text), served: servedBy(headers) })),
     once: (asked) => sendOnce(options, asked),
   };
 }

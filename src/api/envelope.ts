@@ -2,7 +2,7 @@ import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
 import { fieldSource, sliceElements } from '../model/json-text.ts';
 import { readKey, type KeyReading } from '../model/key.ts';
-import type { Item, Page } from '../model/page.ts';
+import type { Item, Page, Served } from '../model/page.ts';
 import { errorInside } from './service-message.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -11,6 +11,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface ObjectAnswer {
   readonly source: string;
   readonly fields: JsonObject;
+  /** Left out: nothing is known of it. */
+  readonly served?: Served;
 }
 
 /**

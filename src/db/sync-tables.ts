@@ -53,6 +53,7 @@ export interface SyncTables {
     kind: string;
     obs: Bigint;
     at: Date;
+    served_at: OrNull<Date>;
     proven_at: OrNull<Date>;
   };
   deletions: { _user_id: Bigint; collection: string; hour: Date; deleted: Bigint };

@@ -32,6 +32,8 @@ export interface Candidate {
   readonly obs: number;
   /** When that answer was written. */
   readonly at: number;
+  /** Its `Date`, by the service's clock; left out where it had none. */
+  readonly servedAt?: number;
   /** The second proof has come: the row goes as soon as the brake lets it. */
   readonly proven: boolean;
 }
@@ -51,6 +53,8 @@ export interface DoubtChange {
   readonly withdraw: readonly string[];
   /** The order was contradicted: all candidates of kind `interval` go, proven ones too. */
   readonly withdrawOrdered: boolean;
+  /** `Date` of the answer by which candidates are added, by the service's clock; left out where it had none. */
+  readonly servedAt?: number;
 }
 
 export const NO_DOUBTS: DoubtChange = { add: [], prove: [], withdraw: [], withdrawOrdered: false };

@@ -11,6 +11,16 @@ export interface Page {
    * is none; undefined: it says nothing of cursors.
    */
   readonly nextCursor: string | null | undefined;
+  /** Left out: nothing is known of it. */
+  readonly served?: Served;
+}
+
+/** How fresh an answer says that it is. */
+export interface Served {
+  /** Its `Date`: milliseconds by the service's clock, whole seconds; undefined where there is none that can be read. */
+  readonly date: number | undefined;
+  /** Its `Age`: milliseconds for which a cache on the way had held it; 0 where none did. */
+  readonly ageMs: number;
 }
 
 /** Where a page stands in its list. */

@@ -21,6 +21,8 @@ export interface KnownKey {
 export class SandboxState {
   readonly clock: Clock;
   readonly data: DataClock;
+  /** By the clock. */
+  readonly startedAt: number;
   readonly gate = new Gate();
   readonly traffic = new Traffic();
   readonly operations = new OperationLog();
@@ -34,6 +36,7 @@ export class SandboxState {
   constructor(options: SandboxOptions, clock: Clock) {
     this.#options = options;
     this.clock = clock;
+    this.startedAt = clock.now();
     this.data = new DataClock(clock);
     this.random = seededRandom(options.seed + 101);
     const epoch = options.epoch === 'start' ? this.data.now() : Date.parse(options.epoch);

@@ -1,7 +1,7 @@
 import type { Exchange } from '../api/api.ts';
 import type { Scope } from '../model/collections.ts';
 import { AnswerTooLarge, RequestRefused } from '../model/errors.ts';
-import type { Page } from '../model/page.ts';
+import type { Page, Served } from '../model/page.ts';
 import { messageOf } from '../runtime/message.ts';
 import type { Answer, Ask } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
@@ -15,7 +15,10 @@ export interface Asked {
   readonly page: Page | undefined;
   /** The same as the walk is told. */
   readonly told: Answer;
-  /** A moment of the monotonic clock, milliseconds: the request was not sent before. */
+  /**
+   * A moment of the monotonic clock, milliseconds: the request was not sent before; where a cache on the way answered, it
+   * had the answer no longer than since then, and what the answer says is as of then.
+   */
   readonly sentAfter: number;
 }
 
@@ -54,7 +57,7 @@ export async function askPage(
     return {
       page,
       told: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor },
-      sentAfter,
+      sentAfter: sentAfter - ageOf(page),
     };
   } catch (error) {
     if (error instanceof AnswerTooLarge) return { page: undefined, told: { type: 'too-large' }, sentAfter };
@@ -62,4 +65,10 @@ export async function askPage(
     const { status } = error;
     return { page: undefined, told: { type: 'refused', status, message: messageOf(error) }, sentAfter };
   }
+}
+
+/** For how long (ms) a cache on the way had held the answer. */
+export function ageOf({ served }: { readonly served?: Served }): number {
+  // The header has whole seconds.
+  return served === undefined || served.ageMs === 0 ? 0 : served.ageMs + 1_000;
 }

@@ -4,7 +4,7 @@ import { STAMP_EVERY_MS } from '../mirror/quarantine/plan.ts';
 import type { Unseen } from '../mirror/quarantine/quarantine.ts';
 import type { CollectionChange, WalkEnd } from '../mirror/walk-end.ts';
 import { type Scope, scopeName } from '../model/collections.ts';
-import type { Item } from '../model/page.ts';
+import type { Item, Served } from '../model/page.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import { judgePage } from '../walk/doubt.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
@@ -34,6 +34,8 @@ export interface PageStep {
   readonly items: readonly Item[];
   /** What the page says of absence; undefined where there is none (the request was refused). */
   readonly page: TakenPage | undefined;
+  /** What its answer said of caches on the way; left out: nothing is known of it. */
+  readonly served?: Served | undefined;
   /** Given when the walk ends with this page. */
   readonly end: End | undefined;
   /** As of when the scope's new and unsettled rows are mirrored then, where the walk's end makes that true. */
@@ -94,7 +96,7 @@ export function decide(
   return { decision, memory, complete: completeAsOf !== undefined, overlooks };
 }
 
-function doubtsOf({ page, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
+function doubtsOf({ page, served, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
   if (page === undefined) return NO_DOUBTS;
   const keyed = items.flatMap(({ key }, index) =>
     key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
@@ -103,6 +105,7 @@ function doubtsOf({ page, items, settleMs }: PageStep, observed: ObservedPage): 
     proof: page.proof,
     contradiction: page.contradiction,
     sentAt: observed.sentAt.getTime(),
+    served,
     seen: keyed.map(({ key }) => key),
     deferred: keyed.filter(({ outcome }) => outcome === 'deferred').map(({ key }) => key),
     missing: observed.missing,

@@ -43,15 +43,17 @@ export interface ScopeReading {
 export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const { reader, session } = reading;
   const now = reader.clock.now();
+  let began = now;
   let asOf = now;
   const poll = await runWalk(reader, session, (from) => beginNextPoll(reading, from), {
     ...reading,
-    onEnd: async (end, { walk, memory, seen }) => {
+    onEnd: async (end, { walk, memory, seen, agedMs }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
       // A poll that went on where one was interrupted does not read again what that one passed.
-      asOf = Math.min(now, walk.began);
+      began = Math.min(now, walk.began);
+      asOf = began - agedMs;
       const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
-      return left.length === 0 ? mirroredAsOf(reading, asOf, asOf, end.outcome === 'complete') : {};
+      return left.length === 0 ? mirroredAsOf(reading, asOf, began, end.outcome === 'complete') : {};
     },
   });
   if (poll.outcome !== 'reached') return poll;
@@ -65,12 +67,12 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     (from) => beginRefresh(session.memory, { unsettled, now: from }),
     {
       ...reading,
-      onEnd: async (end, { memory }) =>
+      onEnd: async (end, { memory, agedMs }) =>
         end.outcome !== 'reached'
           ? {}
           : {
               memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
-              ...(await mirroredAsOf(reading, asOf, asOf, false)),
+              ...(await mirroredAsOf(reading, asOf - agedMs, began, false)),
             },
     },
   );
@@ -109,11 +111,12 @@ export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<W
   return runWalk(reader, session, (now) => beginOrResume(reader, session, now, part?.asOf), {
     ...reading,
     ...(part === undefined ? {} : { enough: part.enough }),
-    onEnd: (end, { walk, memory }) => {
+    onEnd: (end, { walk, memory, agedMs }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
       // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
       const polled = memory.evidence.contradicted ? undefined : session.polledAt;
-      return mirroredAsOf(reading, Math.max(walk.began, polled?.getTime() ?? 0), walk.began, true);
+      const asOf = Math.max(walk.began - agedMs, polled?.getTime() ?? 0);
+      return mirroredAsOf(reading, asOf, walk.began, true);
     },
   });
 }

@@ -4,6 +4,7 @@ import type { Scope, SingleCollection } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
+import { ageOf } from './ask-page.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import { withoutPolledAt } from './unbelieved.ts';
 import type { WalkResult } from './walk-result.ts';
@@ -38,7 +39,7 @@ export async function readSingle(
   try {
     ({ lastObs } = await reader.store.openScope(scope));
     const sentAfter = reader.clock.monotonic();
-    const { source, fields } = await reader.source.object({
+    const answer = await reader.source.object({
       path: path(),
       route,
       priority: PRIORITY.POLL,
@@ -48,19 +49,22 @@ export async function readSingle(
         totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
       },
     });
+    const { source, fields } = answer;
     const item = { source, fields, key: '', problem: undefined };
+    const agedMs = ageOf(answer);
     const result = await carryingFreed(reader, (alsoInTransaction) =>
       reader.mirror.applySingle(reader.fence, {
         collection: name,
         obs: lastObs + 1,
         after: lastObs,
         item,
-        sentAgo: () => reader.clock.monotonic() - sentAfter,
+        sentAgo: () => reader.clock.monotonic() - sentAfter + agedMs,
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
-          const asOf = Math.max(sentAt.getTime(), startedAt.getTime());
+          const polledAt = new Date(startedAt.getTime() - agedMs);
+          const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
           const completeAsOf = new Date(asOf - reader.settleMs);
-          const read = onRead(startedAt, startedAt);
+          const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
           return {
@@ -68,7 +72,7 @@ export async function readSingle(
               lastReadAt: startedAt,
               fullAt: startedAt,
               failure: null,
-              ...(believed ? { polledAt: startedAt, completeAsOf } : {}),
+              ...(believed ? { polledAt, completeAsOf } : {}),
             },
             walkEnd: {
               scope,

@@ -94,7 +94,8 @@ export class WalkProofs {
     this.#raised ||= step.raised;
     this.#proven ||= step.proven;
     this.#overlooks ||= step.overlooks;
-    this.#began ??= step.sentAt;
+    // A later answer may be an older one: a cache on the way held it.
+    if (this.#began === undefined || step.sentAt < this.#began) this.#began = step.sentAt;
     this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
     const isPart = walk.kind === 'full' && end?.outcome === 'reached';
     // An end with a status is one that no page brought.

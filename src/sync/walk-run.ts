@@ -3,7 +3,7 @@ import { messageOf } from '../runtime/message.ts';
 import { isStopped, Stopped } from '../runtime/service.ts';
 import { step } from '../walk/step.ts';
 import type { End, Step, Walk } from '../walk/walk.ts';
-import { type Asked, askPage, type PageAsk } from './ask-page.ts';
+import { ageOf, type Asked, askPage, type PageAsk } from './ask-page.ts';
 import { applyDeletions } from './apply-deletions.ts';
 import type { Reader } from './reader.ts';
 import { recordEnd } from './record-end.ts';
@@ -52,6 +52,8 @@ class WalkRun {
   readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
   readonly #broken = new AbortController();
+  /** The longest that a cache on the way had held one of its answers. */
+  #agedMs = 0;
   #totals: ReadTotals = NO_TOTALS;
   #walk: Walk;
   #status: number | undefined;
@@ -212,7 +214,8 @@ class WalkRun {
     const { scope } = this.#session;
     const { walk, memory, page } = stepped;
     // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
-    const ended = { walk, memory, seen: this.#seen };
+    if (asked.page !== undefined) this.#agedMs = Math.max(this.#agedMs, ageOf(asked.page));
+    const ended = { walk, memory, seen: this.#seen, agedMs: this.#agedMs };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
@@ -227,6 +230,7 @@ class WalkRun {
         memory: atEnd.memory ?? memory,
         items,
         page,
+        served: asked.page?.served,
         end,
         polledAt: atEnd.polledAt,
         unbelieved: atEnd.unbelieved ?? [],

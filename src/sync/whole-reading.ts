@@ -1,6 +1,6 @@
 import type { ItemOutcome, ObservedPage } from '../mirror/page-write.ts';
-import type { Item } from '../model/page.ts';
-import { judgePair, WalkSequence, type WholeWalk } from '../walk/pair.ts';
+import type { Item, Served } from '../model/page.ts';
+import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../walk/pair.ts';
 import type { Reader } from './reader.ts';
 import type { Scope } from '../model/collections.ts';
 
@@ -19,9 +19,11 @@ export class WholeReading {
   #keyless = false;
   /** Keys that other walks of the scope saw meanwhile. */
   readonly #sighted = new Set<string>();
+  #served: ServedWalk | undefined;
 
   /** Takes a page in, as it is being written; the same page may come again when the write is tried again. */
-  note(items: readonly Item[], { outcomes, hashes }: ObservedPage): void {
+  note(items: readonly Item[], { outcomes, hashes }: ObservedPage, served?: Served): void {
+    if (served !== undefined) this.#served = withAnswer(this.#served, served);
     for (const [index, { key }] of items.entries()) {
       if (key === undefined) this.#keyless = true;
       if (key === undefined || outcomes[index] === 'duplicate') continue;
@@ -47,8 +49,20 @@ export class WholeReading {
   /** Null where an item changed while the walk was reading, or can't be told. */
   walk(began: Date, ended: Date): WholeWalk | null {
     const digest = this.#keyless ? undefined : this.#sequence.digest();
-    return digest === undefined ? null : { digest, began: began.getTime(), ended: ended.getTime() };
+    if (digest === undefined) return null;
+    const walk = { digest, began: began.getTime(), ended: ended.getTime() };
+    return this.#served === undefined ? walk : { ...walk, served: this.#served };
   }
+}
+
+/** Of an answer without a `Date` its age alone is known. */
+function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
+  if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
+  return {
+    first: Math.min(before?.first ?? date, date),
+    last: Math.max(before?.last ?? date, date),
+    ageMs: Math.max(before?.ageMs ?? 0, ageMs),
+  };
 }
 
 /** What a whole walk says of the rows that it did not see. */

@@ -65,7 +65,7 @@ export async function writeStep(
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
-        whole?.note(taken.items, observed);
+        whole?.note(taken.items, observed, taken.served);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         session.badItems?.note(observed.quarantined);
         decided = decide(taken, observed, present, session.badItems);

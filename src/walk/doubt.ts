@@ -1,4 +1,6 @@
 import type { Candidate, DoubtChange, DoubtKind, MissingRow, Proof } from '../model/absence.ts';
+import type { Served } from '../model/page.ts';
+import { isSecondProof } from './second-proof.ts';
 import type { PageProof } from './walk.ts';
 
 /** A written page, as far as absence is concerned. Moments are milliseconds by the database's clock. */
@@ -8,6 +10,8 @@ export interface PageView {
   readonly contradiction: boolean;
   /** When its request was sent. */
   readonly sentAt: number;
+  /** Left out: nothing is known of it. */
+  readonly served?: Served | undefined;
   /** Keys of all its items, those in quarantine too: they are there. */
   readonly seen: readonly string[];
   /** Keys of items that were not believed yet. */
@@ -22,8 +26,7 @@ export interface PageView {
 
 /**
  * What a page says of rows in doubt (design 4): a sighting withdraws a candidate; a first proof makes one, unless the
- * row came or changed so shortly before that a stale replica may not know; a second, sent at least the settle time
- * after the first was answered, proves it.
+ * row came or changed so shortly before that a stale replica may not know; a second proves it (second-proof.ts).
  */
 export function judgePage(view: PageView): DoubtChange {
   const { proof, sentAt, settleMs, contradiction } = view;
@@ -45,14 +48,21 @@ export function judgePage(view: PageView): DoubtChange {
     if (first?.proven === true || proof === null) continue;
     if (first === undefined || !isFirstProof(first.kind)) {
       if (mayRaise(key) && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
-    } else if (first.at <= sentAt - settleMs) {
+    } else if (isSecondProof(first, view, settleMs)) {
       // A snapshot's candidate survives a contradiction: an interval may not prove it, and takes its place instead.
       const rests = proof.kind === 'interval' && first.kind === 'snapshot';
       if (!rests) prove.push(key);
       else if (mayRaise(key)) add.push({ key, kind: proof.kind });
     }
   }
-  return { add, prove, withdraw, withdrawOrdered: contradiction };
+  const servedAt = view.served?.date;
+  return {
+    add,
+    prove,
+    withdraw,
+    withdrawOrdered: contradiction,
+    ...(servedAt === undefined || add.length === 0 ? {} : { servedAt }),
+  };
 }
 
 /** One answer says it by itself; the other kinds are weaker than that, and give way to it. */

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Candidate, DoubtChange, MissingRow } from '../model/absence.ts';
+import { isSecondProof } from './second-proof.ts';
 
 /**
  * What is remembered of the last complete, clean full walk (P2): begun at the top and read to the end in one go,
@@ -12,6 +13,16 @@ export interface WholeWalk {
   readonly began: number;
   /** When its last answer was written. */
   readonly ended: number;
+  /** What its answers said of caches on the way; left out: nothing is known of it. */
+  readonly served?: ServedWalk;
+}
+
+/** The `Date`s of a walk's answers, by the service's clock. */
+export interface ServedWalk {
+  readonly first: number;
+  readonly last: number;
+  /** The greatest `Age` among them. */
+  readonly ageMs: number;
 }
 
 /** The keys and contents of one walk, in the order in which they are first seen. */
@@ -69,8 +80,12 @@ export function judgePair(
   },
 ): DoubtChange {
   const inDoubt = new Map(candidates.map((candidate) => [candidate.key, candidate]));
+  const { served } = present;
+  const answer = { sentAt: present.began, served: served && { date: served.first, ageMs: served.ageMs } };
   const same =
-    previous !== null && previous.digest === present.digest && present.began - previous.ended >= settleMs;
+    previous !== null &&
+    previous.digest === present.digest &&
+    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, settleMs);
   const before = present.began - settleMs;
   const add: { key: string; kind: 'pair' }[] = [];
   const prove: string[] = [];
@@ -79,10 +94,10 @@ export function judgePair(
     if (first?.proven === true) continue;
     if (first === undefined || first.kind === 'returned') {
       if (changedAt <= before) add.push({ key, kind: 'pair' });
-    } else if (first.at <= before) {
-      if (first.kind !== 'pair') add.push({ key, kind: 'pair' });
-      else if (same) prove.push(key);
-    }
+    } else if (first.kind !== 'pair') {
+      if (first.at <= before) add.push({ key, kind: 'pair' });
+    } else if (same && isSecondProof(first, answer, settleMs)) prove.push(key);
   }
-  return { add, prove, withdraw: [], withdrawOrdered: false };
+  const dated = served === undefined || add.length === 0 ? {} : { servedAt: served.last };
+  return { add, prove, withdraw: [], withdrawOrdered: false, ...dated };
 }

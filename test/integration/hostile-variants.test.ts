@@ -17,7 +17,7 @@ type Variant = Partial<SandboxOptions>;
 const ELSEWHERE: Readonly<Partial<Record<SwitchName, string>>> = {
   ...each(['host', 'port', 'controlPort', 'keys', 'seed', 'epoch', 'limits'], 'what every test begins with'),
   ...each(['jobs', 'bulkJobs', 'lists', 'itemsPerList', 'watchlist'], 'sizes'),
-  ...each(['latencyMin', 'jobSeconds', 'staleMs'], 'sizes; faults.test.ts'),
+  ...each(['latencyMin', 'jobSeconds', 'staleMs', 'cacheMs'], 'sizes; faults.test.ts'),
   ...each(
     SWITCH_NAMES.filter((name) => name.endsWith('PerMinute')),
     'rates: user-data.test.ts, system tests and benches',
@@ -49,7 +49,7 @@ const MANNERS = SWITCH_NAMES.filter(
     SANDBOX_SWITCHES[name].kind === 'choice' &&
     SANDBOX_SWITCHES[name].live &&
     ELSEWHERE[name] === undefined &&
-    !['error200', 'emptySays', 'badKey', 'faultRoutes'].includes(name),
+    !['error200', 'emptySays', 'badKey', 'faultRoutes', 'cacheTells'].includes(name),
 );
 const MANNER_ROWS: readonly Variant[] = Array.from({ length: 8 }, (_, n) => ({
   ...Object.fromEntries(
@@ -80,6 +80,9 @@ const FAULT_ROWS: readonly Variant[] = [
   { faultGarbage: 0.25 },
   { faultRedirect: 0.25 },
   { faultStale: 0.25 },
+  ...(SANDBOX_SWITCHES.cacheTells.choices ?? []).map(
+    (cacheTells) => ({ faultCached: 0.25, cacheTells }) as Variant,
+  ),
   { faultSlow: 0.25, slowMs: 10 },
   { faultDrip: 0.25, slowMs: 10 },
   { faultRepeated: 0.25 },
@@ -187,10 +190,10 @@ describe('whatever the service is like, the mirror holds what it must, and write
         await service.sandbox.control.change({ faultEmpty: 0 });
         await account.readAll();
       }
-      if (variant.faultStale !== undefined) {
+      if (variant.faultStale !== undefined || variant.faultCached !== undefined) {
         // What came or changed within the lag is as it was, until a replica that does not lag answers.
         await account.readAll();
-        await service.sandbox.control.change({ faultStale: 0 });
+        await service.sandbox.control.change({ faultStale: 0, faultCached: 0 });
         await account.readAll();
       }
       expect(await problemsOf(service, account)).toEqual([]);

@@ -141,7 +141,7 @@ export class MirroredAccount {
   /** Lets time pass: everything that happened in the account so far did so `ms` milliseconds earlier. */
   async age(ms: number): Promise<void> {
     const moments = new Map([
-      ['mirror_sync.candidate', ['at', 'proven_at']],
+      ['mirror_sync.candidate', ['at', 'served_at', 'proven_at']],
       ['mirror_sync.deletions', ['hour']],
     ]);
     for (const name of COLLECTION_NAMES) {

@@ -37,6 +37,7 @@ interface AbsenceRow {
   readonly kind: CandidateRow['kind'] | null;
   readonly obs: string | null;
   readonly at: Date | null;
+  readonly served_at: Date | null;
   readonly proven: boolean | null;
 }
 
@@ -72,10 +73,10 @@ export async function readAbsence(
     missing: rows.flatMap(({ key, changed_at: at }) =>
       at === null ? [] : [{ key, changedAt: at.getTime() }],
     ),
-    candidates: rows.flatMap(({ key, kind, obs, at, proven }) =>
+    candidates: rows.flatMap(({ key, kind, obs, at, served_at, proven }) =>
       kind === null || obs === null || at === null
         ? []
-        : [candidate({ key, kind, obs, at, proven: proven === true })],
+        : [candidate({ key, kind, obs, at, served_at, proven: proven === true })],
     ),
     refuted: rows.flatMap(({ key, changed_at: changedAt }) =>
       proof !== undefined && changedAt === null && !onPage.has(key) && tellsOf(proof, type, key) ? [key] : [],
@@ -112,7 +113,8 @@ function missingRows(
   const behind = last === null ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
   const columns = inDoubt
     ? CANDIDATE
-    : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::boolean as proven`;
+    : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::timestamptz as served_at,
+        null::boolean as proven`;
   // One look into the candidates' key for each row: a join without statistics may read all of them for each.
   const doubts = inDoubt
     ? sql`left join lateral (

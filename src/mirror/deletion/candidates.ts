@@ -9,14 +9,16 @@ export interface CandidateRow {
   readonly kind: DoubtKind;
   readonly obs: string;
   readonly at: Date;
+  readonly served_at: Date | null;
   readonly proven: boolean;
 }
 
 /** What is read of a candidate beside its key. Of the table aliased `c`. */
-export const CANDIDATE = sql`c.kind, c.obs, c.at, c.proven_at is not null as proven`;
+export const CANDIDATE = sql`c.kind, c.obs, c.at, c.served_at, c.proven_at is not null as proven`;
 
-export function candidate({ key, kind, obs, at, proven }: CandidateRow): Candidate {
-  return { key, kind, obs: Number(obs), at: at.getTime(), proven };
+export function candidate({ key, kind, obs, at, served_at: servedAt, proven }: CandidateRow): Candidate {
+  const known = { key, kind, obs: Number(obs), at: at.getTime(), proven };
+  return servedAt === null ? known : { ...known, servedAt: servedAt.getTime() };
 }
 
 /** Condition on the table aliased `c`, beside its `_user_id`, which each statement names itself (sql-rules 1). */

@@ -27,6 +27,7 @@ export async function saveDoubts(
   { change, obs, at, inDoubt }: Doubts,
 ): Promise<void> {
   const { add, prove, withdraw, withdrawOrdered } = change;
+  const servedAt = change.servedAt === undefined ? null : new Date(change.servedAt);
   let total = 0;
   let proven = 0;
   const forget = async (keys: readonly string[]): Promise<void> => {
@@ -44,8 +45,9 @@ export async function saveDoubts(
   }
   for (const rows of batches(add)) {
     await sql`
-      insert into ${own(schema, 'candidate')} (_user_id, collection, parent, key, kind, obs, at)
-      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.kind, ${obs}::bigint, ${at}::timestamptz
+      insert into ${own(schema, 'candidate')} (_user_id, collection, parent, key, kind, obs, at, served_at)
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.kind, ${obs}::bigint, ${at}::timestamptz,
+        ${servedAt}::timestamptz
       from ${own(schema, 'account')} as a
       cross join unnest(${rows.map(({ key }) => key)}::text[], ${rows.map(({ kind }) => kind)}::text[]) as x (key, kind)
       where a._user_id = ${scope.userId}::bigint`.execute(trx);

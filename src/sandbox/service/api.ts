@@ -117,11 +117,37 @@ function decide({ request, url, body, route, key, thrown }: Received, state: San
       query: queryUnder(fault, url, key.user),
       body,
       idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-      time: state.data.now() - (fault === 'faultStale' ? options.staleMs : 0),
+      time: state.data.now() - lagOf(fault, state),
     },
     state,
   );
-  return { verdict, answer: instead ?? honest, fault };
+  const answer = instead ?? honest;
+  return { verdict, answer: fault === 'faultCached' ? asCopy(answer, state) : answer, fault };
+}
+
+/** Milliseconds by which the data of an answer is old. */
+function lagOf(fault: Fault | undefined, state: SandboxState): number {
+  if (fault === 'faultStale') return state.options.staleMs;
+  return fault === 'faultCached' ? ageOfCopy(state) : 0;
+}
+
+/** For how long (ms) a cache on the way has held its copies. */
+function ageOfCopy({ clock, options, startedAt }: SandboxState): number {
+  return (clock.now() - startedAt) % options.cacheMs;
+}
+
+/** An answer as a cache gives it (RFC 9111), or one that hides a part of that. */
+function asCopy(answer: Answer, state: SandboxState): Answer {
+  const age = ageOfCopy(state);
+  const { cacheTells } = state.options;
+  return {
+    ...answer,
+    headers: {
+      ...answer.headers,
+      ...(cacheTells === 'date' ? {} : { Age: String(Math.ceil(age / 1000)) }),
+      ...(cacheTells === 'age' ? {} : { Date: new Date(state.clock.now() - age).toUTCString() }),
+    },
+  };
 }
 
 /** A registration whose answer is lost: it takes effect, as the honest answer to it says that nobody reads. */

@@ -18,6 +18,7 @@ const NAMES = [
   'faultRepeated',
   'faultIgnored',
   'faultStale',
+  'faultCached',
   'faultSlow',
   'faultDrip',
   'faultKey',
@@ -32,6 +33,9 @@ export type Fault = (typeof NAMES)[number] | 'registerLost';
 /** Faults that only a page of a list can have. */
 const OF_LISTS: ReadonlySet<Fault> = new Set(['faultEmpty', 'faultRepeated', 'faultIgnored']);
 
+/** Faults that only what is read can have. */
+const OF_READS: ReadonlySet<Fault> = new Set(['faultStale', 'faultCached']);
+
 /** The fault that a request meets, by one throw of the dice; undefined for most. */
 export function throwFault(route: Route, options: SandboxOptions, random: () => number): Fault | undefined {
   const { kind } = route.action;
@@ -43,7 +47,7 @@ export function throwFault(route: Route, options: SandboxOptions, random: () => 
   for (const fault of NAMES) {
     dice -= options[fault];
     if (dice >= 0) continue;
-    const fits = OF_LISTS.has(fault) ? isList : fault === 'faultStale' ? !isPost : true;
+    const fits = OF_LISTS.has(fault) ? isList : OF_READS.has(fault) ? !isPost : true;
     return fits ? fault : undefined;
   }
   return undefined;
@@ -104,6 +108,7 @@ export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): 
     case 'faultRepeated':
     case 'faultIgnored':
     case 'faultStale':
+    case 'faultCached':
     case 'faultSlow':
     case 'faultDrip':
       return undefined;

@@ -33,6 +33,21 @@ export const FAULT_SWITCHES = {
   ),
   faultStale: share(0, 'probability that a replica answers (GET only)', LIVE),
   staleMs: integer(30_000, 'milliseconds by which that replica lags', { max: 86_400_000, live: true }),
+  faultCached: share(
+    0,
+    'probability that a cache on the way answers (GET only), with a copy of its own',
+    LIVE,
+  ),
+  cacheMs: integer(86_400_000, 'milliseconds for which it keeps its copies, counted from the start', {
+    min: 1,
+    max: 86_400_000,
+    live: true,
+  }),
+  cacheTells: choice(
+    ['both', 'age', 'date'],
+    'both',
+    'what tells of that cache: an Age, and the Date of the copy; the one alone; the other alone',
+  ),
   faultSlow: share(0, 'probability of a slow answer', LIVE),
   faultDrip: share(0, 'probability of a body that drips: headers at once, the end late', LIVE),
   slowMs: integer(5000, 'milliseconds by which a slow answer, or the end of its body, is late', {

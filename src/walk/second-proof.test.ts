@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isSecondProof } from './second-proof.ts';
+
+const settle = fc.integer({ min: 0, max: 600_000 });
+const moment = fc.integer({ min: 0, max: 10_000_000 });
+/** As a service writes its clock into a `Date`. */
+const seconds = (at: number): number => Math.floor(at / 1000) * 1000;
+
+describe('a second proof', () => {
+  it('is an honest answer that was asked for the settle time later, whatever the service’s clock is ahead', () => {
+    fc.assert(
+      fc.property(
+        moment,
+        settle,
+        moment,
+        fc.integer(),
+        fc.nat(5_000),
+        fc.nat(5_000),
+        (at, wait, more, ahead, first, second) => {
+          // Made before it was written; made after it was asked for.
+          const servedAt = seconds(at - first + ahead);
+          const sentAt = at + wait + more;
+          const served = { date: seconds(sentAt + second + ahead), ageMs: 0 };
+          expect(isSecondProof({ at, servedAt }, { sentAt, served }, wait)).toBe(true);
+          expect(isSecondProof({ at }, { sentAt, served }, wait)).toBe(true);
+          expect(
+            isSecondProof({ at, servedAt }, { sentAt, served: { ...served, date: undefined } }, wait),
+          ).toBe(true);
+          expect(isSecondProof({ at, servedAt }, { sentAt }, wait)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('is none that was asked for sooner', () => {
+    fc.assert(
+      fc.property(moment, settle, fc.integer({ min: 1 }), (at, wait, early) => {
+        expect(isSecondProof({ at }, { sentAt: at + wait - early }, wait)).toBe(false);
+      }),
+    );
+  });
+
+  it('is none that a cache held, nor the same copy again, however late', () => {
+    fc.assert(
+      fc.property(
+        moment,
+        fc.integer({ min: 1_000, max: 600_000 }),
+        moment,
+        fc.integer({ min: 1 }),
+        (at, wait, more, ageMs) => {
+          const servedAt = seconds(at);
+          const sentAt = at + wait + more;
+          const later = { date: servedAt + wait + 1_000, ageMs };
+          expect(isSecondProof({ at, servedAt }, { sentAt, served: later }, wait)).toBe(false);
+          expect(
+            isSecondProof({ at, servedAt }, { sentAt, served: { date: servedAt, ageMs: 0 } }, wait),
+          ).toBe(false);
+          // A clock that went back.
+          expect(
+            isSecondProof({ at, servedAt }, { sentAt, served: { date: servedAt - 1_000, ageMs: 0 } }, wait),
+          ).toBe(false);
+        },
+      ),
+    );
+  });
+});
