@@ -12,6 +12,7 @@ alter table "{schema}".quarantine
   add column kept boolean not null default true;
 
 -- What was seen last under a key stands for it.
+-- Reason: an older program takes of several texts under one key the one seen last, too, and may add others again.
 delete from "{schema}".quarantine as q
 using (
   select _user_id, collection, parent, item_hash,
@@ -26,6 +27,7 @@ create index quarantine_key on "{schema}".quarantine (_user_id, collection, pare
 create index quarantine_place on "{schema}".quarantine (_user_id, collection, parent, place) where place is not null;
 create index quarantine_kept on "{schema}".quarantine (_user_id, collection) where kept;
 
+-- Reason: the same columns, and one behind them.
 create or replace view "{schema}".data_quality as
   select c._user_id, c.collection,
     (select count(*) from "{schema}".quarantine q

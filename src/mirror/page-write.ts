@@ -2,7 +2,7 @@ import type { Candidate, DoubtChange, MissingRow, Proof } from '../model/absence
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Transaction } from 'kysely';
-import type { Unseen } from './quarantine/quarantine.ts';
+import type { Unseen } from './quarantine/unseen.ts';
 import type { WalkEnd } from './walk-end.ts';
 
 /** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */

@@ -7,6 +7,7 @@ import type { BadItem } from '../classify.ts';
 import type { Executor } from '../executor.ts';
 import { beside } from '../table.ts';
 import { type Arrival, insertItems } from './insert-items.ts';
+import { ofScope } from './unseen.ts';
 import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './plan.ts';
 
 /** Hash by which an item is quarantined once: SHA-256 of its text, hexadecimal. */
@@ -110,34 +111,6 @@ export async function releaseScope(trx: Executor, schema: string, scope: Scope):
     where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)}`.execute(trx);
 }
 
-/** Items in quarantine that a complete reading of their scope did not see. */
-export interface Unseen {
-  /** Hashes of those that it saw. */
-  readonly seen: readonly string[];
-  /** What was seen later than this by others stays. */
-  readonly before: Date;
-}
-
-/** Rows removed by one reading, so that its transaction stays short; the next one removes the rest. */
-const MOST_FORGOTTEN = 2_000;
-
-/** Lets go of what a complete reading of the scope did not see: the service has it no more. */
-export async function forgetUnseen(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  { seen, before }: Unseen,
-): Promise<void> {
-  await sql`
-    delete from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(array(
-      select q.item_hash from ${beside(schema, 'quarantine')} as q
-      where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.last_seen_at < ${before}::timestamptz
-        and not exists (
-          select from unnest(${[...seen]}::text[]) as s (hash) where decode(s.hash, 'hex') = q.item_hash)
-      limit ${MOST_FORGOTTEN}))`.execute(trx);
-}
-
 /** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
 export async function quarantinedAmong(
   db: Executor,
@@ -209,11 +182,6 @@ async function stamp(
     where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
     trx,
   );
-}
-
-/** Condition on the table aliased `q`, beside its `_user_id`, which each statement names itself (sql-rules 1). */
-function ofScope(scope: Scope): RawBuilder<boolean> {
-  return sql`q.collection = ${scope.collection} and q.parent = ${scope.parent}`;
 }
 
 function bytes(hashes: readonly string[]): RawBuilder<unknown> {
