@@ -26,7 +26,7 @@ describe('events in and operations out', () => {
       '2 submissions held: the database was copied; once you know that no other copy of this database sends them: ' +
         '"research-mirror submissions release"',
     ]);
-    expect(judgeEdges([account()], held, true).problems[0]).toMatch(/^nothing is submitted: /);
+    expect(judgeEdges([account()], held, true).problems[0]).toMatch(/^no webhook is taken over: /);
   });
 
   it('are a problem while the webhook is suspect or was given up', () => {

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Secret } from '../config/secret.ts';
 import { createBudgetStore } from '../db/budget-store.ts';
 import { releaseAccount } from '../db/lease.ts';
+import { mendMoments } from '../db/mend-moments.ts';
 import { recheckIfDue } from '../db/recheck.ts';
 import type { TableChange } from '../db/notifications.ts';
 import { openHistory } from '../mirror/history/coverage.ts';
@@ -66,6 +67,7 @@ async function compose(parts: AccountParts, fence: Fence, keys: readonly Secret[
   if (await recheckIfDue(db, schema, fence, config.collections)) {
     parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
   }
+  await mendMoments(db, schema, fence);
   const budgetStore = createBudgetStore(db, schema, fence);
   const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
   const source = new AccountSource(all);

@@ -62,6 +62,12 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     version,
     clock,
     log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
+    onClockBack: async () => {
+      log.warn(
+        'the clock of the database went back: accounts are opened anew, so that nothing waits for the future',
+      );
+      await owned.reopen(mirror.heartbeatDb, schema);
+    },
     afterBeat: async () => {
       for (const userId of await owned.releaseStrays(mirror.heartbeatDb, schema, processId)) {
         log.warn(`account ${userId}: named this process as its owner, which does not work on it: given up`);

@@ -80,7 +80,8 @@ export async function firstPings(
 ): Promise<{ readonly now: number; readonly blocks: readonly LoadedBlock[] }> {
   const { rows } = await sql<{ now: Date; pings: Date[] }>`
     select clock_timestamp() as now, coalesce(
-      (select array_agg(sent_at order by sent_at) from ${sql.id(`${schema}_sync`, 'first_ping')}
+      -- One that lies ahead was sent before the clock went back: it may count for a window from now on.
+      (select array_agg(least(sent_at, clock_timestamp()) order by sent_at) from ${sql.id(`${schema}_sync`, 'first_ping')}
        where key_hash = ${keyHash}), '{}') as pings`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new RangeError('a select without from gave no row');

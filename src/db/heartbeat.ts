@@ -22,6 +22,8 @@ export interface HeartbeatOptions {
   readonly durations?: HeartbeatDurations;
   /** What is to be done after each heartbeat; its failure is told, and does not count as the heartbeat's. */
   readonly afterBeat?: () => Promise<void>;
+  /** Told when the database's clock went back since the last heartbeat: what waits for a stored moment waits too long. */
+  readonly onClockBack?: () => Promise<void>;
 }
 
 /** Milliseconds. */
@@ -38,6 +40,8 @@ export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_00
 
 /** Rows of processes that were killed are kept for a while, for people to look at. */
 const REMEMBERED = 3_600_000;
+/** A step of the database's clock that is more than the drift of two clocks between heartbeats, milliseconds. */
+const CLOCK_BACK = 15_000;
 /** After a heartbeat that failed, milliseconds. */
 const TRY_AGAIN = 1_000;
 
@@ -70,7 +74,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const beat = async (): Promise<void> => {
     const begin = clock.monotonic();
     const now = await databaseTime(db);
+    const expected = databaseClock.at(begin);
     databaseClock.told(now.getTime(), begin, clock.monotonic());
+    if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
     startedAt ??= now;
     // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
     await syncTables(db, schema)

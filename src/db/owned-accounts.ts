@@ -18,6 +18,15 @@ export class OwnedAccounts {
     if (this.#fences.get(fence.userId) === fence) this.#fences.delete(fence.userId);
   }
 
+  /** Has this process open all its accounts anew: what it wrote for them so far is as it is. */
+  async reopen(db: Kysely<unknown>, schema: string): Promise<void> {
+    for (const { userId, owner, token } of this.#fences.values()) {
+      await sql`
+        update ${sql.id(`${schema}_sync`, 'account')} set owner = null, token = token + 1
+        where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`.execute(db);
+    }
+  }
+
   /**
    * Gives up accounts that name the process while it does not work on them. What it has just taken is not known here yet:
    * the second look in a row decides.

@@ -1,6 +1,7 @@
 import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { CollectionName } from '../model/collections.ts';
+import { DatabaseUnavailable, OutcomeUnknown } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
 import { rowsOfAnswer } from '../model/hint.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type SubmissionStore,
 } from '../model/submission.ts';
 import { takeChangeIds } from './change-ids.ts';
+import { messageOf } from '../runtime/message.ts';
 import { commitDurably } from './durable-commit.ts';
 import { fenced } from './fenced.ts';
 import { addHints } from './hint-store.ts';
@@ -44,8 +46,17 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   // Whether the claim was committed is not known; nothing was sent.
   const doubtful = new Set<string>();
 
+  /** What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. */
+  const again: typeof fenced = async (...write) => {
+    try {
+      return await fenced(...write);
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) throw error;
+      throw new DatabaseUnavailable(messageOf(error), { cause: error });
+    }
+  };
   const unclaim = async (): Promise<void> => {
-    const ids = await fenced(db, schema, fence, async (trx) => {
+    const ids = await again(db, schema, fence, async (trx) => {
       const ids = [...doubtful];
       await sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
@@ -67,7 +78,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       if (claimed.has(id)) return undefined;
       let row: ClaimedRow | undefined;
       try {
-        row = await fenced(db, schema, fence, async (trx, now) => {
+        row = await again(db, schema, fence, async (trx, now) => {
           if (!(await maySend(trx, schema, now))) return undefined;
           // A claim that a crash of Postgres forgot would be sent again. Its change ID is no row's: where the database
           // goes back behind the claim, the next fence misses it (fenced.ts).
@@ -96,7 +107,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
     async finish(id, outcome) {
       if (!claimed.has(id)) throw new RangeError(`submission ${id} was not claimed here`);
       const response = await responseOf(db, outcome);
-      await fenced(db, schema, fence, async (trx, now) => {
+      await again(db, schema, fence, async (trx, now) => {
         // A late answer is worth more than `unknown`, which recover() has made of it. But what people may have seen
         // as unknown is never sent again.
         const from =
@@ -113,7 +124,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
     },
 
     recover: (timeoutMs, inHand) =>
-      fenced(db, schema, fence, async (trx, now) => {
+      again(db, schema, fence, async (trx, now) => {
         const bound = timeoutMs + MARGIN;
         const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
         await sql`
