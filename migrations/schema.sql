@@ -1633,6 +1633,7 @@ create table mirror_sync.account (
   error text,
   created_at timestamp with time zone not null,
   recheck boolean default false not null,
+  origin text,
   constraint account_pkey PRIMARY KEY (_user_id)
 );
 
@@ -1641,6 +1642,9 @@ create table mirror_sync.api_key (
   _user_id bigint,
   pinged_at timestamp with time zone not null,
   error text,
+  proven_change_id bigint,
+  answered_for bigint,
+  answered_at timestamp with time zone,
   constraint api_key_pkey PRIMARY KEY (key_hash)
 );
 
@@ -1816,8 +1820,11 @@ create table mirror_sync.scope (
   complete_as_of timestamp with time zone,
   gone_at timestamp with time zone,
   last_due_at timestamp with time zone,
+  unproven_complete_as_of timestamp with time zone,
+  unproven_at timestamp with time zone,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
+CREATE INDEX scope_unproven ON mirror_sync.scope USING btree (_user_id, unproven_at) WHERE (unproven_at IS NOT NULL);
 
 create table mirror_sync.slot_block (
   _user_id bigint not null,

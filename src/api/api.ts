@@ -45,8 +45,18 @@ export interface ObjectRequest {
   readonly signal: AbortSignal;
   /** Its abort ends waits at once, but lets a request on the wire be answered (attempt-signal.ts). */
   readonly stop?: AbortSignal;
+  /**
+   * Asked when the slot is there, right before each attempt goes out. False: nothing is sent, the slot is given back, and
+   * Withheld is thrown.
+   */
+  readonly mayStart?: () => boolean;
   /** Called for each attempt, besides the Api's own: a walk counts its requests and 429s. */
   readonly onExchange?: (exchange: Exchange) => void;
+}
+
+/** A request's `mayStart` said no. */
+export class Withheld extends Error {
+  override readonly name = 'Withheld';
 }
 
 export interface PageRequest extends ObjectRequest {
@@ -97,6 +107,7 @@ export function createApi(options: ApiOptions): Api {
     };
     try {
       const { value: outcome } = await budget.run(slot, async (sendSignal) => {
+        if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
         startedAt = clock.monotonic();
         tried.sent();
         const answer = await transport.get(path, key, sendSignal, wanted).catch(unsent);

@@ -70,8 +70,7 @@ function registrationLoop(
         return answer;
       },
       keyIsGood: async (stop) =>
-        refusedBy === undefined ||
-        source.isGood(refusedBy, { priority, signal: new AbortController().signal, stop }),
+        refusedBy === undefined || source.isGood(refusedBy, { signal: new AbortController().signal, stop }),
       said: (text) => quote(serviceMessage(text), link.scrub),
     },
     store: webhookStore({ db, schema: config.schema, fence, onChanged, isFinished }),

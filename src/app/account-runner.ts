@@ -1,21 +1,22 @@
 import type { Secret } from '../config/secret.ts';
 import { databaseTime } from '../db/database-time.ts';
-import { ensureAccount, type Holder, takeAccount } from '../db/lease.ts';
+import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../db/lease.ts';
 import { pruneEvents } from '../db/prune-events.ts';
 import { pruneSubmissions } from '../db/submissions.ts';
-import { PRIORITY } from '../budget/priorities.ts';
 import { pruneHistory } from '../mirror/history/retention.ts';
 import { pruneLog } from '../mirror/prune-log.ts';
-import { AccountRetired, LeaseLost } from '../model/errors.ts';
+import { AccountMoved, AccountRetired, LeaseLost } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
 import { messageOf } from '../runtime/message.ts';
 import { type Service, service } from '../runtime/service.ts';
 import { accountService, type AccountService } from '../sync/account-service.ts';
+import { createAccountStore } from '../sync/account-store.ts';
 import { accountEdges, type AccountEdges } from './account-edges.ts';
 import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
 import { mendPromises } from './promises.ts';
 import type { RunnerParts } from './runner-parts.ts';
+import { servableKeys } from './servable-keys.ts';
 
 /** An account that runs. */
 export interface RunningAccount {
@@ -40,8 +41,11 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
   let current: ReturnType<AccountRunner['current']>;
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
+    await ensureAccount(parts.db, parts.config.schema, userId, await databaseTime(parts.db));
+    const servable = await servableKeys(parts, userId, keys);
+    if ('why' in servable) return standStill(parts, userId, servable.why, signal);
     const fence = await take(parts, userId, signal);
-    const account = await openAccount(parts, fence, keys);
+    const account = await openAccount(parts, fence, servable.keys);
     const over = new AbortController();
     const run = async (): Promise<void> => {
       // What was refused before may be another key: the first answers tell anew.
@@ -74,7 +78,9 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
         signal.throwIfAborted();
       } catch (error) {
         if (signal.aborted) throw error;
-        if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
+        if (error instanceof AccountMoved)
+          log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
+        else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
         else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
         await link.clock.sleep(BROKEN_MS, signal);
       }
@@ -85,8 +91,7 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
 
 /** Waits until nobody else holds the account. */
 async function take(parts: RunnerParts, userId: string, signal: AbortSignal): Promise<Fence> {
-  const { db, config, log, link } = parts;
-  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  const { log, link } = parts;
   let told = '';
   for (;;) {
     const found = await lookAt(parts, userId);
@@ -111,6 +116,27 @@ async function lookAt(
   }
 }
 
+/** Does nothing for an account that is not to be asked for, until the signal aborts; the account says why. */
+async function standStill(
+  parts: RunnerParts,
+  userId: string,
+  why: string,
+  signal: AbortSignal,
+): Promise<never> {
+  const { db, config, log } = parts;
+  log.error(`account ${userId} is not mirrored: ${why}`);
+  const found = await lookAt(parts, userId);
+  // Another process may have what this one lacks.
+  if ('fence' in found) {
+    await createAccountStore(db, config.schema, found.fence).saveState('stopped', why);
+    await releaseAccount(db, config.schema, found.fence);
+  }
+  const aborted = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => aborted.reject(signal.reason as Error), { once: true });
+  signal.throwIfAborted();
+  return aborted.promise;
+}
+
 export function heldBy(userId: string, { command, pid, here }: Holder): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
@@ -130,7 +156,7 @@ function serviceOf(
     companions: loops,
     clock: link.clock,
     random: link.random,
-    ping: (stop) => source.ping({ priority: PRIORITY.POLL, signal: new AbortController().signal, stop }),
+    ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),
     tidy: async (signal) => {
       while (!signal.aborted && (await mirror.backfill(fence)));
       for (const { budget } of source.keys) await budget.flush();

@@ -13,6 +13,7 @@ import { openAccount, type OpenAccount } from './open-account.ts';
 import type { SyncObserver } from '../sync/observer.ts';
 import { asProcess, type WorkOptions } from './own-process.ts';
 import { DAEMON } from './process.ts';
+import { servableKeys } from './servable-keys.ts';
 import { hashOfKey } from './service-link.ts';
 
 /** What a command does account by account, and what it asks of a daemon that holds one. */
@@ -100,6 +101,8 @@ async function workOnOne<T>(
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
   const { db, config } = parts;
   await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  const servable = await servableKeys(parts, userId, keys);
+  if ('why' in servable) return { results: work.notDone(userId, servable.why) };
   const take = takeAccount(db, config.schema, userId, parts.processId, parts.identity);
   const taken = await take.catch((error: unknown) => {
     if (error instanceof AccountRetired) return error;
@@ -107,7 +110,7 @@ async function workOnOne<T>(
   });
   if (taken instanceof AccountRetired) return { results: work.notDone(userId, taken.message) };
   if (taken.state === 'held') return { holder: taken.by };
-  const account = await openAccount(parts, taken.fence, keys);
+  const account = await openAccount(parts, taken.fence, servable.keys);
   try {
     return { results: await notingRecovery(parts, taken.fence, signal, () => work.own(account, parts)) };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Config } from '../config/config.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import type { Secret } from '../config/secret.ts';
 import { createBudgetStore } from '../db/budget-store.ts';
 import { releaseAccount } from '../db/lease.ts';
@@ -16,6 +16,8 @@ import { messageOf } from '../runtime/message.ts';
 import { AccountReader } from '../sync/account-reader.ts';
 import { AccountSource } from '../sync/account-source.ts';
 import { createAccountStore, type AccountStore } from '../sync/account-store.ts';
+import { Ownership } from '../sync/ownership.ts';
+import { createOwnershipStore } from '../sync/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../sync/observer.ts';
 import { stateClass } from '../walk/warmth.ts';
 import type { Schedule } from './firings.ts';
@@ -23,7 +25,7 @@ import type { OwnedAccounts } from '../db/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
 export interface AccountParts {
-  readonly config: Config;
+  readonly config: ServiceConfig;
   readonly db: Kysely<unknown>;
   readonly link: ServiceLink;
   readonly observers: readonly SyncObserver[];
@@ -70,8 +72,13 @@ async function compose(parts: AccountParts, fence: Fence, keys: readonly Secret[
   await mendMoments(db, schema, fence);
   const budgetStore = createBudgetStore(db, schema, fence);
   const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
-  const source = new AccountSource(all);
   const store = createAccountStore(db, schema, fence);
+  const ownership = new Ownership({
+    userId: fence.userId,
+    store: createOwnershipStore({ db, schema, fence, origin: config.service.url }),
+    clock: link.clock,
+  });
+  const source = new AccountSource(all, ownership);
   await openHistory(db, schema, fence, config.collections, config.history.kept);
   const mirror = createMirror(db, {
     schema,

@@ -1,6 +1,6 @@
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { KeyRefused } from '../model/errors.ts';
+import { AccountMoved, KeyRefused } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
 import { type UnknownKey, workOnAccounts } from './account-work.ts';
@@ -61,7 +61,9 @@ async function syncOne(account: OpenAccount, options: SyncOptions, clock: Clock)
     await store.saveState('active', null);
     return passes;
   } catch (error) {
-    if (error instanceof KeyRefused) await store.saveState('stopped', messageOf(error));
+    if (error instanceof KeyRefused && !(error instanceof AccountMoved)) {
+      await store.saveState('stopped', messageOf(error));
+    }
     throw error;
   }
 }

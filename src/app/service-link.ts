@@ -6,10 +6,8 @@ import { createBudget } from '../budget/create-budget.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import type { BudgetStore } from '../budget/store.ts';
 import type { Secret } from '../config/secret.ts';
-import { MalformedAnswer } from '../model/errors.ts';
-import { fieldSource } from '../model/json-text.ts';
-import { readKey } from '../model/key.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import { pingedOwner } from '../sync/owner-of.ts';
 
 /** Everything that a key's client and budget are made of, but the key. */
 export interface ServiceLink {
@@ -63,9 +61,5 @@ export async function pingOwner(api: Api, stop: AbortSignal): Promise<string> {
     signal: new AbortController().signal,
     stop,
   });
-  const owner = readKey('bigint', fieldSource(answer.source, 'user_id'));
-  if ('problem' in owner) {
-    throw new MalformedAnswer('GET /v1/ping was answered without a user_id that is a 64-bit integer');
-  }
-  return owner.key;
+  return pingedOwner(answer);
 }

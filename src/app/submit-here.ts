@@ -10,6 +10,7 @@ import type { RunnerParts } from './runner-parts.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
+import { servableKeys } from './servable-keys.ts';
 import { asProcess, type WorkOptions } from './own-process.ts';
 import type { MirrorProcess } from './process.ts';
 import type { Secret } from '../config/secret.ts';
@@ -64,9 +65,11 @@ async function takeAndSend<T>(
   const { userId, signal } = options;
   const keys = await keysOf(config, parts, userId, signal);
   await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  const servable = await servableKeys(parts, userId, keys);
+  if ('why' in servable) throw new Unusable(servable.why);
   const taken = await takeAccount(db, config.schema, userId, processId, identity);
   if (taken.state === 'held') return { state: 'held', by: taken.by };
-  const account = await openAccount(parts, taken.fence, keys);
+  const account = await openAccount(parts, taken.fence, servable.keys);
   try {
     const send = (): Promise<T> => sendUntil(account, running, options);
     return { state: 'done', result: await notingRecovery(parts, taken.fence, signal, send) };

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Config } from '../config/config.ts';
+import { knownKeys } from '../db/api-keys.ts';
 import { endpointHost } from '../db/fingerprint.ts';
 import { openInstallation } from '../db/installation.ts';
 import type { ConnectionOptions } from '../db/pool.ts';
@@ -11,6 +12,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { messageOf } from '../runtime/message.ts';
 import { heldBy } from './account-runner.ts';
 import type { WorkOptions } from './own-process.ts';
+import { servableKeys } from './servable-keys.ts';
+import { hashOfKey } from './service-link.ts';
 import { type Carrier, carrierOf } from './submit-carrier.ts';
 import { followSubmission, isSettled, presentSubmission, type SubmitProgress } from './submit-follow.ts';
 import { SUBMIT, submitHere } from './submit-here.ts';
@@ -52,6 +55,7 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
   const userId = await accountMeant(db, schema, request.userId);
   const identity = await ownIdentity();
   const look = async (account: string): Promise<Carrier> => carrierOf(db, schema, account, identity);
+  if (userId !== undefined) await refuseMoved(options, userId);
   // Before anything is queued: a database that was alone for long is not to take what is queued now for something old.
   if (userId !== undefined && (await look(userId)).kind === 'nobody') await open(options);
   const id = await queueSubmission(db, schema, request);
@@ -72,6 +76,17 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
     if (typeof submission === 'string') return await stuck(options, id, submission);
     if (isSettled(submission)) return { submission, stuck: undefined };
   }
+}
+
+/** Nothing is queued for an account that is not to be asked for. @throws Unusable */
+async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
+  const { schema, service } = config;
+  if (service === undefined) return;
+  const known = await knownKeys(db, schema, service.keys.map(hashOfKey));
+  const own = new Set(known.filter((key) => key.userId === userId).map(({ keyHash }) => keyHash));
+  const keys = service.keys.filter((key) => own.has(hashOfKey(key)));
+  const servable = await servableKeys({ db, config: { schema, service } }, userId, keys);
+  if ('why' in servable) throw new Unusable(servable.why);
 }
 
 async function stuck({ db, config }: SubmitOptions, id: string, why: string): Promise<SubmitResult> {

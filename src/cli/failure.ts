@@ -1,5 +1,5 @@
 import { InvalidConfig } from '../config/invalid.ts';
-import { KeyRefused } from '../model/errors.ts';
+import { AccountMoved, KeyRefused } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
@@ -21,6 +21,6 @@ export function failureText(error: unknown, stack: boolean): string {
   if (error instanceof OutputClosed) return '';
   if (isStopped(error)) return 'research-mirror: interrupted\n';
   const trace = stack && error instanceof Error && error.stack !== undefined ? `${error.stack}\n` : '';
-  const remedy = error instanceof KeyRefused ? `; ${SET_A_KEY}` : '';
+  const remedy = error instanceof KeyRefused && !(error instanceof AccountMoved) ? `; ${SET_A_KEY}` : '';
   return `research-mirror: ${messageOf(error)}${remedy}\n${trace}`;
 }

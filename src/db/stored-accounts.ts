@@ -10,6 +10,8 @@ export interface StoredAccount {
   /** `active`, or `stopped`: then `error` says why. */
   readonly state: string;
   readonly error: string | null;
+  /** The service that it is mirrored from; null: not known yet. */
+  readonly origin: string | null;
   /** Keys that were its own when they were asked last: the first digits of each one's SHA-256. */
   readonly keys: readonly string[];
 }
@@ -18,7 +20,7 @@ export interface StoredAccount {
 export async function listAccounts(db: Kysely<unknown>, schema: string): Promise<StoredAccount[]> {
   const accounts = await syncTables(db, schema)
     .selectFrom('account')
-    .select(['_user_id', 'state', 'error'])
+    .select(['_user_id', 'state', 'error', 'origin'])
     .orderBy('_user_id')
     .execute();
   const emails = await mirrorTables(db, schema).selectFrom('account').select(['_user_id', 'email']).execute();
@@ -28,11 +30,12 @@ export async function listAccounts(db: Kysely<unknown>, schema: string): Promise
     .where('_user_id', 'is not', null)
     .orderBy('key_hash')
     .execute();
-  return accounts.map(({ _user_id: userId, state, error }) => ({
+  return accounts.map(({ _user_id: userId, state, error, origin }) => ({
     userId,
     email: emails.find((row) => row._user_id === userId)?.email ?? null,
     state,
     error,
+    origin,
     keys: keys.filter((row) => row._user_id === userId).map((row) => row.key_hash.slice(0, 8)),
   }));
 }

@@ -25,6 +25,7 @@ export interface SyncTables {
     error: OrNull<string>;
     created_at: Date;
     recheck: Generated<boolean>;
+    origin: OrNull<string>;
   };
   scope: {
     _user_id: Bigint;
@@ -44,6 +45,8 @@ export interface SyncTables {
     last_obs: BigintWithDefault;
     complete_as_of: OrNull<Date>;
     gone_at: OrNull<Date>;
+    unproven_complete_as_of: OrNull<Date>;
+    unproven_at: OrNull<Date>;
   };
   candidate: {
     _user_id: Bigint;
@@ -76,7 +79,15 @@ export interface SyncTables {
   };
   rate_group: { _user_id: Bigint; key_hash: string; rate_group: string; learnt: Json };
   first_ping: { key_hash: string; sent_at: Date };
-  api_key: { key_hash: string; _user_id: OrNull<string>; pinged_at: Date; error: OrNull<string> };
+  api_key: {
+    key_hash: string;
+    _user_id: OrNull<string>;
+    pinged_at: Date;
+    error: OrNull<string>;
+    proven_change_id: OrNull<string>;
+    answered_for: OrNull<string>;
+    answered_at: OrNull<Date>;
+  };
   command: {
     command_id: string;
     kind: string;

@@ -105,6 +105,8 @@ export interface ScopeChange {
   readonly polledAt?: Date;
   readonly fullAt?: Date;
   readonly completeAsOf?: Date;
+  /** The same, true once a proof of whose data it was has followed: and when it was stored, by the database's clock. */
+  readonly unproven?: { readonly completeAsOf: Date; readonly at: Date };
   /** A failure to remember (counted), or null: it works again. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }

@@ -84,6 +84,10 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
   if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
   if (change.completeAsOf !== undefined) assign('complete_as_of', sql`${change.completeAsOf}::timestamptz`);
+  if (change.unproven !== undefined) {
+    assign('unproven_complete_as_of', sql`${change.unproven.completeAsOf}::timestamptz`);
+    assign('unproven_at', sql`${change.unproven.at}::timestamptz`);
+  }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {
     assign('last_error', sql`null`);

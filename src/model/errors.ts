@@ -75,6 +75,16 @@ export class KeyRefused extends MirrorError {
   }
 }
 
+/**
+ * The key is good, but answers for another account; or the configured service is not the one that the account was
+ * mirrored from. What it answers is somebody else's: only the operator can say what is right.
+ */
+export class AccountMoved extends KeyRefused {
+  constructor(message: string) {
+    super(message, 200);
+  }
+}
+
 /** The fence found another owner or token: this process may not write for the account any more (invariant 9). */
 export class LeaseLost extends MirrorError {
   readonly remedy = 'stop';

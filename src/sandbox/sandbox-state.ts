@@ -28,10 +28,13 @@ export class SandboxState {
   readonly operations = new OperationLog();
   readonly rankings = new Rankings();
   readonly random: () => number;
-  readonly keys: ReadonlyMap<string, KnownKey>;
+  /** Everybody who ever owned a key here. */
   readonly users: ReadonlyMap<number, User>;
   readonly publisher: Publisher;
+  #keys: ReadonlyMap<string, KnownKey>;
   #options: SandboxOptions;
+  readonly #users = new Map<number, User>();
+  readonly #epoch: number;
 
   constructor(options: SandboxOptions, clock: Clock) {
     this.#options = options;
@@ -39,23 +42,14 @@ export class SandboxState {
     this.startedAt = clock.now();
     this.data = new DataClock(clock);
     this.random = seededRandom(options.seed + 101);
-    const epoch = options.epoch === 'start' ? this.data.now() : Date.parse(options.epoch);
-    const owners = parseKeys(options.keys);
-    if ('problem' in owners) throw new Unusable(`keys: ${owners.problem}`);
-    const users = new Map<number, User>();
-    const keys = new Map<string, KnownKey>();
-    for (const [number, { key, userId }] of owners.entries()) {
-      const user = users.get(userId) ?? new User(userId, epoch, () => this.#options);
-      users.set(userId, user);
-      keys.set(key, { number, user });
-    }
-    this.users = users;
-    this.keys = keys;
+    this.#epoch = options.epoch === 'start' ? this.data.now() : Date.parse(options.epoch);
+    this.#keys = this.#owned(options.keys);
+    this.users = this.#users;
     this.publisher = new Publisher({
       clock,
       data: this.data,
       options: () => this.#options,
-      users,
+      users: this.users,
       random: seededRandom(options.seed + 103),
     });
   }
@@ -64,9 +58,30 @@ export class SandboxState {
     return this.#options;
   }
 
-  /** Puts other options in force, for the requests that are answered from now on. */
+  /** The keys that are good now. */
+  get keys(): ReadonlyMap<string, KnownKey> {
+    return this.#keys;
+  }
+
+  /**
+   * Puts other options in force, for the requests that are answered from now on: a key may be another user's then, or
+   * nobody's.
+   */
   change(options: SandboxOptions): void {
+    if (options.keys !== this.#options.keys) this.#keys = this.#owned(options.keys);
     this.#options = options;
     this.rankings.clear();
+  }
+
+  #owned(switched: string): ReadonlyMap<string, KnownKey> {
+    const owners = parseKeys(switched);
+    if ('problem' in owners) throw new Unusable(`keys: ${owners.problem}`);
+    const keys = new Map<string, KnownKey>();
+    for (const [number, { key, userId }] of owners.entries()) {
+      const user = this.#users.get(userId) ?? new User(userId, this.#epoch, () => this.#options);
+      this.#users.set(userId, user);
+      keys.set(key, { number, user });
+    }
+    return keys;
   }
 }

@@ -22,7 +22,7 @@ import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
-import { DoubtSettler, type FinishOptions } from './settle-doubts.ts';
+import { DoubtSettler, type FinishOptions, type SettleOptions } from './settle-doubts.ts';
 import type { WalkResult } from './walk-result.ts';
 import { addTotals } from './walk-totals.ts';
 
@@ -141,7 +141,10 @@ export class AccountReader {
     }
     if (found.parent !== undefined) {
       const read = await this.#lists.readOne(found, parent, { priority: bounds.priority, signal });
-      const outcome = { ...NOTHING, error: read.error, totals: read.totals, ...this.#ensuing(found, read) };
+      const settled = await this.#deleteProven(found, read, { signal, accept: false });
+      const error = read.error ?? settled.error;
+      const totals = addTotals(read.totals, settled.totals);
+      const outcome = { ...NOTHING, error, totals, ...this.#ensuing(found, read) };
       return { outcome, walkNeeded: false, tellsOf: () => isWholly(outcome) };
     }
     const scope: Scope = { userId: this.userId, collection: name, parent };
@@ -267,7 +270,7 @@ export class AccountReader {
             const options: FinishOptions = { ...request, patient: true, walkTurn: (task) => task() };
             return this.#settler.finish(lists, read.whole, options);
           })
-        : NOTHING;
+        : await this.#deleteProven(lists, read, request);
     const error = read.error ?? settled.error;
     await this.#reader.store.saveLists(lists, (failing) => {
       // Each list's failure stands until it was read: what this pass did not read is told, too.
@@ -284,6 +287,16 @@ export class AccountReader {
       unproven: settled.unproven,
       ...this.#ensuing(lists, { ...read, doubts: read.doubts || request.what === 'full' }),
     };
+  }
+
+  /** Deletes what readings of lists proved gone: one proof of whose data they read serves them all. */
+  async #deleteProven(
+    lists: ListCollection,
+    { proven }: Pick<ListsRead, 'proven'>,
+    options: SettleOptions,
+  ): Promise<Pick<ReadOutcome, 'error' | 'totals' | 'unproven'>> {
+    if (!proven) return NOTHING;
+    return this.#turn(`${lists.name}/doubts`, () => this.#settler.deleteProven(lists, options));
   }
 
   /** What lists that were read leave to be done. */

@@ -1,5 +1,5 @@
 import { collection, type CollectionName } from '../model/collections.ts';
-import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import { AccountMoved, KeyRefused, LeaseLost } from '../model/errors.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import { Doorbell } from '../runtime/doorbell.ts';
 import { isStopped, type Service, service } from '../runtime/service.ts';
@@ -25,7 +25,7 @@ export interface AccountServiceOptions {
 
 /**
  * Runs until the signal aborts. A refused key ends it like all loops of the account, and the ping begins it again.
- * @throws KeyRefused, LeaseLost; any other error ends the account's service
+ * @throws KeyRefused, LeaseLost; any other error ends the account's service, AccountMoved among them
  */
 export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
 
@@ -198,7 +198,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
       try {
         await options.ping(signal);
       } catch (error) {
-        if (signal.aborted || isStopped(error) || error instanceof LeaseLost) throw error;
+        const isFinal = error instanceof LeaseLost || error instanceof AccountMoved;
+        if (signal.aborted || isStopped(error) || isFinal) throw error;
         if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
         continue;
       }
@@ -226,7 +227,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
       try {
         await runLoops(signal);
       } catch (error) {
-        if (signal.aborted || !(error instanceof KeyRefused)) throw error;
+        const isRefused = error instanceof KeyRefused && !(error instanceof AccountMoved);
+        if (signal.aborted || !isRefused) throw error;
         await untilGood(error, signal);
         ringAll();
       }

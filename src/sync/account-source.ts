@@ -1,12 +1,18 @@
-import type { Api, ObjectRequest, OnceRequest, PageRequest, RawAnswer } from '../api/api.ts';
+import {
+  type Api,
+  type ObjectRequest,
+  type OnceRequest,
+  type PageRequest,
+  type RawAnswer,
+  Withheld,
+} from '../api/api.ts';
 import type { ObjectAnswer } from '../api/envelope.ts';
 import type { Budget } from '../budget/budget.ts';
-import { PRIORITY } from '../budget/priorities.ts';
 import type { RateGroup } from '../budget/rate-groups.ts';
 import type { FreedSlots } from '../budget/store.ts';
-import { KeyRefused, RequestRefused } from '../model/errors.ts';
+import { AccountMoved, KeyRefused, RequestRefused } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import { SharedCall } from './shared-call.ts';
+import type { OwnAnswer, Ownership } from './ownership.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
 export interface AccountKey {
@@ -20,50 +26,75 @@ export interface KeyAnswer extends RawAnswer {
   readonly keyHash: string;
 }
 
-const PING = { path: '/v1/ping', route: '/v1/ping' } as const;
+type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 /**
  * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and
- * when it is refused (rotation) the next.
+ * when it is refused (rotation) the next. What a key answers is given on only where a fresh proof says that it is the
+ * account's (ownership.ts).
  */
 export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
   readonly #refused = new Set<AccountKey>();
-  /** Pings that tell what a refusal of a read means. */
-  readonly #pings = new Map<AccountKey, SharedCall<boolean>>();
+  readonly #ownership: Ownership;
 
-  constructor(keys: readonly AccountKey[]) {
+  constructor(keys: readonly AccountKey[], ownership: Ownership) {
     this.keys = keys;
+    this.#ownership = ownership;
   }
 
-  page(request: PageRequest): Promise<Page> {
-    return this.#withKey(request, (key) => key.api.page(request));
+  /** @throws AccountMoved, KeyRefused; as `Api.page` */
+  async page(request: PageRequest): Promise<Page> {
+    const page = await this.#withKey(request, (key) =>
+      this.#ownership.asOwner(key, request, (mayStart) => key.api.page({ ...request, mayStart })),
+    );
+    this.assertOwn();
+    return page;
   }
 
-  object(request: ObjectRequest): Promise<ObjectAnswer> {
-    return this.#withKey(request, (key) => key.api.object(request));
+  /** @throws as `page` */
+  async object(request: ObjectRequest): Promise<ObjectAnswer> {
+    const answer = await this.#withKey(request, (key) => this.#ownership.readOwned(key, request));
+    this.assertOwn();
+    return answer;
+  }
+
+  /** To be called right before anything is written of what the service said. @throws AccountMoved */
+  assertOwn(): void {
+    this.#ownership.assertOwn();
+  }
+
+  /**
+   * Proves that whatever was answered before this call is the account's own, by requests that are sent after it.
+   * @returns false where that can't be: a key that answered is refused by now
+   * @throws AccountMoved; what pings throw
+   */
+  proveAll(waiting: Waiting): Promise<boolean> {
+    return this.#ownership.proveAll(waiting);
   }
 
   /**
    * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
    * others; `isGood` tells what they mean.
    * @returns undefined where `claim` said no
-   * @throws KeyRefused, with nothing sent, when every key is refused; what `Api.once` throws
+   * @throws KeyRefused, AccountMoved, with nothing sent; what `Api.once` throws
    */
   async once(request: OnceRequest): Promise<KeyAnswer | undefined> {
-    const key = this.#firstGood();
-    const answer = await key.api.once(request);
-    return answer === undefined ? undefined : { ...answer, keyHash: key.keyHash };
+    for (;;) {
+      const key = this.#firstGood();
+      const sent = await this.#ownership.asOwner(key, request, (mayStart) =>
+        sendIf(mayStart, request, (given) => key.api.once(given)),
+      );
+      if ('refusal' in sent) this.#refuse(key, sent.refusal);
+      else return sent.answer === undefined ? undefined : { ...sent.answer, keyHash: key.keyHash };
+    }
   }
 
   /**
    * Whether a ping still finds the key good; one that it does not is not used any more.
    * @throws where that can't be asked
    */
-  async isGood(
-    keyHash: string,
-    request: Pick<ObjectRequest, 'priority' | 'signal' | 'stop'>,
-  ): Promise<boolean> {
+  async isGood(keyHash: string, request: Waiting): Promise<boolean> {
     const key = this.keys.find((each) => each.keyHash === keyHash);
     if (key === undefined) return false;
     const good = await this.#isGood(key, request);
@@ -83,15 +114,15 @@ export class AccountSource implements Api {
    * Asks again with every key, refused ones too.
    * @throws KeyRefused when none is good
    */
-  async ping(request: Pick<ObjectRequest, 'priority' | 'signal' | 'stop'>): Promise<void> {
+  async ping(request: Waiting): Promise<void> {
     let refusal: unknown;
     for (const key of this.keys) {
       try {
-        await key.api.object({ ...PING, ...request });
+        await this.#ownership.prove(key, request);
         this.#refused.delete(key);
         return;
       } catch (error) {
-        if (!(error instanceof KeyRefused)) throw error;
+        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
         this.#refused.add(key);
         refusal = error;
       }
@@ -115,19 +146,26 @@ export class AccountSource implements Api {
     }
   }
 
-  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<T>): Promise<T> {
+  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<OwnAnswer<T>>): Promise<T> {
     for (;;) {
       const key = this.#firstGood();
       try {
-        return await send(key);
+        const sent = await send(key);
+        if ('answer' in sent) return sent.answer;
+        this.#refuse(key, sent.refusal);
       } catch (error) {
-        if (!(error instanceof KeyRefused)) throw error;
+        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
         // 401 and 403 may also mean this endpoint alone (a plan without it): the ping tells the key's own state.
         if (await this.#isStillGood(key, request)) throw new RequestRefused(error.message, error.status);
-        this.#refused.add(key);
-        if (this.#refused.size === this.keys.length) throw error;
+        this.#refuse(key, error);
       }
     }
+  }
+
+  /** @throws `refusal` where no other key is left */
+  #refuse(key: AccountKey, refusal: KeyRefused): void {
+    this.#refused.add(key);
+    if (this.#refused.size === this.keys.length) throw refusal;
   }
 
   #firstGood(): AccountKey {
@@ -140,35 +178,33 @@ export class AccountSource implements Api {
    * One ping for all requests that are refused at about the same time. It may be older than the refusal, and a key that
    * was withdrawn just then pass for good: the next refusal tells.
    */
-  async #isStillGood(key: AccountKey, { signal, stop }: ObjectRequest): Promise<boolean> {
-    if (this.#refused.has(key)) return false;
-    let ping = this.#pings.get(key);
-    if (ping === undefined || ping.isOver) {
-      const asked = new SharedCall((over) =>
-        this.#isGood(key, {
-          priority: PRIORITY.POLL,
-          signal: new AbortController().signal,
-          stop: over,
-        }).finally(() => {
-          if (this.#pings.get(key) === asked) this.#pings.delete(key);
-        }),
-      );
-      this.#pings.set(key, asked);
-      ping = asked;
-    }
-    return ping.wait(stop === undefined ? signal : AbortSignal.any([signal, stop]));
+  async #isStillGood(key: AccountKey, request: Waiting): Promise<boolean> {
+    return !this.#refused.has(key) && (await this.#isGood(key, request));
   }
 
-  async #isGood(
-    key: AccountKey,
-    { priority, signal, stop }: Pick<ObjectRequest, 'priority' | 'signal' | 'stop'>,
-  ): Promise<boolean> {
+  async #isGood(key: AccountKey, { signal, stop }: Waiting): Promise<boolean> {
     try {
-      await key.api.object({ ...PING, priority, signal, ...(stop === undefined ? {} : { stop }) });
+      await this.#ownership.prove(key, stop === undefined ? { signal } : { signal, stop });
       return true;
     } catch (error) {
-      if (error instanceof KeyRefused) return false;
+      if (error instanceof KeyRefused && !(error instanceof AccountMoved)) return false;
       throw error;
     }
   }
+}
+
+/** Sends a request unless it may not start when its slot is there. @throws Withheld */
+async function sendIf<T>(
+  mayStart: () => boolean,
+  request: OnceRequest,
+  send: (request: OnceRequest) => Promise<T>,
+): Promise<T> {
+  let withheld = false;
+  const claim = async (): Promise<boolean> => {
+    withheld = !mayStart();
+    return !withheld && ((await request.claim?.()) ?? true);
+  };
+  const answer = await send({ ...request, claim });
+  if (withheld) throw new Withheld('not sent: it may not go out now');
+  return answer;
 }

@@ -167,7 +167,8 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
   };
 }
 
-async function listsAsOf(
+/** As of when all lists of a collection are mirrored. */
+export async function listsAsOf(
   db: Kysely<unknown>,
   schema: string,
   userId: string,

@@ -3,14 +3,16 @@ import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 
 /**
- * Deletes the scope's rows that are proven gone, unless the brake holds them. To be called in the scope's write lane.
+ * Deletes the scope's rows that are proven gone, unless the brake holds them. To be called in the scope's write lane, when
+ * it is proven whose answers prove that (`AccountSource.proveAll`).
  * @param accept lifts the brake
  */
 export async function applyDeletions(
-  { mirror, fence, observer, onChanged }: Reader,
+  { mirror, fence, source, observer, onChanged }: Reader,
   { scope, committed }: ScopeSession,
   accept: boolean,
 ): Promise<DeletionResult> {
+  source.assertOwn();
   const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
   for (const table of result.changed) onChanged(table);
   observer.deletionsJudged({ scope, deleted: result.deleted, held: result.held });

@@ -38,7 +38,7 @@ export async function askPage(
   ask: PageAsk,
   { collection, scope, priority, signal, broken, onExchange }: AskOptions,
 ): Promise<Asked> {
-  const sentAfter = clock.monotonic();
+  let sentAfter = clock.monotonic();
   try {
     const page = await source.page({
       path: collection.path(scope.parent),
@@ -51,6 +51,10 @@ export async function askPage(
       priority,
       signal: broken,
       stop: signal,
+      mayStart: () => {
+        sentAfter = clock.monotonic();
+        return true;
+      },
       onExchange,
     });
     const { items, hasMore, nextCursor } = page;

@@ -176,9 +176,9 @@ describe('what is stored with a page', () => {
       expect(decision.doubts?.withdraw).toEqual(['2']);
     });
 
-    it('completes the scope in one answer, but for what is in doubt', () => {
+    it('completes the scope in one answer, once it is proven whose it was, but for what is in doubt', () => {
       const asOf = (view: ObservedPage): Date | undefined =>
-        decide({ ...taken, page: snapshot, end }, view, null).decision.scope.completeAsOf;
+        decide({ ...taken, page: snapshot, end }, view, null).decision.scope.unproven?.completeAsOf;
       expect(asOf(seen)).toEqual(new Date(began - 60_000));
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
       // A row that is seen and not believed is not here.

@@ -53,7 +53,7 @@ export interface Decided {
   readonly decision: Decision;
   /** The scope's memory from then on. */
   readonly memory: ScopeMemory;
-  /** Everything is mirrored as of the page's request, less the settle time, and that is stored. */
+  /** Everything is mirrored as of the page's request, less the settle time: stored, to be true with the next proof. */
   readonly complete: boolean;
   /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
   readonly overlooks: boolean;
@@ -83,13 +83,13 @@ export function decide(
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
     ...(end === undefined ? {} : readUpTo(taken, end, observed)),
-    ...(completeAsOf === undefined ? {} : { completeAsOf }),
+    ...(completeAsOf === undefined ? {} : { unproven: { completeAsOf, at: observed.at } }),
   };
   const decision: Decision = {
     scope,
     ...(isNothing(doubts) ? {} : { doubts }),
     ...(unseen === undefined ? {} : { unseen }),
-    ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed, completeAsOf) }),
+    ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed) }),
   };
   const known = new Set([...observed.candidates, ...doubts.add].map(({ key }) => key));
   const overlooks = observed.missing.some(({ key }) => !known.has(key));
@@ -135,7 +135,8 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): bool
 
 /**
  * One answer that is the whole scope, and lacks no row, says that everything is mirrored as of then: a
- * replica may lag by the settle time. Other walks know it only when their doubts are settled.
+ * replica may lag by the settle time. Other walks know it only when their doubts are settled. Whose answer it was must
+ * be proven by what is asked after it.
  */
 function completeFrom(
   { page, end, settleMs, startedAt }: PageStep,
@@ -195,15 +196,12 @@ const OUTCOMES = {
   failed: 'failed',
 };
 
-function walkEnd(taken: PageStep, end: End, observed: ObservedPage, completeAsOf: Date | undefined): WalkEnd {
+function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
   const { scope, startedAt, walk, totals } = taken;
   // Whether a list that is refused is gone is not known yet (unknown-lists.ts).
   const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
   const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
-  // One list among many says nothing of its collection.
-  const complete = completeAsOf === undefined || scope.parent !== '' ? {} : { completeAsOf };
-  const read = { ...taken.collection, ...complete };
-  const collection = error === undefined ? read : failing(scope, error, observed.at);
+  const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);
   return {
     scope,
     kind: walk.kind,

@@ -30,6 +30,8 @@ export interface ListsRead {
   readonly whole: ReadonlyMap<string, ReadWhole>;
   /** Rows of lists are in doubt. */
   readonly doubts: boolean;
+  /** Rows of lists are proven gone, and not deleted yet. */
+  readonly proven: boolean;
   /** Lists that the service does not know: what became of their rows. */
   readonly suspected: Unknown['suspected'];
 }
@@ -57,6 +59,7 @@ export class ListsReader {
     let totals = NO_TOTALS;
     let error: Error | undefined;
     let doubts = false;
+    let proven = false;
     await passOverScopes(
       this.#reader.store,
       {
@@ -77,6 +80,7 @@ export class ListsReader {
         if (result.error instanceof KeyRefused) throw result.error;
         totals = addTotals(totals, result.totals);
         doubts ||= result.doubts;
+        proven ||= result.proven;
         if (isUnknown(result)) {
           unknown.push({ scope, status: result.status });
           return false;
@@ -88,7 +92,8 @@ export class ListsReader {
     );
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
-    return { since, totals: addTotals(totals, more), error: error ?? refused[0], whole, doubts, suspected };
+    const read = { since, whole, doubts, proven, suspected };
+    return { ...read, totals: addTotals(totals, more), error: error ?? refused[0] };
   }
 
   /** Reads one list, as a pass does. @throws KeyRefused */
@@ -96,15 +101,16 @@ export class ListsReader {
     lists: ListCollection,
     parent: string,
     { priority, signal }: { readonly priority: Priority; readonly signal: AbortSignal },
-  ): Promise<Pick<ListsRead, 'totals' | 'error' | 'doubts' | 'suspected'>> {
+  ): Promise<Pick<ListsRead, 'totals' | 'error' | 'doubts' | 'proven' | 'suspected'>> {
     const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
     const result = await this.#readList(lists, scope, 'poll', { accept: false, priority, signal });
-    const { error, doubts, totals } = result;
+    const { error, doubts, proven, totals } = result;
     if (error instanceof KeyRefused) throw error;
-    if (!isUnknown(result)) return { totals, error, doubts, suspected: 'none' };
+    const read = { doubts, proven };
+    if (!isUnknown(result)) return { ...read, totals, error, suspected: 'none' };
     const unknown = [{ scope, status: result.status }];
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
-    return { totals: addTotals(totals, more), error: refused[0], doubts, suspected };
+    return { ...read, totals: addTotals(totals, more), error: refused[0], suspected };
   }
 
   async #readList(

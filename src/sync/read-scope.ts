@@ -135,6 +135,7 @@ export function both(first: WalkResult, then: WalkResult): WalkResult {
     seen: first.seen.union(then.seen),
     totals: addTotals(first.totals, then.totals),
     doubts: first.doubts || then.doubts,
+    proven: first.proven || then.proven,
     whole: then.whole ?? first.whole,
   };
 }

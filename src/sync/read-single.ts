@@ -5,6 +5,7 @@ import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
 import { ageOf } from './ask-page.ts';
+import { ownerOf } from './owner-of.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import { withoutPolledAt } from './unbelieved.ts';
 import type { WalkResult } from './walk-result.ts';
@@ -38,13 +39,17 @@ export async function readSingle(
     });
   try {
     ({ lastObs } = await reader.store.openScope(scope));
-    const sentAfter = reader.clock.monotonic();
+    let sentAfter = reader.clock.monotonic();
     const answer = await reader.source.object({
       path: path(),
       route,
       priority: PRIORITY.POLL,
       signal: new AbortController().signal,
       stop: signal,
+      mayStart: () => {
+        sentAfter = reader.clock.monotonic();
+        return true;
+      },
       onExchange: ({ status }) => {
         totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
       },
@@ -52,6 +57,8 @@ export async function readSingle(
     const { source, fields } = answer;
     const item = { source, fields, key: '', problem: undefined };
     const agedMs = ageOf(answer);
+    // What names its owner needs no other proof of whose it is.
+    const isProven = ownerOf(answer) !== undefined;
     const result = await carryingFreed(reader, (alsoInTransaction) =>
       reader.mirror.applySingle(reader.fence, {
         collection: name,
@@ -60,19 +67,20 @@ export async function readSingle(
         item,
         sentAgo: () => reader.clock.monotonic() - sentAfter + agedMs,
         alsoInTransaction,
-        decide: ({ counts, sentAt }) => {
+        decide: ({ counts, sentAt, at }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);
           const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
           const completeAsOf = new Date(asOf - reader.settleMs);
           const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
+          const complete = isProven ? { completeAsOf } : { unproven: { completeAsOf, at } };
           return {
             scope: {
               lastReadAt: startedAt,
               fullAt: startedAt,
               failure: null,
-              ...(believed ? { polledAt, completeAsOf } : {}),
+              ...(believed ? { polledAt, ...complete } : {}),
             },
             walkEnd: {
               scope,
@@ -80,7 +88,9 @@ export async function readSingle(
               startedAt,
               outcome: 'completed',
               totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
-              collection: believed ? { ...read, completeAsOf } : withoutPolledAt(read),
+              collection: believed
+                ? { ...read, ...(isProven ? { completeAsOf } : {}) }
+                : withoutPolledAt(read),
             },
           };
         },

@@ -35,6 +35,8 @@ export async function carryingFreed<T>(
   let carried = false;
   try {
     return await write(async (trx) => {
+      // Of what was fetched before a key turned out to be another's, nothing is written any more.
+      reader.source.assertOwn();
       carried = true;
       for (const each of freed) await reader.store.recordFreed(trx, each);
     });

@@ -2,7 +2,7 @@ import { PRIORITY } from '../budget/priorities.ts';
 import type { ScopeInDoubt } from '../mirror/deletion/candidates.ts';
 import type { DoubtKind } from '../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
-import { KeyRefused } from '../model/errors.ts';
+import { KeyRefused, MirrorError, RequestRefused } from '../model/errors.ts';
 import { applyDeletions } from './apply-deletions.ts';
 import { confirmRows } from './read-scope.ts';
 import { readWhole } from './read-whole.ts';
@@ -47,7 +47,8 @@ const WORKERS = 4;
 
 /**
  * Second observations of rows in doubt (design 4): waits until the settle time after the first ones is over, reads
- * the rows again in the fewest pages, and has deleted what is proven then.
+ * the rows again in the fewest pages, and has deleted what is proven then. All scopes are read before anything is
+ * deleted or called complete: one proof of whose data it was, which begins after the last request, serves them all.
  */
 export class DoubtSettler {
   readonly #reader: Reader;
@@ -78,11 +79,37 @@ export class DoubtSettler {
     if (waiting.length > 0 && !options.patient) return { totals: NO_TOTALS, error: undefined, unproven: 0 };
     await this.#untilRipe(lists, waiting, options.signal);
     const parents = new Set([...read.keys(), ...inDoubt.map(({ scope }) => scope.parent)]);
-    const settled = await this.#each(lists, [...parents], options, (session, parent) =>
-      this.#finishScope(lists, session, read.get(parent), options),
+    const walked = new Map(read);
+    const again = await this.#each(lists, [...parents], options, (session, parent) =>
+      this.#readScopeAgain(lists, session, walked, parent, options),
     );
+    // What pages said of being complete waits for it, too.
+    const unproven = await this.#whyNotProven(options);
+    if (unproven !== undefined) return { ...again, error: again.error ?? unproven, unproven: 0 };
+    const left = [...parents].filter((parent) => !again.failed.has(parent));
+    const done = await this.#each(lists, left, options, (session, parent) =>
+      this.#finishScope(session, walked.get(parent), options),
+    );
+    const settled = {
+      totals: addTotals(again.totals, done.totals),
+      error: again.error ?? done.error,
+      unproven: done.unproven,
+    };
     if (settled.error === undefined) for (const each of waiting) this.#noteTried(each);
     return settled;
+  }
+
+  /** Deletes what is proven gone in the collection's scopes, unless the brake holds it. */
+  async deleteProven(lists: ListCollection, options: SettleOptions): Promise<Settled> {
+    const inDoubt = await this.#reader.store.scopesInDoubt(lists.name);
+    const parents = inDoubt.filter(({ proven }) => proven > 0).map(({ scope }) => scope.parent);
+    const error = parents.length === 0 ? undefined : await this.#whyNotProven(options);
+    if (error !== undefined) return { totals: NO_TOTALS, error, unproven: 0 };
+    return this.#each(lists, parents, options, async (session) => ({
+      totals: addTotals(NO_TOTALS, await this.#delete(session, options)),
+      error: undefined,
+      unproven: 0,
+    }));
   }
 
   /**
@@ -100,14 +127,22 @@ export class DoubtSettler {
     const waits = inDoubt.map((each) => ({ each, ms: needsReading(each) ? this.#readyAt(each) - now : 0 }));
     const ripe = waits.filter(({ ms }) => ms <= 0).map(({ each }) => each);
     const later = waits.map(({ ms }) => ms).filter((ms) => ms > 0);
-    const settled = await this.#each(
+    const read = await this.#each(
       lists,
       ripe.map(({ scope }) => scope.parent),
       options,
       (session) => this.#again(lists, session, options),
     );
-    if (settled.error === undefined) for (const each of ripe) this.#noteTried(each);
-    return { ...settled, againMs: later.length === 0 ? undefined : Math.min(...later) };
+    // What a stop left, and what the brake held: it may let them go now.
+    const deleted = await this.deleteProven(lists, options);
+    const error = read.error ?? deleted.error;
+    if (error === undefined) for (const each of ripe) this.#noteTried(each);
+    return {
+      totals: addTotals(read.totals, deleted.totals),
+      error,
+      unproven: 0,
+      againMs: later.length === 0 ? undefined : Math.min(...later),
+    };
   }
 
   /** Reads rows again of which something else says that they are gone: first proofs, where they are. */
@@ -118,11 +153,15 @@ export class DoubtSettler {
     );
   }
 
-  /** Everything of one scope's full reading that comes after its walk. */
-  async #finishScope(
+  /**
+   * Everything of one scope's full reading that is read after its walk.
+   * @param walked whole walks by scope: a second one takes the place of the first
+   */
+  async #readScopeAgain(
     lists: ListCollection,
     session: ScopeSession,
-    walked: ReadWhole | undefined,
+    walked: Map<string, ReadWhole>,
+    parent: string,
     options: FinishOptions,
   ): Promise<Settled> {
     const { store, clock, settleMs } = this.#reader;
@@ -130,13 +169,15 @@ export class DoubtSettler {
     const confirmed = await this.#again(lists, session, options);
     if (confirmed.error !== undefined) return confirmed;
     let { totals } = confirmed;
-    let read = walked;
+    let read = walked.get(parent);
     let left = await store.candidatesOf(scope);
     const walkAgain = async (waitMs: number): Promise<Error | undefined> => {
       await clock.sleep(waitMs, options.signal);
       const next = await options.walkTurn(() => readWhole(this.#reading(lists, session, options)));
       totals = addTotals(totals, next.totals);
       read = next.whole;
+      if (read === undefined) walked.delete(parent);
+      else walked.set(parent, read);
       return next.error;
     };
     const confirmAgain = async (wait: (each: ScopeInDoubt) => boolean): Promise<Error | undefined> => {
@@ -153,7 +194,7 @@ export class DoubtSettler {
       return undefined;
     };
     // What came too lately to be doubted is old enough when the settle time is over.
-    if (options.patient && walked?.overlooks === true) {
+    if (options.patient && read?.overlooks === true) {
       const error = (await walkAgain(settleMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }
@@ -166,7 +207,21 @@ export class DoubtSettler {
       const error = (await walkAgain(Math.max(WIDE_MARGIN_MS, waitMs))) ?? (await confirmAgain(needsReading));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }
+    return { totals, error: undefined, unproven: 0 };
+  }
+
+  /** What follows for a scope from all that was read of it, once it is proven whose data that is. */
+  async #finishScope(
+    session: ScopeSession,
+    read: ReadWhole | undefined,
+    options: SettleOptions,
+  ): Promise<Settled> {
+    const { store } = this.#reader;
+    const { scope } = session;
+    const held = (await store.candidatesOf(scope)).some(({ proven }) => proven);
+    const totals = held ? addTotals(NO_TOTALS, await this.#delete(session, options)) : NO_TOTALS;
     if (read === undefined) return { totals, error: undefined, unproven: 0 };
+    const left = await store.candidatesOf(scope);
     // A doubt that is younger than the walk counts too: another reading may have raised anew what this one missed.
     if (read.clean && !read.complete && left.length === 0) {
       await this.#saveComplete(session, new Date(read.began.getTime() - this.#reader.settleMs));
@@ -174,7 +229,7 @@ export class DoubtSettler {
     return { totals, error: undefined, unproven: left.filter(({ proven }) => !proven).length };
   }
 
-  /** Reads the scope's rows in doubt again, and deletes what is proven. */
+  /** Reads the scope's rows in doubt again. */
   async #again(lists: ListCollection, session: ScopeSession, options: SettleOptions): Promise<Settled> {
     const { store, clock } = this.#reader;
     const { scope } = session;
@@ -195,14 +250,29 @@ export class DoubtSettler {
       const before = new Set(keys);
       keys = (await unproven()).filter((key) => before.has(key));
     }
-    // What a stop left, and what the brake held: it may let them go now.
-    if ((await store.candidatesOf(scope)).some(({ proven }) => proven)) {
-      const { deleted, along } = await session.write(() =>
-        applyDeletions(this.#reader, session, options.accept),
-      );
-      totals = addTotals(totals, { deleted, along });
-    }
     return { totals, error: undefined, unproven: 0 };
+  }
+
+  /** Proves whose data was read, by what is asked after the last of it. @throws KeyRefused, LeaseLost; the stop's reason */
+  async #whyNotProven({ signal }: SettleOptions): Promise<Error | undefined> {
+    try {
+      const proven = await this.#reader.source.proveAll({ signal });
+      return proven
+        ? undefined
+        : new RequestRefused('an API key was refused before it was proven whose data it read', 401);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof MirrorError) || error.remedy === 'stop') throw error;
+      return error;
+    }
+  }
+
+  async #delete(
+    session: ScopeSession,
+    { accept }: SettleOptions,
+  ): Promise<Pick<ReadTotals, 'deleted' | 'along'>> {
+    const { deleted, along } = await session.write(() => applyDeletions(this.#reader, session, accept));
+    return { deleted, along };
   }
 
   async #each(
@@ -210,10 +280,11 @@ export class DoubtSettler {
     parents: readonly string[],
     { signal }: SettleOptions,
     task: (session: ScopeSession, parent: string) => Promise<Settled>,
-  ): Promise<Settled> {
+  ): Promise<Settled & { readonly failed: ReadonlySet<string> }> {
     let totals = NO_TOTALS;
     let error: Error | undefined;
     let unproven = 0;
+    const failed = new Set<string>();
     await sideBySide(parents, WORKERS, async (parent) => {
       signal.throwIfAborted();
       const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
@@ -222,10 +293,11 @@ export class DoubtSettler {
       totals = addTotals(totals, settled.totals);
       unproven += settled.unproven;
       error ??= settled.error;
+      if (settled.error !== undefined) failed.add(parent);
     });
     // What a stop broke off ends without an error, and has not been tried.
     signal.throwIfAborted();
-    return { totals, error, unproven };
+    return { totals, error, unproven, failed };
   }
 
   async #untilRipe(

@@ -18,6 +18,11 @@ export class SharedCall<T> {
     return this.#nobodyWaits.signal.aborted;
   }
 
+  /** Resolves when it has ended, however. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([this.#answer]);
+  }
+
   /** @throws what the call throws; the signal's reason when it is aborted */
   async wait(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();

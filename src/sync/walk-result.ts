@@ -64,6 +64,8 @@ export interface WalkResult {
   readonly totals: ReadTotals;
   /** It put rows in doubt: a second observation has to come. */
   readonly doubts: boolean;
+  /** It proved rows of a list gone: `DoubtSettler.deleteProven` has them deleted. */
+  readonly proven: boolean;
   /** Given where it read every item of the scope, or enough of them (`WalkOptions.enough`). */
   readonly whole: ReadWhole | undefined;
 }
@@ -76,6 +78,6 @@ export interface ReadWhole {
   readonly clean: boolean;
   /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
   readonly overlooks: boolean;
-  /** Nothing is in doubt: that everything is mirrored as of its beginning is stored already. */
+  /** Nothing is in doubt: that everything is mirrored as of its beginning is stored, to be true with the next proof. */
   readonly complete: boolean;
 }

@@ -117,7 +117,8 @@ class WalkRun {
       walk: this.#walk,
       seen: this.#seen,
       totals: this.#totals,
-      doubts: this.#proofs.raised,
+      doubts: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
+      proven: this.#proofs.proven && scope.parent !== '',
       whole: error === undefined ? this.#proofs.whole : undefined,
     };
   }
@@ -169,7 +170,8 @@ class WalkRun {
     const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
       await this.#write(asked, obs, stepped, end);
-      if (end !== undefined && this.#proofs.proven) await this.#delete();
+      // Lists come by the thousand: of them, one proof serves all that a pass deletes (settle-doubts.ts).
+      if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
     } catch (error) {
       this.#broken.abort(error);
       throw error;
@@ -261,8 +263,13 @@ class WalkRun {
     });
   }
 
-  /** Still in the write lane: no page comes between proof and deletion. */
+  /**
+   * Still in the write lane: no page comes between the walk's end, the proof of whose data it read, and the deletion.
+   * What can't be proven is left in doubt.
+   */
   async #delete(): Promise<void> {
+    const { signal } = this.#options;
+    if (!(await this.#reader.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
     const accept = this.#options.accept ?? false;
     const { deleted, along } = await applyDeletions(this.#reader, this.#session, accept);
     this.#totals = addTotals(this.#totals, { deleted, along });

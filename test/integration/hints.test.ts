@@ -280,14 +280,15 @@ describe('a hinted scope', () => {
     await hint(job(first));
     await eventually('the hint to go', async () => (await hints()).length === 0);
     expect(await changed('research_jobs')).toEqual([{ count: 1 }]);
-    // The top, then all six pages.
-    expect(test.asked).toHaveLength(7);
+    // The top, then all six pages, and whose they are.
+    expect(test.asked).toHaveLength(8);
+    expect(test.asked.at(-1)).toBe('/v1/ping');
 
     await update('research_jobs', second);
     await hint(job(second));
-    await eventually('the look at the top', () => test.asked.length === 8);
+    await eventually('the look at the top', () => test.asked.length === 9);
     await hint(job(first));
     expect((await hints()).map(({ step }) => step)).toEqual([0, 0]);
-    expect(test.asked).toHaveLength(8);
+    expect(test.asked).toHaveLength(9);
   });
 });

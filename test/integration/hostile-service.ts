@@ -11,7 +11,6 @@ import { KeyRefused } from '../../src/model/errors.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
-import { PRIORITY } from '../../src/budget/priorities.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '../support/sandbox.ts';
 
@@ -148,7 +147,7 @@ async function readWell(account: OpenAccount, name: CollectionName, what: 'full'
       // A refused key stops the account; a ping that succeeds lets it go on.
       if (!(error instanceof KeyRefused)) throw error;
       problem = error;
-      await account.source.ping({ priority: PRIORITY.POLL, signal }).catch(() => {});
+      await account.source.ping({ signal }).catch(() => {});
     }
   }
   throw new Error(`${name} could not be read in ${MOST_PASSES} passes`, { cause: problem });

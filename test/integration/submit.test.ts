@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { submitLoop } from '../../src/app/submit-loop.ts';
-import { PRIORITY } from '../../src/budget/priorities.ts';
 import { openInstallation } from '../../src/db/installation.ts';
 import { KeyRefused } from '../../src/model/errors.ts';
 import { OPERATION_NAMES, type OperationName } from '../../src/model/submission.ts';
@@ -189,7 +188,10 @@ describe('a service that refuses', () => {
   });
 
   it('a key for a while has the submission queued until the key is good again', async () => {
-    const { account, bell, rows, allDone, ended, start } = await submitting({ faultKey: 1 });
+    const { account, bell, rows, allDone, ended, start } = await submitting({});
+    // Its owner is known: the refusal comes with the submission itself.
+    await account.current.source.ping({ signal: new AbortController().signal });
+    await account.sandbox.control.change({ faultKey: 1 });
     await queue(account, 'research');
     bell.ring();
     // As the daemon does: the loop ends with the account, whose key a ping found refused, too.
@@ -198,7 +200,7 @@ describe('a service that refuses', () => {
     expect(row).toMatchObject({ state: 'queued', error: expect.stringContaining('answered 401') as string });
     expect(await account.sandbox.control.operations()).toEqual([]);
     await account.sandbox.control.change({ faultKey: 0 });
-    await account.current.source.ping({ priority: PRIORITY.POLL, signal: new AbortController().signal });
+    await account.current.source.ping({ signal: new AbortController().signal });
     void start();
     expect(await allDone()).toMatchObject([{ state: 'accepted', error: null }]);
     expect(await account.sandbox.control.operations()).toHaveLength(1);

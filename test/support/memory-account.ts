@@ -1,5 +1,7 @@
 import { createBudget } from '../../src/budget/create-budget.ts';
-import type { PageRequest } from '../../src/api/api.ts';
+import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../src/api/api.ts';
+import type { ObjectAnswer } from '../../src/api/envelope.ts';
+import { NotSent } from '../../src/budget/not-sent.ts';
 import type { CollectionName } from '../../src/model/collections.ts';
 import { RequestRefused } from '../../src/model/errors.ts';
 import type { Page } from '../../src/model/page.ts';
@@ -12,6 +14,7 @@ import type { Answer } from '../../src/walk/walk.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { MemoryHints } from './memory-hints.ts';
 import { MemoryMirror } from './memory-mirror.ts';
+import { memoryOwnership } from './memory-ownership.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import type { ClientSource } from './walk-client.ts';
 
@@ -108,24 +111,36 @@ export class MemoryAccount {
     const loaded = await store.load('key');
     const budget = createBudget({ keyHash: 'key', clock, share: 0.8, store, loaded, onEvent: () => {} });
     const source = (account: MemoryAccount): AccountSource => {
-      const page = async (request: PageRequest): Promise<Page> => {
+      const answer = async <T>(request: ObjectRequest, value: () => Promise<T>): Promise<T> => {
         const { route, priority, stop } = request;
         const signal = stop === undefined ? request.signal : AbortSignal.any([request.signal, stop]);
-        const answer = await budget.run({ group: 'other', route, priority, signal }, async () => {
-          request.onExchange?.({
-            method: 'GET',
-            route,
-            status: 200,
-            durationMs: 0,
-            bytes: 0,
-            error: undefined,
+        const given = await budget
+          .run({ group: 'other', route, priority, signal }, async () => {
+            if (request.mayStart?.() === false) throw new NotSent(new Withheld());
+            request.onExchange?.({
+              method: 'GET',
+              route,
+              status: 200,
+              durationMs: 0,
+              bytes: 0,
+              error: undefined,
+            });
+            return { status: 200, headers: {}, value: await value(), receivedAt: clock.monotonic() };
+          })
+          .catch((error: unknown) => {
+            throw error instanceof NotSent ? error.cause : error;
           });
-          const value = await account.#answer(request);
-          return { status: 200, headers: {}, receivedAt: clock.monotonic(), value };
-        });
-        return answer.value;
+        return given.value;
       };
-      return new AccountSource([{ keyHash: 'key', api: { page } as never, budget }]);
+      const page = (request: PageRequest): Promise<Page> => answer(request, () => account.#answer(request));
+      // Whose the key is: asked for once a minute, and counted by the budget alone.
+      const object = (request: ObjectRequest): Promise<ObjectAnswer> =>
+        answer(request, async () => {
+          await clock.sleep(LATENCY_MS);
+          return { source: `{"user_id":${USER}}`, fields: {} };
+        });
+      const api = { page, object } as unknown as Api;
+      return new AccountSource([{ keyHash: 'key', api, budget }], memoryOwnership(USER, clock));
     };
     return new MemoryAccount(clock, source, lists);
   }

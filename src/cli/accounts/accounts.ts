@@ -3,9 +3,10 @@ import { examples, type AddCommand } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
 import type { AccountsAction, AccountsOptions } from './action.ts';
 import { listAction } from './list.ts';
+import { moveAction } from './move.ts';
 import { retireAction } from './retire.ts';
 
-const ACTIONS: readonly AccountsAction[] = [listAction, retireAction];
+const ACTIONS: readonly AccountsAction[] = [listAction, retireAction, moveAction];
 const NAMES = ACTIONS.map(({ name }) => name);
 const OPTIONS: readonly (keyof AccountsOptions)[] = ['json', 'demo', 'removeData', 'undo'];
 
@@ -15,7 +16,9 @@ export const addAccounts: AddCommand = (program, run) => {
     .summary('the accounts that are mirrored here')
     .description(
       'The accounts of this mirror. list tells who is mirrored, in which state, and by which keys (the beginning of ' +
-        'each key’s SHA-256). retire takes an account out: no program mirrors it or sends for it any more.',
+        'each key’s SHA-256). retire takes an account out: no program mirrors it or sends for it any more. move accepts ' +
+        'that the service is at MIRROR_API_URL now, and has the configured keys asked anew whose they are: run it while ' +
+        'no daemon runs.',
     )
     .argument('[action]', NAMES.join(' or '), 'list')
     .argument('[user_id...]', 'of which account')

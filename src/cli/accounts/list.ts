@@ -33,12 +33,14 @@ function describeAccounts(accounts: readonly StoredAccount[], width: number | un
     [
       { title: 'account', align: 'right' },
       { title: 'email', align: 'left' },
+      { title: 'service', align: 'left' },
       { title: 'keys', align: 'left' },
       { title: 'state', align: 'left' },
     ],
-    accounts.map(({ userId, email, keys, state, error }) => [
+    accounts.map(({ userId, email, origin, keys, state, error }) => [
       userId,
       email ?? '',
+      origin ?? '',
       keys.join(' '),
       error === null ? state : `${state}: ${error}`,
     ]),

@@ -25,7 +25,7 @@ const CHUNK = 1024 * 1024;
  * - `GET /deliveries?after=N`: NDJSON of the attempts to deliver an event, in the order in which they ended
  * - `POST /mutations`: a mutation, or an array of them; answers the IDs
  * - `POST /events`: an order of events, or an array of them; answers the events' IDs, null where nobody is to be told
- * - `GET /options`, `POST /options` `{switch: value …}`
+ * - `GET /options`, `POST /options` `{switch: value …}`; `keys` among them: a key that another user owns from now on
  * - `GET /clock`, `POST /clock` `{"freeze":true}`, `{"advanceMs":N}`, `{"set":"ISO 8601"}`, `{"resume":true}`
  * - `POST /windows/reset`: forgets what the rate limits counted
  * - `GET /webhook?user=…`: the registration with its secret, or null

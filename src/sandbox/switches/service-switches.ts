@@ -8,10 +8,15 @@ export const SERVICE_SWITCHES = {
   ),
   port: integer(8090, 'port of the service; 0 takes a free one', { max: 65_535 }),
   controlPort: integer(8091, 'port of the control API; 0 takes a free one', { max: 65_535 }),
-  keys: text('sandbox-key=1001', 'API keys and their owners: key=user_id,key=user_id…', (value) => {
-    const keys = parseKeys(value);
-    return 'problem' in keys ? keys.problem : undefined;
-  }),
+  keys: text(
+    'sandbox-key=1001',
+    'API keys and their owners: key=user_id,key=user_id…',
+    (value) => {
+      const keys = parseKeys(value);
+      return 'problem' in keys ? keys.problem : undefined;
+    },
+    { live: true },
+  ),
   seed: integer(1, 'what all data is derived from', { max: 4_294_967_295 }),
   epoch: text(
     'start',

@@ -1,4 +1,3 @@
-import { PRIORITY } from '../../../src/budget/priorities.ts';
 import { KeyRefused } from '../../../src/model/errors.ts';
 import { messageOf } from '../../../src/runtime/message.ts';
 import type { GameRecord } from './game-record.ts';
@@ -59,7 +58,7 @@ export async function ping(
   signal = AbortSignal.timeout(PATIENCE_MS),
 ): Promise<void> {
   try {
-    await current.source.ping({ priority: PRIORITY.POLL, signal });
+    await current.source.ping({ signal });
     record.count('keys good again');
   } catch (error) {
     record.tell(`the key stays refused: ${messageOf(error)}`);

@@ -1,0 +1,98 @@
+import type { Kysely } from 'kysely';
+import { otherOwner, otherService, setOrigin, storedIdentity } from '../db/account-identity.ts';
+import { rememberMoved, rememberProof, rememberWhy } from '../db/api-keys.ts';
+import { databaseTime } from '../db/database-time.ts';
+import { fenced } from '../db/fenced.ts';
+import { syncTables } from '../db/tables.ts';
+import { promoteComplete } from '../mirror/complete-as-of.ts';
+import { forgetConclusions, forgetReadings } from '../mirror/forget-readings.ts';
+import { saveCollection } from '../mirror/log-walk.ts';
+import { type WrittenRows, writtenSince } from '../mirror/written-since.ts';
+import { collection } from '../model/collections.ts';
+import { AccountMoved } from '../model/errors.ts';
+import type { Fence } from '../model/fence.ts';
+import { countOf } from '../runtime/figures.ts';
+import { listsAsOf } from './account-store.ts';
+import type { OwnershipStore } from './ownership.ts';
+
+export interface OwnershipParts {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly fence: Fence;
+  /** The configured service's address. */
+  readonly origin: string;
+}
+
+/** Keeps in Postgres whose the keys of an account are, and what follows from that. */
+export function createOwnershipStore(parts: OwnershipParts): OwnershipStore {
+  const { db, schema, fence, origin } = parts;
+  const { userId } = fence;
+  /** What is known to be stored already. */
+  let adopted = false;
+  return {
+    mark: async () => {
+      const { origin: stored, changeId, at } = await storedIdentity(db, schema, userId);
+      if (stored !== null && stored !== origin) throw new AccountMoved(otherService(userId, stored, origin));
+      adopted = stored !== null;
+      return { changeId, at };
+    },
+    proven: async (keyHash, mark, isAll) => {
+      await rememberProof(db, schema, keyHash, mark);
+      if (!adopted) await fenced(db, schema, fence, (trx) => setOrigin(trx, schema, userId, origin));
+      adopted = true;
+      if (isAll) await promote(parts, mark.at);
+    },
+    contradicted: async (keyHash, owner) => {
+      const at = await databaseTime(db);
+      const proven = await rememberMoved(db, schema, { keyHash, userId, answeredFor: owner, at });
+      const written = proven === undefined ? undefined : await writtenSince(db, schema, userId, proven);
+      const why = otherOwner(userId, keyHash, owner, inWords(written));
+      await rememberWhy(db, schema, keyHash, why);
+      await fenced(db, schema, fence, async (trx, now) => {
+        await forgetReadings(trx, schema, userId, now);
+        const account = syncTables(trx, schema).updateTable('account').set({ state: 'stopped', error: why });
+        await account.where('_user_id', '=', userId).execute();
+      });
+      return why;
+    },
+    distrust: () => fenced(db, schema, fence, (trx) => forgetConclusions(trx, schema, userId)),
+  };
+}
+
+/** What was stored before `until` is the account's own: everything is mirrored as it says. */
+async function promote({ db, schema, fence }: OwnershipParts, until: Date): Promise<void> {
+  const { userId } = fence;
+  const due = await syncTables(db, schema)
+    .selectFrom('scope')
+    .select('collection')
+    .where('_user_id', '=', userId)
+    .where('unproven_at', '<=', until)
+    .limit(1)
+    .executeTakeFirst();
+  if (due === undefined) return;
+  await fenced(db, schema, fence, async (trx) => {
+    const complete = await promoteComplete(trx, schema, userId, until);
+    for (const { collection: name, completeAsOf } of complete.filter(({ parent }) => parent === '')) {
+      await saveCollection(trx, schema, userId, name, { completeAsOf });
+    }
+    // Of lists the collection's is the least over all of them.
+    const many = complete.filter(({ parent }) => parent !== '').map((each) => each.collection);
+    for (const name of new Set(many)) {
+      const lists = collection(name);
+      if (lists.kind !== 'list') continue;
+      const { completeAsOf } = await listsAsOf(trx, schema, userId, lists);
+      if (completeAsOf !== undefined) await saveCollection(trx, schema, userId, name, { completeAsOf });
+    }
+  });
+}
+
+/** What may be the other account's, for people. @param written undefined: nobody knows */
+function inWords(written: readonly WrittenRows[] | undefined): string {
+  if (written === undefined) return '';
+  if (written.length === 0) return ' (nothing was written since it last answered for its own)';
+  const each = written.map(
+    ({ collection: name, rows, first, last }) =>
+      `${countOf(rows, 'row')} of ${name} (_change_id ${first} to ${last})`,
+  );
+  return ` (written since it last answered for its own: ${each.join(', ')})`;
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../../src/runtime/clock.ts';
+import { Ownership, type OwnershipStore } from '../../src/sync/ownership.ts';
+
+/** What an account's ownership stored, in memory. */
+export interface StoredOwnership extends OwnershipStore {
+  /** Keys that were proven, in order; `!` before one that answered for another, `?` for what was distrusted. */
+  readonly told: string[];
+}
+
+export function storedOwnership(): StoredOwnership {
+  const told: string[] = [];
+  return {
+    told,
+    mark: () => Promise.resolve({ changeId: '0', at: new Date(0) }),
+    proven: (keyHash, _mark, isAll) => {
+      told.push(isAll ? keyHash : `${keyHash} alone`);
+      return Promise.resolve();
+    },
+    contradicted: (keyHash, owner) => {
+      told.push(`!${keyHash}`);
+      return Promise.resolve(`${keyHash} answers for ${owner}`);
+    },
+    distrust: () => {
+      told.push('?');
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Sees to whose answers are applied, and stores nothing. */
+export function memoryOwnership(userId: string, clock: Pick<Clock, 'monotonic'>): Ownership {
+  return new Ownership({ userId, store: storedOwnership(), clock });
+}
