@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { ServiceConfig } from '../config/config.ts';
 import type { Secret } from '../config/secret.ts';
-import { identityOf, otherService } from '../db/account-identity.ts';
+import { movedKeys, originOf, otherService } from '../db/account-identity.ts';
 import { hashOfKey } from './service-link.ts';
 
 /** The keys by which an account may be asked for, or why nothing may be asked or written for it. */
@@ -21,8 +21,9 @@ export async function servableKeys(
   keys: readonly Secret[],
 ): Promise<ServableKeys> {
   const { url } = config.service;
-  const { origin, moved } = await identityOf(db, config.schema, userId, keys.map(hashOfKey));
+  const origin = await originOf(db, config.schema, userId);
   if (origin !== null && origin !== url) return { why: otherService(userId, origin, url) };
+  const moved = await movedKeys(db, config.schema, keys.map(hashOfKey));
   const [first] = moved;
   const left = keys.filter((key) => !moved.some(({ keyHash }) => keyHash === hashOfKey(key)));
   if (first !== undefined && left.length === 0) return { why: first.why };

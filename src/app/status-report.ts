@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { GroupSnapshot } from '../budget/budget.ts';
 import type { Config } from '../config/config.ts';
+import { movedKeys } from '../db/account-identity.ts';
 import { knownKeys } from '../db/api-keys.ts';
 import { readStoredStatus } from '../db/stored-status.ts';
 import type {
@@ -50,6 +51,7 @@ export async function statusReport({
   const problems = [
     ...(unready === undefined ? [] : [unready]),
     ...keys,
+    ...(await movedBesideOthers(config, db, told)),
     ...recovery.problems,
     ...judged.problems,
   ];
@@ -78,6 +80,17 @@ async function refusedKeys(config: Config, db: Kysely<unknown>): Promise<Readonl
       userId === undefined && error !== undefined ? [[keyHash.slice(0, 8), error] as const] : [],
     ),
   );
+}
+
+/** Configured keys that answer for another account, where other keys carry their own: else the account says it. */
+async function movedBesideOthers(
+  config: Config,
+  db: Kysely<unknown>,
+  accounts: readonly AccountStatus[],
+): Promise<string[]> {
+  const moved = await movedKeys(db, config.schema, (config.service?.keys ?? []).map(hashOfKey));
+  const said = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
+  return moved.filter(({ why }) => !said.has(why)).map(({ why }) => why);
 }
 
 function budgetsByUser(

@@ -41,37 +41,38 @@ export async function setOrigin(
 /** A key that answered for another account than its owner. */
 export interface MovedKey {
   readonly keyHash: string;
+  readonly userId: string;
   /** What is to be said of it, with the remedy. */
   readonly why: string;
 }
 
-/** What of `keyHashes` answered for another account than `userId`, and whether its service is another one. */
-export async function identityOf(
+/** Which of `keyHashes` answered for another account than their owner, in no order. */
+export async function movedKeys(
   db: Kysely<unknown>,
   schema: string,
-  userId: string,
   keyHashes: readonly string[],
-): Promise<{ readonly origin: string | null; readonly moved: readonly MovedKey[] }> {
-  const tables = syncTables(db, schema);
-  const account = await tables
+): Promise<MovedKey[]> {
+  if (keyHashes.length === 0) return [];
+  const rows = await syncTables(db, schema)
+    .selectFrom('api_key')
+    .select(['key_hash', '_user_id', 'answered_for', 'error'])
+    .where('key_hash', 'in', [...keyHashes])
+    .execute();
+  return rows.flatMap(({ key_hash: keyHash, _user_id: userId, answered_for: owner, error }) =>
+    userId === null || owner === null
+      ? []
+      : [{ keyHash, userId, why: error ?? otherOwner(userId, keyHash, owner) }],
+  );
+}
+
+/** The service that the account is mirrored from; null: not known yet, or there is no such account. */
+export async function originOf(db: Kysely<unknown>, schema: string, userId: string): Promise<string | null> {
+  const account = await syncTables(db, schema)
     .selectFrom('account')
     .select('origin')
     .where('_user_id', '=', userId)
     .executeTakeFirst();
-  const keys =
-    keyHashes.length === 0
-      ? []
-      : await tables
-          .selectFrom('api_key')
-          .select(['key_hash', 'answered_for', 'error'])
-          .where('key_hash', 'in', [...keyHashes])
-          .where('answered_for', 'is not', null)
-          .execute();
-  const moved = keys.map(({ key_hash: keyHash, answered_for: owner, error }) => ({
-    keyHash,
-    why: error ?? otherOwner(userId, keyHash, owner ?? ''),
-  }));
-  return { origin: account?.origin ?? null, moved };
+  return account?.origin ?? null;
 }
 
 /** Refuses that the account is asked for at `origin`. */
