@@ -5,8 +5,8 @@ import type { Config, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import { freePort } from '../db/embedded/free-port.ts';
+import { lookForEmbedded } from '../db/embedded/look.ts';
 import { usableFolder } from '../db/embedded/usable-folder.ts';
-import { Unusable } from '../model/errors.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
 import { isStopped } from '../runtime/service.ts';
 import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
@@ -42,7 +42,15 @@ export const addDemo: AddCommand = (program, run) => {
       run(async (shell) => {
         const config = loadConfig(shell.env, 'database');
         const folder = demoFolder(config);
-        const sandbox = await startService(folder, shell);
+        const sandbox = await startSandbox(
+          {
+            port: 0,
+            controlPort: 0,
+            keys: `${KEY}=${USER}`,
+            epoch: await epochOf(folder, shell),
+          },
+          shell.clock,
+        );
         try {
           await runDemo(shell, demoConfig(config, folder, sandbox, await freePort()), sandbox);
         } finally {
@@ -57,6 +65,12 @@ async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): P
   const { runDaemon } = await loadEngine();
   const progress = new Progress(shell);
   const sums = new Map<string, PassProgress>();
+  // Of two demos the second one waits for the account, and shows nothing new: that must not look like a defect.
+  if ((await lookForEmbedded(config.dataDir)) === 'running') {
+    progress.say(
+      'a demo runs here already, or was killed: while another one runs, this one only waits for its end',
+    );
+  }
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   try {
     await runDaemon(config, {
@@ -96,47 +110,17 @@ function demoConfig(config: Config, folder: string, sandbox: Sandbox, webhookPor
 }
 
 /**
- * The emulated service, as the demo before had it: another world would change every row of the mirror, and an account
- * that is at another address is another account.
+ * When the demo's world began: kept beside its database, so that the next demo goes on with the same world. Another
+ * one would change every row of the mirror.
  */
-async function startService(folder: string, shell: Shell): Promise<Sandbox> {
-  const epoch = await kept(folder, 'epoch', isTime, () => new Date(shell.clock.now()).toISOString());
-  const port = Number(await kept(folder, 'port', isPort, async () => String(await freePort())));
-  const options = { port, controlPort: 0, keys: `${KEY}=${USER}`, epoch };
-  try {
-    return await startSandbox(options, shell.clock);
-  } catch (error) {
-    if (!(error instanceof Unusable)) throw error;
-    const again = `end it, or remove ${shortPath(folder)} to begin anew`;
-    throw new Unusable(
-      `a demo runs here already, or another program has port ${port} of its service: ${again}`,
-      { cause: error },
-    );
-  }
-}
-
-/** What an earlier demo kept beside its database under this name; made and kept where there is nothing of use. */
-async function kept(
-  folder: string,
-  name: string,
-  isGood: (text: string) => boolean,
-  make: () => string | Promise<string>,
-): Promise<string> {
-  const file = join(folder, name);
-  const found = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (isGood(found)) return found;
-  const made = await make();
+async function epochOf(folder: string, shell: Shell): Promise<string> {
+  const file = join(folder, 'epoch');
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (!Number.isNaN(Date.parse(kept))) return kept;
+  const epoch = new Date(shell.clock.now()).toISOString();
   await usableFolder(folder);
-  await writeFile(file, `${made}\n`);
-  return made;
-}
-
-function isTime(text: string): boolean {
-  return !Number.isNaN(Date.parse(text));
-}
-
-function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) < 65_536;
+  await writeFile(file, `${epoch}\n`);
+  return epoch;
 }
 
 function welcome(statusUrl: string, sandbox: Sandbox, dataDir: string): string {

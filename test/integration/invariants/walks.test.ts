@@ -85,7 +85,8 @@ describe('polls and a full walk of one collection', () => {
     ]);
     expect(outcomes.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
     expect(account.mostAtOnce).toBe(1);
-    const requests = account.asked.length - sent;
+    // Beside them whose the key is may have been asked for.
+    const requests = account.asked.slice(sent).filter((path) => path !== '/v1/ping').length;
     expect(requests).toBeGreaterThan(12 + 2);
     expect(Number((await scope()).last_obs)).toBe(12 + requests);
   });
