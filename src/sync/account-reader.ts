@@ -22,7 +22,8 @@ import { readSingle } from './read-single.ts';
 import type { Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { SessionPool } from './session-pool.ts';
-import { DoubtSettler, type FinishOptions, type SettleOptions } from './settle-doubts.ts';
+import { DoubtSettler } from './settle-doubts.ts';
+import type { FinishOptions, SettleOptions } from './settled.ts';
 import type { WalkResult } from './walk-result.ts';
 import { addTotals } from './walk-totals.ts';
 
