@@ -1,16 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { PassProgress } from '../app.ts';
 import type { Config, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import { freePort } from '../db/embedded/free-port.ts';
 import { lookForEmbedded } from '../db/embedded/look.ts';
-import { usableFolder } from '../db/embedded/usable-folder.ts';
 import { countOf, formatCount } from '../runtime/figures.ts';
 import { isStopped } from '../runtime/service.ts';
-import { startSandbox, type Sandbox } from '../sandbox/start-sandbox.ts';
+import type { Sandbox } from '../sandbox/start-sandbox.ts';
 import { examples, type AddCommand } from './command.ts';
+import { DEMO_KEY, startDemoService } from './demo-service.ts';
 import { loadEngine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
 import { makeLog } from './log.ts';
@@ -19,17 +17,14 @@ import { Progress } from './progress.ts';
 import type { Shell } from './shell.ts';
 import { shortPath } from './short-path.ts';
 
-/** The demo's account: nobody's secret. */
-const KEY = 'demo-key';
-const USER = 1001;
-
 export const addDemo: AddCommand = (program, run) => {
   program
     .command('demo')
     .summary('see it work: emulated service, embedded Postgres and daemon in one')
     .description(
       'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your ' +
-        'account or database, takes free ports, and keeps its data in data/demo: remove that folder to begin anew.',
+        'account or database, takes free ports (its emulated service the same one at each start), and keeps its data in ' +
+        'data/demo: remove that folder to begin anew.',
     )
     .addHelpText(
       'after',
@@ -42,53 +37,52 @@ export const addDemo: AddCommand = (program, run) => {
       run(async (shell) => {
         const config = loadConfig(shell.env, 'database');
         const folder = demoFolder(config);
-        const sandbox = await startSandbox(
-          {
-            port: 0,
-            controlPort: 0,
-            keys: `${KEY}=${USER}`,
-            epoch: await epochOf(folder, shell),
-          },
-          shell.clock,
-        );
+        const progress = new Progress(shell);
         try {
-          await runDemo(shell, demoConfig(config, folder, sandbox, await freePort()), sandbox);
+          const sandbox = await startDemoService(folder, shell, (text) => progress.say(text));
+          try {
+            await runDemo(shell, demoConfig(config, folder, sandbox, await freePort()), sandbox, progress);
+          } finally {
+            await sandbox.stop();
+          }
+        } catch (error) {
+          if (!isStopped(error)) throw error;
         } finally {
-          await sandbox.stop();
+          progress.end();
         }
         return EXIT.DONE;
       }),
     );
 };
 
-async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox): Promise<void> {
+async function runDemo(
+  shell: Shell,
+  config: ServiceConfig,
+  sandbox: Sandbox,
+  progress: Progress,
+): Promise<void> {
   const { runDaemon } = await loadEngine();
-  const progress = new Progress(shell);
   const sums = new Map<string, PassProgress>();
-  // Of two demos the second one waits for the account, and shows nothing new: that must not look like a defect.
+  // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
+  // is shown, which must not look like a defect.
   if ((await lookForEmbedded(config.dataDir)) === 'running') {
     progress.say(
-      'a demo runs here already, or was killed: while another one runs, this one only waits for its end',
+      "the demo's database runs already (another command uses it, or a demo was killed): " +
+        'mirroring goes on as soon as nobody else does it',
     );
   }
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
-  try {
-    await runDaemon(config, {
-      signal: shell.signal,
-      log: makeLog(config, shell, shell.err, 'warn'),
-      hide: (secret) => shell.scrubber.hide(secret),
-      scrub: (text) => shell.scrubber.scrub(text),
-      onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox, config.dataDir)),
-      onProgress: (each) => {
-        sums.set(each.collection, each);
-        progress.show(progressLine([...sums.values()]));
-      },
-    });
-  } catch (error) {
-    if (!isStopped(error)) throw error;
-  } finally {
-    progress.end();
-  }
+  await runDaemon(config, {
+    signal: shell.signal,
+    log: makeLog(config, shell, shell.err, 'warn'),
+    hide: (secret) => shell.scrubber.hide(secret),
+    scrub: (text) => shell.scrubber.scrub(text),
+    onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox, config.dataDir)),
+    onProgress: (each) => {
+      sums.set(each.collection, each);
+      progress.show(progressLine([...sums.values()]));
+    },
+  });
 }
 
 /** Nothing of the user's own account and database: those may be configured, and must not meet the demo's data. */
@@ -97,7 +91,7 @@ function demoConfig(config: Config, folder: string, sandbox: Sandbox, webhookPor
     ...config,
     dataDir: folder,
     database: { kind: 'embedded', dataDir: folder, port: 0 },
-    service: { url: sandbox.url, keys: [new Secret(KEY)] },
+    service: { url: sandbox.url, keys: [new Secret(DEMO_KEY)] },
     http: { ...config.http, host: '127.0.0.1', port: 0 },
     // The emulated service runs beside it: loopback is as public as need be.
     webhook: {
@@ -109,25 +103,11 @@ function demoConfig(config: Config, folder: string, sandbox: Sandbox, webhookPor
   };
 }
 
-/**
- * When the demo's world began: kept beside its database, so that the next demo goes on with the same world. Another
- * one would change every row of the mirror.
- */
-async function epochOf(folder: string, shell: Shell): Promise<string> {
-  const file = join(folder, 'epoch');
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (!Number.isNaN(Date.parse(kept))) return kept;
-  const epoch = new Date(shell.clock.now()).toISOString();
-  await usableFolder(folder);
-  await writeFile(file, `${epoch}\n`);
-  return epoch;
-}
-
 function welcome(statusUrl: string, sandbox: Sandbox, dataDir: string): string {
   return [
     '',
     `  status page        ${statusUrl}`,
-    `  emulated service   ${sandbox.url} (key ${KEY}), control API ${sandbox.controlUrl}`,
+    `  emulated service   ${sandbox.url} (key ${DEMO_KEY}), control API ${sandbox.controlUrl}`,
     '',
     '  Look at the mirror from another terminal, in this folder:',
     '    npm run -s mirror -- sql "select status, count(*) from research_jobs_live group by status"',

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/start-sandbox.ts';
+import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+import { makeFolder, runProgram, startProgram, type Outcome, type Running } from '../support/program.ts';
 
 const KEY = 'key-that-nobody-may-see';
 const folder = makeFolder();
@@ -113,6 +116,63 @@ describe('demo', () => {
     expect(await demo.ended).toMatchObject({ code: 0, signal: null, stdout: '' });
     // Nothing runs any more; the data is still there to be asked.
     expect((await runProgram(['sql', 'select 1 from freshness limit 1'], { cwd })).code).toBe(0);
+  });
+
+  it('goes on with its mirror at each start: the same service, healthy, no account stopped', async () => {
+    const own = makeFolder();
+    const { path } = own;
+    const services: (string | undefined)[] = [];
+    const begun = async (demo: Running): Promise<void> => {
+      await demo.until('status page ');
+      services.push(/emulated service +(http:\S+)/.exec(demo.output())?.[1]);
+      const decided = await eventually('the account being mirrored, or refused', async () => {
+        const { stdout } = await runProgram(['status', '--json'], { cwd: path });
+        const report = JSON.parse(stdout) as { accounts: { state: string; owner: string | null }[] };
+        return report.accounts.some(({ state, owner }) => state === 'stopped' || owner !== null) && report;
+      });
+      expect(decided).toMatchObject({
+        problems: [],
+        healthy: true,
+        accounts: [{ state: 'active', error: null }],
+      });
+    };
+    const stop = async (demo: Running): Promise<void> => {
+      demo.child.kill('SIGINT');
+      expect(await demo.ended).toMatchObject({ code: 0, signal: null });
+    };
+    try {
+      const first = startProgram(['demo'], { cwd: path });
+      await first.until('mirrored: ');
+      await begun(first);
+      await stop(first);
+      const second = startProgram(['demo'], { cwd: path });
+      await begun(second);
+      // One that waited for another's end goes on in its place.
+      const third = startProgram(['demo'], { cwd: path });
+      await third.until('a demo runs here already');
+      await stop(second);
+      await begun(third);
+      await stop(third);
+      expect(services[0]).toBeDefined();
+      expect(new Set(services).size).toBe(1);
+
+      // Whoever else has its port by now, even one who says nothing that a service would.
+      const { port } = new URL(services[0] ?? '');
+      const stranger = createServer((_, response) => response.end('hello'));
+      await once(stranger.listen(Number(port), '127.0.0.1'), 'listening');
+      try {
+        const refused = await runProgram(['demo'], { cwd: path });
+        expect(refused).toMatchObject({ code: 3, stdout: '' });
+        expect(refused.stderr).toBe(
+          `research-mirror: something else uses port ${port}, at which the demo's mirror knows its service ` +
+            '(data/demo/service-port): stop what uses it, or begin anew by removing the folder data/demo\n',
+        );
+      } finally {
+        stranger.close();
+      }
+    } finally {
+      own.remove();
+    }
   });
 
   it('keeps away from an account and a database that are configured', async () => {

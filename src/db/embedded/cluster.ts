@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chown, link, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Unusable } from '../../model/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { keptText } from '../../runtime/kept-text.ts';
 import { messageOf } from '../../runtime/message.ts';
 import { exists, MAJOR, run } from './binaries.ts';
 import { UNFINISHED, type Place } from './place.ts';
@@ -38,23 +39,9 @@ export async function ensurePassword(file: string, cluster: string): Promise<str
   return secretFile(file);
 }
 
-/**
- * A random secret in a file that only its owner reads, made where there is none.
- * Two programs that begin together get the same one: linking the finished file is atomic.
- */
-export async function secretFile(file: string): Promise<string> {
-  if (!(await exists(file))) {
-    const unfinished = `${file}.${process.pid}`;
-    await writeFile(unfinished, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 });
-    try {
-      await link(unfinished, file);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    } finally {
-      await rm(unfinished, { force: true });
-    }
-  }
-  return (await readFile(file, 'utf8')).trim();
+/** A random secret in a file that only its owner reads, made where there is none. */
+export function secretFile(file: string): Promise<string> {
+  return keptText(file, () => randomBytes(24).toString('hex'), 0o600);
 }
 
 /**

@@ -63,7 +63,10 @@ export async function playNetwork(seed: number, url: string): Promise<GameResult
       account.count(`ended with ${code ?? signal}`);
       account.act(false);
     }
-    await account.endWell(table.db, url);
+    service.weather = () => ({});
+    service.refuse(false);
+    // At the address at which the mirror knows its service.
+    await account.endWell(table.db, url, env);
     return account.outcome();
   } finally {
     await account.close();

@@ -119,15 +119,16 @@ export class RealAccount {
   }
 
   /** Nothing more happens: full readings until the mirror is equal, and then every check. */
-  async endWell(db: pg.Pool, url: string): Promise<void> {
+  async endWell(db: pg.Pool, url: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.act(false);
     await systemClock.sleep(SETTLE_MS + 50);
     this.source.state.data.freeze();
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
-      let outcome = await this.begin(['sync', '--full'], url).ended;
+      let outcome = await this.begin(['sync', '--full'], url, env).ended;
       if (outcome.code === 1) this.count('full readings that the brake held');
-      if (outcome.code === 1) outcome = await this.begin(['sync', '--full', '--accept-deletions'], url).ended;
+      if (outcome.code === 1)
+        outcome = await this.begin(['sync', '--full', '--accept-deletions'], url, env).ended;
       const { code, stdout, stderr } = outcome;
       this.count(`full readings that ended ${endOf(outcome)}`);
       found = await differences(this.#truth(db));
