@@ -122,6 +122,12 @@ describe('demo', () => {
     const own = makeFolder();
     const { path } = own;
     const services: (string | undefined)[] = [];
+    const demos: Running[] = [];
+    const start = (): Running => {
+      const demo = startProgram(['demo'], { cwd: path });
+      demos.push(demo);
+      return demo;
+    };
     const begun = async (demo: Running): Promise<void> => {
       await demo.until('status page ');
       services.push(/emulated service +(http:\S+)/.exec(demo.output())?.[1]);
@@ -141,14 +147,14 @@ describe('demo', () => {
       expect(await demo.ended).toMatchObject({ code: 0, signal: null });
     };
     try {
-      const first = startProgram(['demo'], { cwd: path });
+      const first = start();
       await first.until('mirrored: ');
       await begun(first);
       await stop(first);
-      const second = startProgram(['demo'], { cwd: path });
+      const second = start();
       await begun(second);
       // One that waited for another's end goes on in its place.
-      const third = startProgram(['demo'], { cwd: path });
+      const third = start();
       await third.until('a demo runs here already');
       await stop(second);
       await begun(third);
@@ -171,6 +177,9 @@ describe('demo', () => {
         stranger.close();
       }
     } finally {
+      // Those that a failure left; one that has ended takes no signal.
+      for (const { child } of demos) child.kill('SIGINT');
+      await Promise.all(demos.map(({ ended }) => ended));
       own.remove();
     }
   });
