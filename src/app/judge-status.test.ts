@@ -52,6 +52,16 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
 }
 
 describe('judgeStatus', () => {
+  it('tells once what stopped an account, and by its collections what else fails', () => {
+    const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
+    const collections = [same, other].filter((each) => each !== undefined);
+    const stopped = account({ state: 'stopped', error: 'moved', collections });
+    expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
+      'account 42 has stopped: moved',
+      '42/lists fails: odd',
+    ]);
+  });
+
   it('finds nothing wrong with current collections under a running daemon', () => {
     expect(judgeStatus([account()], [DAEMON], NOW, null)).toEqual({ problems: [], notes: [] });
   });

@@ -37,7 +37,11 @@ export function judgeStatus(
     // What nobody is asked to mirror may be as it is.
     if (collections.length === 0 && account.collections.length > 0) continue;
     if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
-    const failing = collections.filter((each) => each.state === 'failing');
+    // What stopped the account is told once.
+    const told = state === 'stopped' ? error : null;
+    const failing = collections.filter(
+      (each) => each.state === 'failing' && (told === null || each.lastError !== told),
+    );
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
     );
