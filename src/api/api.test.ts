@@ -180,6 +180,6 @@ describe('an object', () => {
     const { api } = await apiOf(status(200, text));
     const { signal, priority } = RESEARCH;
     const ping = await api.object({ path: '/v1/ping', route: '/v1/ping', signal, priority });
-    expect(ping).toEqual({ source: text, fields: JSON.parse(text) as unknown });
+    expect(ping).toMatchObject({ source: text, fields: JSON.parse(text) as unknown });
   });
 });

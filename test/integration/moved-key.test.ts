@@ -19,7 +19,7 @@ it('what was written since a key’s last good proof is listed when it answers f
   await account.read('research_jobs', 'full');
   await account.read('watchlist', 'full');
   expect(await source.proveAll(waiting)).toBe(true);
-  const [{ last = '' } = {}] = await account.query<{ last: string }>(
+  const [known] = await account.query<{ last: string }>(
     'select change_id::text as last from mirror_sync.account',
   );
 
@@ -34,7 +34,7 @@ it('what was written since a key’s last good proof is listed when it answers f
   await account.read('research_jobs', 'poll');
   const [written] = await account.query<{ rows: number; first: string; last: string }>(
     `select count(*)::int as rows, min(_change_id)::text as first, max(_change_id)::text as last
-     from mirror.research_jobs where _change_id > ${last}`,
+     from mirror.research_jobs where _change_id > ${known?.last ?? ''}`,
   );
   expect(written?.rows).toBeGreaterThan(0);
   const { rows, first, last: lastWritten } = written ?? {};
