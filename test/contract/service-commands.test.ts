@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/db/database.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/start-sandbox.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -51,11 +53,10 @@ describe('sync', () => {
     expect(outcome.stderr).toContain('reading: ');
     expect(outcome.stderr).not.toContain('\u001b');
     showsNoSecret(outcome);
-    const rows = await runProgram(['sql', '--json', 'select count(*) >= 600 as all from research_jobs'], {
-      cwd,
-      env: env(),
-    });
-    expect(JSON.parse(rows.stdout)).toEqual([{ all: true }]);
+    const { kysely, close } = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const { rows } = await sql`select count(*) >= 600 as all from mirror.research_jobs`.execute(kysely);
+    await close();
+    expect(rows).toEqual([{ all: true }]);
   });
 
   it('ends with 3 when the key is wrong, and does not show it', async () => {

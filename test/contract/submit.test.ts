@@ -98,7 +98,7 @@ describe('submit without a running daemon', () => {
   });
 
   it('ends with 4 where the outcome is unknown, never to be repeated', async () => {
-    await sandbox.control.change({ fault500: 1 });
+    await sandbox.control.change({ fault500: 1, faultRoutes: 'posts' });
     const { code, stdout, stderr } = await run('submit', 'enrich', '--json');
     expect(code).toBe(4);
     expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*Never retry: it may have taken effect/);
@@ -159,7 +159,8 @@ describe('submit without a running daemon', () => {
   });
 
   it('goes on where another process takes the account away from it, and lets it go', async () => {
-    // It tries again and again, and claims it each time.
+    // It tries again and again. (Where the service is was never told.)
+    await execute('update mirror_sync.account set origin = null');
     const waiting = startProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_API_URL: NOBODY }) });
     await waiting.until('refused the connection');
     // Between two tries: one that is claimed then would stay `sending` until nobody can know its outcome any more.

@@ -87,7 +87,7 @@ describe('a key whose owner was asked while another process held the account', (
     const userId = String(account.sandbox.userId);
     await ensureAccount(db, schema, userId, new Date());
     await account.query(`insert into mirror_sync.process values
-      ('other', 'start', '1', 'elsewhere', 'another machine', 1, '1', now(), now() + interval '1 hour')`);
+      ('other', 'start', '1', 'elsewhere', 'another machine', 1, '1', now(), now() + interval '12 seconds')`);
     const taken = await takeAccount(db, schema, userId, 'other', identity);
     const fence = (taken as { readonly fence: Fence }).fence;
     await service.start();

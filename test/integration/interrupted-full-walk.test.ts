@@ -67,6 +67,9 @@ async function completeAsOf(name = 'research_jobs'): Promise<Date> {
   return row?.at ?? new Date(0);
 }
 
+/** Paths that were asked for, but for whose the key is. */
+const pages = (): readonly string[] => test.asked.filter((path) => path !== '/v1/ping');
+
 describe('a full reading that goes on with an interrupted walk', () => {
   beforeEach(() => mirrored());
 
@@ -80,8 +83,8 @@ describe('a full reading that goes on with an interrupted walk', () => {
     // The other pages to the end, then those from the top again.
     const before = row?.pages ?? 0;
     expect(before).toBeGreaterThanOrEqual(2);
-    expect(test.asked).toHaveLength(6);
-    const cursors = test.asked.map((path) => new URLSearchParams(path.split('?')[1]).get('starting_after'));
+    expect(pages()).toHaveLength(6);
+    const cursors = pages().map((path) => new URLSearchParams(path.split('?')[1]).get('starting_after'));
     const tops = Array.from({ length: before - 1 }, (_, page) => whole[50 * (page + 1) - 1]);
     expect(cursors.slice(6 - before)).toEqual([null, ...tops]);
     expect((await completeAsOf()).getTime()).toBeGreaterThanOrEqual(asOf.getTime());
@@ -96,7 +99,7 @@ describe('a full reading that goes on with an interrupted walk', () => {
     expect((await test.read('research_jobs', 'full')).error).toBeUndefined();
     expect(await deleted()).toEqual([all[3], all[60]].map(String).toSorted());
     // Then the top, which confirms the first, and what follows the row before the second.
-    expect(test.asked.length).toBeLessThanOrEqual(6 + 2);
+    expect(pages().length).toBeLessThanOrEqual(6 + 2);
     expect((await completeAsOf()).getTime()).toBeGreaterThanOrEqual(asOf.getTime());
   });
 
@@ -114,7 +117,7 @@ describe('a full reading that goes on with an interrupted walk', () => {
     // Stopped once more: when it begins at the top again.
     const stop = new AbortController();
     test.onRequest = (path) => {
-      if (!path.includes('starting_after=')) stop.abort(new Stopped('the test'));
+      if (path !== '/v1/ping' && !path.includes('starting_after=')) stop.abort(new Stopped('the test'));
     };
     await test.read('research_jobs', 'full', stop.signal).catch(() => {});
     expect(test.asked.length).toBeGreaterThan(1);
