@@ -91,7 +91,7 @@ export class ListsReader {
       },
     );
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
-    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
+    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
     const read = { since, whole, doubts, proven, suspected };
     return { ...read, totals: addTotals(totals, more), error: error ?? refused[0] };
   }
@@ -103,13 +103,14 @@ export class ListsReader {
     { priority, signal }: { readonly priority: Priority; readonly signal: AbortSignal },
   ): Promise<Pick<ListsRead, 'totals' | 'error' | 'doubts' | 'proven' | 'suspected'>> {
     const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
+    const since = new Date(this.#reader.clock.now());
     const result = await this.#readList(lists, scope, 'poll', { accept: false, priority, signal });
     const { error, doubts, proven, totals } = result;
     if (error instanceof KeyRefused) throw error;
     const read = { doubts, proven };
     if (!isUnknown(result)) return { ...read, totals, error, suspected: 'none' };
     const unknown = [{ scope, status: result.status }];
-    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, signal);
+    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
     return { ...read, totals: addTotals(totals, more), error: refused[0], suspected };
   }
 

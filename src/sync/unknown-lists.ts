@@ -1,5 +1,6 @@
 import { collection, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import { KeyRefused, RequestRefused } from '../model/errors.ts';
+import type { ScopeChange } from '../mirror/page-write.ts';
 import type { Reader } from './reader.ts';
 import type { DoubtSettler } from './settle-doubts.ts';
 import type { WalkResult } from './walk-result.ts';
@@ -44,9 +45,15 @@ export class UnknownLists {
 
   /**
    * Reads their rows again. Where neither one answer nor a trusted order tells, only a full walk may put them in doubt.
+   * @param since no list was asked for before
    * @throws KeyRefused, LeaseLost
    */
-  async judge(lists: ListCollection, unknown: readonly UnknownList[], signal: AbortSignal): Promise<Unknown> {
+  async judge(
+    lists: ListCollection,
+    unknown: readonly UnknownList[],
+    since: Date,
+    signal: AbortSignal,
+  ): Promise<Unknown> {
     const parents = collection(parentsOf(lists).table);
     if (unknown.length === 0 || parents.kind !== 'list') return { suspected: 'none', refused: [], more: {} };
     const before = await this.#inDoubt(parents);
@@ -74,17 +81,18 @@ export class UnknownLists {
         : 'and whether it is gone is not known yet';
       const message = `list ${key}: GET ${lists.path(key)} answers ${status} ${why}`;
       if (fails) refused.push(new RequestRefused(message, status));
-      await this.#note(scope, fails ? message : undefined);
+      // Of a list that is gone there is nothing new.
+      await this.#note(scope, fails ? message : undefined, fails ? {} : { polledAt: since });
     }
     const suspected = read?.doubts === true ? 'in-doubt' : walk ? 'full-needed' : 'none';
     return { suspected, refused, more: read === undefined ? {} : costOf(parents, read) };
   }
 
   /** Why the list could not be read, in place of its refusal; undefined: it need not be. */
-  #note(scope: Scope, message: string | undefined): Promise<void> {
+  #note(scope: Scope, message: string | undefined, read: Pick<ScopeChange, 'polledAt'>): Promise<void> {
     const { fence, mirror, clock } = this.#reader;
     const failure = message === undefined ? null : { message, at: new Date(clock.now()) };
-    return mirror.endWalk(fence, scope, { scope: { failure } }, undefined);
+    return mirror.endWalk(fence, scope, { scope: { failure, ...read } }, undefined);
   }
 
   async #inDoubt({ name }: ListCollection): Promise<Set<string>> {

@@ -10,15 +10,15 @@ let database: MigratedDatabase;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  await sql`
-    insert into mirror_sync.process
-      (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
-    select id, 'start', '0', 'there', 'another machine', 1, '1', now(), now() + interval '1 hour'
-    from unnest(array['A', 'B']) as id`.execute(database.kysely);
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`delete from mirror_sync.account`.execute(database.kysely);
+  await sql`delete from mirror_sync.account; delete from mirror_sync.process`.execute(database.kysely);
+  await sql`
+    insert into mirror_sync.process
+      (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
+    select id, 'start', '0', 'there', 'another machine', 1, '1', now(), now() + interval '12 seconds'
+    from unnest(array['A', 'B']) as id`.execute(database.kysely);
   await sql`
     insert into mirror_sync.account (_user_id, owner, token, created_at) values (7, null, 5, now())`.execute(
     database.kysely,
