@@ -27,7 +27,10 @@ describe('a second reading of rows in doubt that is broken off', () => {
     const hourAgo = "clock_timestamp() - interval '1 hour'";
     await account.query(`update mirror.research_jobs set _changed_at = ${hourAgo}`);
     await account.read('research_jobs', 'rows');
-    await account.query(`update mirror_sync.candidate set at = ${hourAgo}`);
+    // The first proof is an hour old by both clocks: the database's, and the service's in the answer's Date.
+    await account.query(
+      `update mirror_sync.candidate set at = ${hourAgo}, served_at = served_at - interval '1 hour'`,
+    );
 
     const stop = new AbortController();
     account.onRequest = () => stop.abort(new Stopped('the test'));
