@@ -1,5 +1,12 @@
 import { sql } from 'kysely';
-import type { HostileService } from './hostile-service.ts';
+import type { MigratedDatabase } from '../support/migrated-database.ts';
+import type { TestSandbox } from '../support/sandbox.ts';
+
+/** An emulated service, and the database that its users are mirrored into. */
+interface Mirrored {
+  readonly sandbox: TestSandbox;
+  readonly database: MigratedDatabase;
+}
 
 const KEYS = {
   research_jobs: ['job_id', 'bigint'],
@@ -40,7 +47,7 @@ function storable(source: string): string {
  * Where the mirror of a user differs from what its lists answer now, one line each: rows digit by digit, their verbatim
  * text where it had to be kept, every column, and the quarantine. [] when it holds exactly what it must.
  */
-export async function hostileDifferences(service: HostileService, user: number): Promise<string[]> {
+export async function hostileDifferences(service: Mirrored, user: number): Promise<string[]> {
   const { control } = service.sandbox;
   const found: string[] = [];
   for (const collection of ['research_jobs', 'bulk_research_jobs', 'lists', 'watchlist'] as const) {
@@ -61,7 +68,7 @@ export async function hostileDifferences(service: HostileService, user: number):
 }
 
 async function compareScope(
-  { database }: HostileService,
+  { database }: Mirrored,
   user: number,
   collection: ListName,
   list: string,
@@ -118,11 +125,7 @@ const VALUE: Readonly<Record<string, string>> = {
     then (v #>> '{}')::timestamptz::text end`,
 };
 
-async function compareColumns(
-  { database }: HostileService,
-  user: number,
-  collection: ListName,
-): Promise<string[]> {
+async function compareColumns({ database }: Mirrored, user: number, collection: ListName): Promise<string[]> {
   const { rows: columns } = await sql<{ field: string; name: string; type: string }>`
     select field, column_name as name, type from mirror.columns
     where collection = ${collection} and column_name is not null
