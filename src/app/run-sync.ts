@@ -22,7 +22,7 @@ export interface SyncReport {
   readonly collections: readonly CollectionPass[];
   /** Keys whose account nobody knows: refused by the service, or not answered. */
   readonly unknownKeys: readonly UnknownKey[];
-  /** Requests sent, and how many of them were answered with 429. */
+  /** Requests sent to read the collections, pings apart, and how many of them were answered with 429. */
   readonly requests: number;
   readonly rateLimited: number;
 }
