@@ -14,7 +14,7 @@ import type { WholeWalk } from '../walk/pair.ts';
 import type { End, TakenPage, Walk } from '../walk/walk.ts';
 import type { BadItems } from './bad-items.ts';
 import { withoutPolledAt } from './unbelieved.ts';
-import { walkBegan } from './walk-began.ts';
+import { surelyBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
@@ -165,7 +165,7 @@ function unseenBy(
   const whole = page?.place.after === null && page.place.ends;
   if (whole) return { seen: quarantined, before: settled(sentAt) };
   if (walk.kind !== 'full') return undefined;
-  const began = walkBegan(walk, startedAt, firstSentAt ?? sentAt);
+  const began = surelyBegan(walk, startedAt, firstSentAt ?? sentAt);
   const seen = badItems?.hashes;
   if (seen !== undefined) return { seen, before: settled(began) };
   return { seen: quarantined, before: new Date(settled(began).getTime() - STAMP_EVERY_MS) };
@@ -182,7 +182,7 @@ function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Deci
   return {
     lastReadAt: began,
     // What came due is told by the database's clock.
-    clearDueUntil: walkBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
+    clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,
     ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
     ...(isWhole ? { fullAt: began } : {}),

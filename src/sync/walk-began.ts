@@ -11,3 +11,15 @@ export function walkBegan({ began }: Pick<Walk, 'began'>, startedAt: Date, first
   const least = startedAt > firstSentAt ? startedAt : firstSentAt;
   return began === startedAt.getTime() ? least : new Date(Math.min(began, startedAt.getTime()));
 }
+
+/**
+ * A moment that is not after the walk's beginning, also where this process takes the database's clock to be later than
+ * it is: the first request is dated by the database itself. Whoever does away with what was noted before the walk goes
+ * by this one.
+ * @param startedAt and
+ * @param firstSentAt as in `walkBegan`
+ */
+export function surelyBegan(walk: Pick<Walk, 'began'>, startedAt: Date, firstSentAt: Date): Date {
+  const began = walkBegan(walk, startedAt, firstSentAt);
+  return began < firstSentAt ? began : firstSentAt;
+}
