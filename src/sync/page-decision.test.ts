@@ -107,6 +107,20 @@ describe('what is stored with a page', () => {
     expect(decision.scope.clearDueUntil).toEqual(new Date(began));
   });
 
+  it('leaves due what came due after the first request, where the walk’s beginning is dated by a clock that is ahead', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const ahead = began + 600_000;
+    const walk = { ...taken.walk, began: ahead };
+    const { decision } = decide(
+      { ...taken, walk, end, startedAt: new Date(ahead) },
+      observed('unchanged', 'unchanged', 'unchanged'),
+      null,
+    );
+    expect(decision.scope.clearDueUntil).toEqual(new Date(began + 5));
+    // Nor is an item in quarantine gone that others saw since.
+    expect(decision.unseen?.before.getTime()).toBeLessThan(began + 5);
+  });
+
   it('moves nothing that polls answer for while a row is seen and not believed', () => {
     const end = { type: 'end', outcome: 'complete' } as const;
     const polledAt = new Date(began + 1);
