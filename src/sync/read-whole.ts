@@ -47,23 +47,20 @@ async function readAgain(
 ): Promise<WalkResult> {
   const { session, reader } = reading;
   const through = recent.at(-1);
-  let allSeen = false;
-  const enough: ReadPart['enough'] = async ({ walk, memory, clean }) => {
+  const enough: ReadPart['enough'] = async ({ walk, memory }) => {
     const { since } = session;
     if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
     // Looked at once: it takes all live keys.
     session.since = undefined;
     const { store } = reader;
     const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
-    allSeen = missing.length === 0 && rest.walk.restarts === 0;
-    // Each page told what it lacks. (A row that only moved is found in a list that falls, where the confirming walk
-    // begins; in one that rises it may have gone to the end after that was read.)
-    const told = clean && rest.whole?.clean === true && memory.evidence.direction === 'falling';
-    return allSeen || told;
+    // Where rows are missing it goes on to the end: one that moved there meanwhile would pass for gone, in an order that
+    // only looks trustworthy (test/model: `sink`).
+    return missing.length === 0 && rest.walk.restarts === 0;
   };
   const again = await readAll(reading, { asOf: began, enough });
   const read = both(rest, again);
   if (again.outcome !== 'reached' || again.whole === undefined) return read;
-  const whole: ReadWhole = { ...again.whole, clean: allSeen || again.whole.clean };
+  const whole: ReadWhole = { ...again.whole, clean: true };
   return { ...read, outcome: 'complete', whole };
 }

@@ -25,8 +25,6 @@ export interface PartRead {
   readonly walk: FullWalk;
   /** The scope's memory as the step left it. */
   readonly memory: ScopeMemory;
-  /** Every page so far was read in trusted order and told what it lacks. */
-  readonly clean: boolean;
 }
 
 /** A walk in the step that ends it. */

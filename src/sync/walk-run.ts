@@ -191,7 +191,7 @@ class WalkRun {
   async #isEnough({ walk, memory, ask }: Resolved): Promise<boolean> {
     const { enough } = this.#options;
     if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
-    return enough({ walk, memory, clean: this.#proofs.clean });
+    return enough({ walk, memory });
   }
 
   /** Nothing more is to be asked. A bound counts once a page led on: a reading that goes on later is never stuck. */

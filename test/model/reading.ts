@@ -70,18 +70,13 @@ export function request(variant: ListVariant, world: World): World {
   // Beyond its last item a page tells only where it shows that nothing follows.
   const isTold = stepped.ask.type !== 'end' || proof?.kind === 'snapshot' || proof?.through === null;
   const trusted = running.trusted && !overlooks && isTold && orderGrade(noted) === 'trusted';
-  const [next, enough] = isEnough(written, stepped, keys, trusted);
+  const [next, enough] = isEnough(written, stepped, keys);
   const ask = enough ? ({ type: 'end', outcome: 'reached' } as const) : stepped.ask;
   return goOn(next, { ...stepped, memory: noted, ask }, read, trusted);
 }
 
 /** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/read-whole.ts). */
-function isEnough(
-  world: World,
-  { walk, memory, ask }: Step,
-  keys: readonly string[],
-  clean: boolean,
-): [World, boolean] {
+function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly string[]): [World, boolean] {
   const { interrupted, mirror } = world;
   if (interrupted === undefined || walk.kind !== 'full') return [world, false];
   const seen = [...interrupted.seen, ...keys];
@@ -91,9 +86,7 @@ function isEnough(
   if (!again || through === undefined || !hasReadThrough(walk, memory, through)) {
     return [{ ...world, interrupted: noted }, false];
   }
-  const allSeen = liveKeys(mirror).every((key) => seen.includes(key));
-  const told = clean && interrupted.trusted && memory.evidence.direction === 'falling';
-  const enough = allSeen || told;
+  const enough = liveKeys(mirror).every((key) => seen.includes(key));
   return [{ ...world, interrupted: { ...noted, looked: true, claims: enough } }, enough];
 }
 
