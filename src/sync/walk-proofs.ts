@@ -62,11 +62,6 @@ export class WalkProofs {
     return this.#whole;
   }
 
-  /** Every page so far was read in trusted order, and told all that it lacks. */
-  get clean(): boolean {
-    return !this.#overlooks && this.#trusted;
-  }
-
   /** A page has come; `walk` is the step that took it, `keys` are its items'. */
   pageCame(walk: Walk, { page }: Asked, keys: readonly string[]): void {
     // An item without usable key may be any row: what its page lacks is not known.

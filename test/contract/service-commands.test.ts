@@ -53,9 +53,9 @@ describe('sync', () => {
     expect(outcome.stderr).toContain('reading: ');
     expect(outcome.stderr).not.toContain('\u001b');
     showsNoSecret(outcome);
-    const { kysely, close } = await openDatabase({ url: database.url, program: 'research-mirror tests' });
-    const { rows } = await sql`select count(*) >= 600 as all from mirror.research_jobs`.execute(kysely);
-    await close();
+    const open = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const { rows } = await sql`select count(*) >= 600 as all from mirror.research_jobs`.execute(open.kysely);
+    await open.close();
     expect(rows).toEqual([{ all: true }]);
   });
 
