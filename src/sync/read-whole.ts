@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../walk/checkpoint.ts';
+import { orderGrade } from '../walk/memory.ts';
 import { hasReadThrough } from '../walk/read-through.ts';
 import { both, interruptedWalk, readAll, type ReadPart, type ScopeReading } from './read-scope.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
@@ -54,9 +55,9 @@ async function readAgain(
     session.since = undefined;
     const { store } = reader;
     const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
-    // Where rows are missing it goes on to the end: one that moved there meanwhile would pass for gone, in an order that
-    // only looks trustworthy (test/model: `sink`).
-    return missing.length === 0 && rest.walk.restarts === 0;
+    // Where rows are missing, or pages may put some in doubt, it goes on to the end: a row that moved there meanwhile
+    // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
+    return missing.length === 0 && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted';
   };
   const again = await readAll(reading, { asOf: began, enough });
   const read = both(rest, again);
