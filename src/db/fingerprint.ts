@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { readDsn, type PgVariables } from './dsn.ts';
 import { nodeExpression, partsOf, type ServerNode } from './server-node.ts';
 
@@ -52,6 +52,12 @@ export async function observeFingerprint(
     table,
     hosts: host === undefined ? [] : [host],
   };
+}
+
+/** In a statement on `installation`: whether database and tables are those of its fingerprint. Null without one. */
+export function isStoredDatabase(schema: string): RawBuilder<boolean | null> {
+  return sql`fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
+    and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text`;
 }
 
 /** In what the database differs from the one that was here before. Pure. */

@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { databaseTime } from './database-time.ts';
 import {
   compareFingerprints,
+  isStoredDatabase,
   mergeFingerprints,
   observeFingerprint,
   readFingerprint,
@@ -106,7 +107,9 @@ async function judgeInstallation(
       ...(difference?.another.length === 0 && seen.nodes.some((node) => hasNewTimeline(row.nodes, node))
         ? ['a server that holds accounts was restored from a backup, or its standby took over']
         : []),
-      ...setBack(row, lastAliveAt),
+      ...(isSetBack(row, lastAliveAt)
+        ? ['what this daemon wrote last is not there any more: it was set back']
+        : []),
     ];
     const newHost = difference?.newHost === true && host !== 'same';
     if (newHost && host === 'ask' && another.length === 0 && (stake.open || stake.registered)) {
@@ -147,9 +150,8 @@ function later(a: Date, b: Date | null): Date {
 }
 
 /** Sign of life that this process wrote itself, and that is not there any more. */
-function setBack(row: InstallationRow, lastAliveAt: Date | undefined): string[] {
-  if (lastAliveAt === undefined || (row.alive_at !== null && row.alive_at >= lastAliveAt)) return [];
-  return ['what this daemon wrote last is not there any more: it was set back'];
+function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
+  return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
 }
 
 /** Why commits may be gone; undefined: this is the database that was here before. */
@@ -179,13 +181,12 @@ export async function looksOther(
 ): Promise<boolean> {
   const node = await nodeExpression(db);
   const { rows } = await sql<{ same: boolean; nodes: KnownNodes; node: ServerNode; alive_at: Date | null }>`
-    select fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
-        and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text as same,
+    select ${isStoredDatabase(schema)} as same,
       nodes, ${node} as node, alive_at
     from ${sql.id(`${schema}_sync`, 'installation')}`.execute(db);
   const [row] = rows;
   if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
-  return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
+  return isSetBack(row, lastAliveAt);
 }
 
 async function lockedRow(trx: Transaction<unknown>, schema: string): Promise<InstallationRow> {

@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { isStoredDatabase } from './fingerprint.ts';
 
 /** After so long without a daemon, what is queued may have been sent by the database's original. Milliseconds. */
 export const LONGEST_GAP = 600_000;
@@ -10,8 +11,7 @@ export const LONGEST_GAP = 600_000;
  */
 export async function maySend(trx: Kysely<unknown>, schema: string, now: Date): Promise<boolean> {
   const { rows } = await sql<{ same: boolean; alive_at: Date | null }>`
-    select fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
-        and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text as same,
+    select ${isStoredDatabase(schema)} as same,
       alive_at
     from ${sql.id(`${schema}_sync`, 'installation')}`.execute(trx);
   const [row] = rows;
