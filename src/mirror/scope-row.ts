@@ -85,8 +85,16 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
   if (change.completeAsOf !== undefined) assign('complete_as_of', sql`${change.completeAsOf}::timestamptz`);
   if (change.unproven !== undefined) {
-    assign('unproven_complete_as_of', sql`${change.unproven.completeAsOf}::timestamptz`);
-    assign('unproven_at', sql`${change.unproven.at}::timestamptz`);
+    const { completeAsOf, at, yields } = change.unproven;
+    assign(
+      'unproven_complete_as_of',
+      sql`case when ${yields}::bool and t.unproven_at is not null then t.unproven_complete_as_of
+        else ${completeAsOf}::timestamptz end`,
+    );
+    assign(
+      'unproven_at',
+      sql`case when ${yields}::bool and t.unproven_at is not null then t.unproven_at else ${at}::timestamptz end`,
+    );
   }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {

@@ -73,6 +73,11 @@ export class AccountSource implements Api {
     return this.#ownership.proveAll(waiting);
   }
 
+  /** A proof of whose data this is was asked for, and is not there yet. */
+  isProving(): boolean {
+    return this.#ownership.isProving();
+  }
+
   /**
    * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
    * others; `isGood` tells what they mean.

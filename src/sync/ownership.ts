@@ -45,6 +45,12 @@ export interface OwnershipOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
+/** An object, and whose it is; undefined: it does not say. */
+interface Asked {
+  readonly answer: ObjectAnswer;
+  readonly owner: string | undefined;
+}
+
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 /** A ping of one key, which all wait for together who want one. */
@@ -67,6 +73,8 @@ export class Ownership {
   readonly #store: OwnershipStore;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #desk = new ProofDesk();
+  /** Requests that may come to be proofs. */
+  #asking = 0;
   readonly #flights = new Map<string, Flight>();
   /** Keys that were used. */
   readonly #used = new Map<string, OwnedKey>();
@@ -81,6 +89,11 @@ export class Ownership {
   /** To be called right before anything is written of what the service said. @throws AccountMoved */
   assertOwn(): void {
     if (this.#moved !== undefined) throw this.#moved;
+  }
+
+  /** A proof was asked for, and is not there yet. */
+  isProving(): boolean {
+    return this.#asking > 0;
   }
 
   /**
@@ -198,11 +211,17 @@ export class Ownership {
     }
   }
 
+  async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
+    this.#asking += 1;
+    try {
+      return await this.#askForProof(key, request);
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
   /** Asks for an object, and takes it for a proof where it names an owner. */
-  async #ask(
-    key: OwnedKey,
-    request: ObjectRequest,
-  ): Promise<{ readonly answer: ObjectAnswer; readonly owner: string | undefined }> {
+  async #askForProof(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
     const { keyHash } = key;
     const mark = await this.#store.mark();
     const noteProven = this.#desk.proving(keyHash);

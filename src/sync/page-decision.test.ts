@@ -228,7 +228,7 @@ describe('what a complete reading says of items in quarantine', () => {
   const unseen = (step: Partial<PageStep>, known?: readonly string[]) => {
     const badItems = new BadItems();
     badItems.note(known ?? []);
-    return decide({ ...taken, end, ...step }, seen, null, known && badItems).decision.unseen;
+    return decide({ ...taken, end, ...step }, seen, null, { badItems: known && badItems }).decision.unseen;
   };
 
   it('is that those are gone which it did not see, nor anybody less than the settle time before it began', () => {

@@ -62,13 +62,14 @@ export interface Decided {
 /**
  * Tells it from what the page was to the mirror.
  * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
- * @param badItems what was seen of quarantine since the full walk began; left out: not known
+ * @param known what was seen of quarantine since the full walk began; left out: not known. Whether a proof of whose
+ *   data this is was asked for, and is not there yet
  */
 export function decide(
   step: PageStep,
   observed: ObservedPage,
   whole: WholeWalk | null,
-  badItems?: BadItems,
+  { badItems, proving = false }: { readonly badItems?: BadItems | undefined; readonly proving?: boolean } = {},
 ): Decided {
   const doubts = doubtsOf(step, observed);
   const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);
@@ -83,7 +84,7 @@ export function decide(
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
     ...(end === undefined ? {} : readUpTo(taken, end, observed)),
-    ...(completeAsOf === undefined ? {} : { unproven: { completeAsOf, at: observed.at } }),
+    ...(completeAsOf === undefined ? {} : { unproven: { completeAsOf, at: observed.at, yields: proving } }),
   };
   const decision: Decision = {
     scope,

@@ -74,7 +74,7 @@ export async function readSingle(
           const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
-          const complete = isProven ? { completeAsOf } : { unproven: { completeAsOf, at } };
+          const complete = isProven ? { completeAsOf } : { unproven: { completeAsOf, at, yields: reader.source.isProving() } };
           return {
             scope: {
               lastReadAt: startedAt,

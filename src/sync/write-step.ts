@@ -68,7 +68,10 @@ export async function writeStep(
         whole?.note(taken.items, observed, taken.served);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         session.badItems?.note(observed.quarantined);
-        decided = decide(taken, observed, present, session.badItems);
+        decided = decide(taken, observed, present, {
+          badItems: session.badItems,
+          proving: reader.source.isProving(),
+        });
         return decided.decision;
       },
     }),

@@ -42,7 +42,8 @@ describe('replicas that lag', () => {
       from mirror.research_jobs_history where _user_id = ${user} group by job_id`.execute(mirror.kysely);
     expect(rows.length).toBeGreaterThan(0);
     for (const { rounds, deleted } of rows) {
-      expect(rounds).toEqual([...new Set(rounds)].toSorted((a, b) => a - b));
+      // What was stored once and is not any more stays so. A version that nobody had read can come late: rows tell no time.
+      expect(rounds).toHaveLength(new Set(rounds).size);
       expect(deleted).toBe(false);
     }
     await control.change({ faultStale: 0 });
