@@ -18,6 +18,8 @@ class PlayedKey implements OwnedKey {
   /** Whom it answers for, and what it answers instead. */
   owner: string | undefined = '7';
   failure: Error | undefined;
+  /** Answers to come that a cache on the way gives. */
+  cached = 0;
   queueMs = 0;
   readonly #clock: VirtualClock;
 
@@ -33,7 +35,11 @@ class PlayedKey implements OwnedKey {
 
   #object({ path, mayStart = () => true }: ObjectRequest) {
     const source = this.owner === undefined ? '{}' : `{"user_id":${this.owner}}`;
-    return this.#send(path.slice('/v1/'.length), 0, mayStart, () => ({ source, fields: {} }));
+    return this.#send(path.slice('/v1/'.length), 0, mayStart, () => ({
+      source,
+      fields: {},
+      served: { date: undefined, ageMs: this.cached > 0 ? this.cached-- * 1000 : 0 },
+    }));
   }
 
   async #send<T>(what: string, queueMs: number, mayStart: () => boolean, answer: () => T): Promise<T> {
@@ -89,6 +95,24 @@ describe('what a key answers', () => {
     await clock.runUntil(ownership.readOwned(own, ACCOUNT));
     await clock.runUntil(page(own));
     expect(own.sent).toEqual(['account 0', 'page 10']);
+  });
+
+  it('is not proven by what a cache on the way answers', async () => {
+    const { clock, ownership, page, key, told } = setUp();
+    const own = key('a');
+    own.cached = 2;
+    await clock.runUntil(page(own));
+    expect(own.sent).toEqual(['ping 0', 'ping 10', 'ping 20', 'page 30']);
+    own.cached = 1;
+    await clock.runUntil(ownership.readOwned(own, ACCOUNT));
+    expect(own.sent.slice(4)).toEqual(['account 40', 'account 50']);
+    own.cached = 3;
+    await expect(clock.runUntil(ownership.proveAll(WAITING))).rejects.toThrow('Age above 0');
+    expect(told).toEqual(['a']);
+    own.cached = 1;
+    own.owner = '8';
+    await expect(clock.runUntil(ownership.readOwned(own, ACCOUNT))).rejects.toThrow('account 8, not 7');
+    expect(told).toEqual(['a']);
   });
 
   it('is refused where the ping is: nothing of it is sent', async () => {

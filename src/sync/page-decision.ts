@@ -69,7 +69,10 @@ export function decide(
   step: PageStep,
   observed: ObservedPage,
   whole: WholeWalk | null,
-  { badItems, proving = false }: { readonly badItems?: BadItems | undefined; readonly proving?: boolean } = {},
+  {
+    badItems,
+    proving = false,
+  }: { readonly badItems?: BadItems | undefined; readonly proving?: boolean } = {},
 ): Decided {
   const doubts = doubtsOf(step, observed);
   const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);

@@ -58,7 +58,7 @@ export async function readSingle(
     const item = { source, fields, key: '', problem: undefined };
     const agedMs = ageOf(answer);
     // What names its owner needs no other proof of whose it is.
-    const isProven = ownerOf(answer) !== undefined;
+    const isProven = agedMs === 0 && ownerOf(answer) !== undefined;
     const result = await carryingFreed(reader, (alsoInTransaction) =>
       reader.mirror.applySingle(reader.fence, {
         collection: name,
@@ -74,7 +74,9 @@ export async function readSingle(
           const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
-          const complete = isProven ? { completeAsOf } : { unproven: { completeAsOf, at, yields: reader.source.isProving() } };
+          const complete = isProven
+            ? { completeAsOf }
+            : { unproven: { completeAsOf, at, yields: reader.source.isProving() } };
           return {
             scope: {
               lastReadAt: startedAt,
