@@ -1,10 +1,11 @@
 import type { Exchange } from '../api/api.ts';
 import type { Scope } from '../model/collections.ts';
 import { AnswerTooLarge, RequestRefused } from '../model/errors.ts';
-import type { Page, Served } from '../model/page.ts';
+import type { Page } from '../model/page.ts';
 import { messageOf } from '../runtime/message.ts';
 import type { Answer, Ask } from '../walk/walk.ts';
 import type { Reader } from './reader.ts';
+import { ageOf } from './served-age.ts';
 import type { WalkOptions } from './walk-result.ts';
 
 export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
@@ -69,10 +70,4 @@ export async function askPage(
     const { status } = error;
     return { page: undefined, told: { type: 'refused', status, message: messageOf(error) }, sentAfter };
   }
-}
-
-/** For how long (ms) a cache on the way had held the answer. */
-export function ageOf({ served }: { readonly served?: Served }): number {
-  // The header has whole seconds.
-  return served === undefined || served.ageMs === 0 ? 0 : served.ageMs + 1_000;
 }

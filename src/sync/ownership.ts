@@ -3,9 +3,9 @@ import type { ObjectAnswer } from '../api/envelope.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import { AccountMoved, KeyRefused, MalformedAnswer } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { ageOf } from './ask-page.ts';
 import { ownerOf, pingedOwner } from './owner-of.ts';
 import { ProofDesk } from './proof-desk.ts';
+import { ageOf } from './served-age.ts';
 import { SharedCall } from './shared-call.ts';
 
 /** What was stored of an account before the request of a proof was sent. */

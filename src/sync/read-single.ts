@@ -4,7 +4,7 @@ import type { Scope, SingleCollection } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
-import { ageOf } from './ask-page.ts';
+import { ageOf } from './served-age.ts';
 import { ownerOf } from './owner-of.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import { withoutPolledAt } from './unbelieved.ts';

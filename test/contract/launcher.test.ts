@@ -16,6 +16,7 @@ const OLD_NODE = [
 async function startSandbox(): Promise<Running> {
   const running = startProgram(['sandbox', '--port', '0', '--control-port', '0'], {
     cwd,
+    script: LAUNCHER,
     nodeArguments: OLD_NODE,
   });
   await running.until('API key');
@@ -24,9 +25,9 @@ async function startSandbox(): Promise<Running> {
 
 describe('the launcher under an older Node', () => {
   it('runs the program on the pinned one, with its streams and its exit code', async () => {
-    const version = await runProgram(['--version'], { cwd, nodeArguments: OLD_NODE });
+    const version = await runProgram(['--version'], { cwd, script: LAUNCHER, nodeArguments: OLD_NODE });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string });
-    expect((await runProgram(['nonsense'], { cwd, nodeArguments: OLD_NODE })).code).toBe(2);
+    expect((await runProgram(['nonsense'], { cwd, script: LAUNCHER, nodeArguments: OLD_NODE })).code).toBe(2);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('hands %s on: the program stops cleanly', async (signal) => {
@@ -71,13 +72,23 @@ describe('a signal that comes while the program is still being loaded', () => {
   const env = { MIRROR_API_URL: 'http://127.0.0.1:9', MIRROR_API_KEY: 'some-key' };
 
   it('ends the daemon cleanly before it has begun anything', async () => {
-    const ended = await runProgram(['start'], { cwd, env, nodeArguments: SIGNAL_WHILE_LOADING });
+    const ended = await runProgram(['start'], {
+      cwd,
+      env,
+      script: LAUNCHER,
+      nodeArguments: SIGNAL_WHILE_LOADING,
+    });
     expect(ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' });
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
   it('interrupts other commands', async () => {
-    const ended = await runProgram(['sync'], { cwd, env, nodeArguments: SIGNAL_WHILE_LOADING });
+    const ended = await runProgram(['sync'], {
+      cwd,
+      env,
+      script: LAUNCHER,
+      nodeArguments: SIGNAL_WHILE_LOADING,
+    });
     expect(ended).toMatchObject({ code: 130, signal: null, stdout: '' });
     expect(ended.stderr).toContain('research-mirror: interrupted');
   });
@@ -91,8 +102,8 @@ describe('the launcher without what it needs', () => {
     const own = makeFolder();
     try {
       mkdirSync(join(own.path, 'bin'));
-      const launcher = join(own.path, 'bin', 'research-mirror.js');
-      copyFileSync(LAUNCHER, launcher);
+      const script = join(own.path, 'bin', 'research-mirror.js');
+      copyFileSync(LAUNCHER, script);
       writeFileSync(join(own.path, 'package.json'), '{ "type": "module" }');
       for (const name of installed) {
         mkdirSync(join(own.path, 'node_modules', name), { recursive: true });
@@ -100,7 +111,7 @@ describe('the launcher without what it needs', () => {
       }
       const { code, stdout, stderr } = await runProgram(['start'], {
         cwd,
-        launcher,
+        script,
         nodeArguments: OLD_NODE,
       });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -2,10 +2,13 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { builtProgram, NODE_COMPILE_CACHE } from './built-programs.ts';
 import { ROOT } from './source-files.ts';
 
-/** The program as a user starts it: a process, its streams and its exit code. */
+/** What a user starts in a checkout. */
 export const LAUNCHER = join(ROOT, 'bin', 'research-mirror.js');
+/** The same program, made of the same sources. */
+const BUILT = await builtProgram('main');
 
 export interface Outcome {
   readonly code: number | null;
@@ -26,19 +29,17 @@ export interface Running {
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Arguments for Node itself, before the launcher. */
+  /** Arguments for Node itself. */
   readonly nodeArguments?: readonly string[];
-  readonly launcher?: string;
+  /** Instead of the built program: the launcher, for example. */
+  readonly script?: string;
 }
-
-/** Hundreds of programs are started in a run; without it each compiles all of its modules again. */
-const NODE_COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'programs-under-test');
 
 /** Starts the program with a clean environment: nothing of the developer's own configuration reaches it. */
 export function startProgram(args: readonly string[], options: ProgramOptions): Running {
   const child = spawn(
     process.execPath,
-    [...(options.nodeArguments ?? []), options.launcher ?? LAUNCHER, ...args],
+    [...(options.nodeArguments ?? []), options.script ?? BUILT, ...args],
     {
       cwd: options.cwd,
       env: { PATH: process.env['PATH'], HOME: options.cwd, NODE_COMPILE_CACHE, ...options.env },

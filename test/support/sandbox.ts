@@ -9,6 +9,7 @@ import type { OperationRecord } from '../../src/sandbox/service/operation-log.ts
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { RequestRecord } from '../../src/sandbox/traffic.ts';
+import { builtProgram, NODE_COMPILE_CACHE } from './built-programs.ts';
 
 /** A running sandbox, as tests and benches use it. */
 export interface TestSandbox {
@@ -46,9 +47,10 @@ export async function startTestSandbox(
 
 /** Starts a sandbox in a process of its own, so that a bench does not share its event loop. */
 export async function spawnTestSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
-  const script = new URL('./sandbox-process.ts', import.meta.url).pathname;
+  const script = await builtProgram('sandbox-process');
   const given = JSON.stringify({ port: 0, controlPort: 0, ...options });
-  const child = spawn(process.execPath, [script, given], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const env = { ...process.env, NODE_COMPILE_CACHE };
+  const child = spawn(process.execPath, [script, given], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
   if (first.done === true) throw new Error('the sandbox process ended before it listened');
