@@ -14,10 +14,3 @@ alter table "{schema}_sync".api_key
   -- Another account, for which the key answered since: it is not used until somebody says whose it is.
   add column answered_for bigint,
   add column answered_at timestamptz;
-
-alter table "{schema}_sync".scope
-  -- Everything is mirrored as of then, if the answers that say so were the account's own, and when they were stored: a
-  -- proof that began after that makes it complete_as_of.
-  add column unproven_complete_as_of timestamptz,
-  add column unproven_at timestamptz;
-create index scope_unproven on "{schema}_sync".scope (_user_id, unproven_at) where unproven_at is not null;

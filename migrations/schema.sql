@@ -1820,11 +1820,8 @@ create table mirror_sync.scope (
   complete_as_of timestamp with time zone,
   gone_at timestamp with time zone,
   last_due_at timestamp with time zone,
-  unproven_complete_as_of timestamp with time zone,
-  unproven_at timestamp with time zone,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
-CREATE INDEX scope_unproven ON mirror_sync.scope USING btree (_user_id, unproven_at) WHERE (unproven_at IS NOT NULL);
 
 create table mirror_sync.slot_block (
   _user_id bigint not null,

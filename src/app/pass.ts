@@ -79,6 +79,7 @@ export async function passOver(reader: AccountReader, options: PassOptions): Pro
   const parents = await readAll(collections.filter((name) => !isChild(name)));
   signal.throwIfAborted();
   const reads = [...parents, ...(await readAll(collections.filter(isChild)))];
+  await reader.proveComplete(signal);
   // Asked when all are read: a list's deletion takes its items along.
   return Promise.all(
     withAlong(reader.userId, reads).map(async (pass) => {

@@ -45,8 +45,6 @@ export interface SyncTables {
     last_obs: BigintWithDefault;
     complete_as_of: OrNull<Date>;
     gone_at: OrNull<Date>;
-    unproven_complete_as_of: OrNull<Date>;
-    unproven_at: OrNull<Date>;
   };
   candidate: {
     _user_id: Bigint;

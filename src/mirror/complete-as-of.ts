@@ -1,33 +1,34 @@
 import { sql } from 'kysely';
-import type { CollectionName } from '../model/collections.ts';
+import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
 import { own } from './table.ts';
 
 /** A scope of which everything is mirrored as of a moment. */
 export interface CompleteScope {
-  readonly collection: CollectionName;
-  readonly parent: string;
+  readonly scope: Scope;
   readonly completeAsOf: Date;
 }
 
 /**
- * Makes true what pages said that were stored before `until`, if they were the account's own: everything of their scopes
- * is mirrored as of then. One statement for all of them: ten thousand lists cost no more than one.
+ * Stores as of when scopes of one account are complete. One statement for all: ten thousand lists cost no more than one.
+ * @returns as of when they are by now: something later may be stored
  */
-export async function promoteComplete(
+export async function saveComplete(
   trx: Executor,
   schema: string,
   userId: string,
-  until: Date,
+  complete: readonly CompleteScope[],
 ): Promise<CompleteScope[]> {
+  const collections = complete.map(({ scope }) => scope.collection);
+  const parents = complete.map(({ scope }) => scope.parent);
+  const moments = complete.map(({ completeAsOf }) => completeAsOf);
   const { rows } = await sql<{ collection: CollectionName; parent: string; complete_as_of: Date }>`
-    update ${own(schema, 'scope')} as t
-    set complete_as_of = t.unproven_complete_as_of, unproven_complete_as_of = null, unproven_at = null
-    where t._user_id = ${userId}::bigint and t.unproven_at <= ${until}::timestamptz
+    update ${own(schema, 'scope')} as t set complete_as_of = greatest(t.complete_as_of, x.moment)
+    from unnest(${collections}::text[], ${parents}::text[], ${moments}::timestamptz[]) as x (collection, parent, moment)
+    where t._user_id = ${userId}::bigint and t.collection = x.collection and t.parent = x.parent
     returning t.collection, t.parent, t.complete_as_of`.execute(trx);
   return rows.map(({ collection, parent, complete_as_of: completeAsOf }) => ({
-    collection,
-    parent,
+    scope: { userId, collection, parent },
     completeAsOf,
   }));
 }

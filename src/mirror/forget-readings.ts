@@ -3,14 +3,11 @@ import type { Executor } from './executor.ts';
 import { beside, own } from './table.ts';
 
 /**
- * Forgets what was concluded from answers that may be another account's, and is not yet carried out: rows in doubt, and
- * moments as of which everything would be mirrored. Rows stay as they are.
+ * Forgets what was concluded from answers that may be another account's, and is not yet carried out: rows in doubt. Rows
+ * stay as they are.
  */
 export async function forgetConclusions(trx: Executor, schema: string, userId: string): Promise<void> {
   await sql`delete from ${own(schema, 'candidate')} where _user_id = ${userId}::bigint`.execute(trx);
-  await sql`
-    update ${own(schema, 'scope')} set unproven_complete_as_of = null, unproven_at = null
-    where _user_id = ${userId}::bigint and unproven_at is not null`.execute(trx);
   await sql`
     update ${beside(schema, '_collections')} set held_deletions = 0, waiting_deletions = 0
     where _user_id = ${userId}::bigint and held_deletions + waiting_deletions > 0`.execute(trx);

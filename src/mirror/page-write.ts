@@ -93,15 +93,6 @@ export interface Decision {
   readonly walkEnd?: WalkEnd;
 }
 
-/** As of when everything of a scope is mirrored, if the answer that says so was the account's own. */
-export interface Unproven {
-  readonly completeAsOf: Date;
-  /** When it is stored, by the database's clock: only a proof that was asked for later makes it true. */
-  readonly at: Date;
-  /** A proof is under way: of what is stored before it, which it will make true, nothing is overwritten. */
-  readonly yields: boolean;
-}
-
 /** Changes of a scope's row; what is left out stays as it is. JSON values are stored as they are given. */
 export interface ScopeChange {
   /** Order evidence, frontier, what was learnt of the endpoint. Leave it out where it is the same: it is WAL. */
@@ -114,8 +105,6 @@ export interface ScopeChange {
   readonly polledAt?: Date;
   readonly fullAt?: Date;
   readonly completeAsOf?: Date;
-  /** The same, true once a proof of whose data it was has followed. */
-  readonly unproven?: Unproven;
   /** A failure to remember (counted), or null: it works again. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }

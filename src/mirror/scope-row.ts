@@ -84,18 +84,6 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
   if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
   if (change.completeAsOf !== undefined) assign('complete_as_of', sql`${change.completeAsOf}::timestamptz`);
-  if (change.unproven !== undefined) {
-    const { completeAsOf, at, yields } = change.unproven;
-    assign(
-      'unproven_complete_as_of',
-      sql`case when ${yields}::bool and t.unproven_at is not null then t.unproven_complete_as_of
-        else ${completeAsOf}::timestamptz end`,
-    );
-    assign(
-      'unproven_at',
-      sql`case when ${yields}::bool and t.unproven_at is not null then t.unproven_at else ${at}::timestamptz end`,
-    );
-  }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {
     assign('last_error', sql`null`);

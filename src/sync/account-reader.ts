@@ -26,6 +26,7 @@ import { DoubtSettler } from './settle-doubts.ts';
 import type { FinishOptions, SettleOptions } from './settled.ts';
 import type { WalkResult } from './walk-result.ts';
 import { addTotals } from './walk-totals.ts';
+import { whyNotProven } from './why-not-proven.ts';
 
 export interface ReadRequest {
   /**
@@ -177,6 +178,11 @@ export class AccountReader {
       ...NOTHING,
       ...(await this.#settler.settleRipe(found, { signal, accept: false })),
     }));
+  }
+
+  /** Has stored what readings found complete, as far as no proof has followed; where none comes, the next one does it. */
+  async proveComplete(signal: AbortSignal): Promise<void> {
+    if (this.#reader.source.hasClaims) await whyNotProven(this.#reader, signal);
   }
 
   /** How the collection stands: rows, deletions that are held or wait, as of when it is complete. */

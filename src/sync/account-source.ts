@@ -10,6 +10,7 @@ import type { ObjectAnswer } from '../api/envelope.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { RateGroup } from '../budget/rate-groups.ts';
 import type { FreedSlots } from '../budget/store.ts';
+import type { CompleteScope } from '../mirror/complete-as-of.ts';
 import { AccountMoved, KeyRefused, RequestRefused } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { OwnAnswer, Ownership } from './ownership.ts';
@@ -73,9 +74,14 @@ export class AccountSource implements Api {
     return this.#ownership.proveAll(waiting);
   }
 
-  /** A proof of whose data this is was asked for, and is not there yet. */
-  isProving(): boolean {
-    return this.#ownership.isProving();
+  /** Has it stored with the next proof of whose data it was. To be called when what it rests on is committed. */
+  claimComplete(claim: CompleteScope): void {
+    this.#ownership.claimComplete(claim);
+  }
+
+  /** Something is complete, if what it rests on is the account's own: only the next proof tells. */
+  get hasClaims(): boolean {
+    return this.#ownership.hasClaims;
   }
 
   /**

@@ -4,7 +4,7 @@ import { rememberMoved, rememberProof, rememberWhy } from '../db/api-keys.ts';
 import { databaseTime } from '../db/database-time.ts';
 import { fenced } from '../db/fenced.ts';
 import { syncTables } from '../db/tables.ts';
-import { promoteComplete } from '../mirror/complete-as-of.ts';
+import { type CompleteScope, saveComplete } from '../mirror/complete-as-of.ts';
 import { forgetConclusions, forgetReadings } from '../mirror/forget-readings.ts';
 import { saveCollection } from '../mirror/log-walk.ts';
 import { type WrittenRows, writtenSince } from '../mirror/written-since.ts';
@@ -36,11 +36,11 @@ export function createOwnershipStore(parts: OwnershipParts): OwnershipStore {
       adopted = stored !== null;
       return { changeId, at };
     },
-    proven: async (keyHash, mark, isAll) => {
+    proven: async (keyHash, mark, complete) => {
       await rememberProof(db, schema, keyHash, mark);
       if (!adopted) await fenced(db, schema, fence, (trx) => setOrigin(trx, schema, userId, origin));
       adopted = true;
-      if (isAll) await promote(parts, mark.at);
+      if (complete.length > 0) await storeComplete(parts, complete);
     },
     contradicted: async (keyHash, owner) => {
       const at = await databaseTime(db);
@@ -59,24 +59,19 @@ export function createOwnershipStore(parts: OwnershipParts): OwnershipStore {
   };
 }
 
-/** What was stored before `until` is the account's own: everything is mirrored as it says. */
-async function promote({ db, schema, fence }: OwnershipParts, until: Date): Promise<void> {
+/** Stores what scopes are complete as of, and what follows for their collections. */
+async function storeComplete(
+  { db, schema, fence }: OwnershipParts,
+  claims: readonly CompleteScope[],
+): Promise<void> {
   const { userId } = fence;
-  const due = await syncTables(db, schema)
-    .selectFrom('scope')
-    .select('collection')
-    .where('_user_id', '=', userId)
-    .where('unproven_at', '<=', until)
-    .limit(1)
-    .executeTakeFirst();
-  if (due === undefined) return;
   await fenced(db, schema, fence, async (trx) => {
-    const complete = await promoteComplete(trx, schema, userId, until);
-    for (const { collection: name, completeAsOf } of complete.filter(({ parent }) => parent === '')) {
-      await saveCollection(trx, schema, userId, name, { completeAsOf });
+    const complete = await saveComplete(trx, schema, userId, claims);
+    for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === '')) {
+      await saveCollection(trx, schema, userId, scope.collection, { completeAsOf });
     }
     // Of lists the collection's is the least over all of them.
-    const many = complete.filter(({ parent }) => parent !== '').map((each) => each.collection);
+    const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
     for (const name of new Set(many)) {
       const lists = collection(name);
       if (lists.kind !== 'list') continue;

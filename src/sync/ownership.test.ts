@@ -52,6 +52,11 @@ class PlayedKey implements OwnedKey {
   }
 }
 
+const WATCHLIST = {
+  scope: { userId: '7', collection: 'watchlist', parent: '' },
+  completeAsOf: new Date(0),
+} as const;
+
 function setUp() {
   const clock = new VirtualClock();
   const { told, ...store } = storedOwnership();
@@ -144,19 +149,50 @@ describe('a proof of all that was answered', () => {
     const [one, two] = [key('a'), key('b')];
     await clock.runUntil(page(one));
     await clock.runUntil(page(two));
+    ownership.claimComplete(WATCHLIST);
     await clock.runUntil(ownership.proveAll(WAITING));
     // Until the second one is proven, too, not everything is.
-    expect(told).toEqual(['a', 'b alone', 'a alone', 'b']);
+    expect(told).toEqual(['a', 'b', 'a', 'b watchlist']);
     expect([one, two].map(({ sent }) => sent.length)).toEqual([3, 3]);
+  });
+
+  it('makes true what was claimed before it was asked for, and nothing later', async () => {
+    const { clock, ownership, page, key, told } = setUp();
+    const own = key('a');
+    await clock.runUntil(page(own));
+    ownership.claimComplete(WATCHLIST);
+    const proof = ownership.proveAll(WAITING);
+    await clock.advance(5);
+    ownership.claimComplete({ ...WATCHLIST, completeAsOf: new Date(1) });
+    await clock.runUntil(proof);
+    expect(told).toEqual(['a', 'a watchlist']);
+    expect(ownership.hasClaims).toBe(true);
+    await clock.runUntil(ownership.proveAll(WAITING));
+    expect(told).toEqual(['a', 'a watchlist', 'a watchlist']);
+    expect(ownership.hasClaims).toBe(false);
+  });
+
+  it('leaves to the next one what was claimed where it fails', async () => {
+    const { clock, ownership, page, key, told } = setUp();
+    const own = key('a');
+    await clock.runUntil(page(own));
+    ownership.claimComplete(WATCHLIST);
+    own.failure = new TransportError('reset');
+    await expect(clock.runUntil(ownership.proveAll(WAITING))).rejects.toThrow('reset');
+    own.failure = undefined;
+    await clock.runUntil(ownership.proveAll(WAITING));
+    expect(told).toEqual(['a', 'a watchlist']);
   });
 
   it('never comes of a key that is refused by now: what it answered is not built upon', async () => {
     const { clock, ownership, page, key, told } = setUp();
     const own = key('a');
     await clock.runUntil(page(own));
+    ownership.claimComplete(WATCHLIST);
     own.failure = new KeyRefused('refused', 401);
     expect(await clock.runUntil(ownership.proveAll(WAITING))).toBe(false);
     expect(told).toEqual(['a', '?']);
+    expect(ownership.hasClaims).toBe(false);
     expect(await clock.runUntil(ownership.proveAll(WAITING))).toBe(true);
   });
 });

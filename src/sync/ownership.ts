@@ -1,8 +1,10 @@
 import { type Api, type ObjectRequest, Withheld } from '../api/api.ts';
 import type { ObjectAnswer } from '../api/envelope.ts';
 import { PRIORITY } from '../budget/priorities.ts';
+import type { CompleteScope } from '../mirror/complete-as-of.ts';
 import { AccountMoved, KeyRefused, MalformedAnswer } from '../model/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { CompleteClaims } from './complete-claims.ts';
 import { ownerOf, pingedOwner } from './owner-of.ts';
 import { ProofDesk } from './proof-desk.ts';
 import { ageOf } from './served-age.ts';
@@ -22,9 +24,9 @@ export interface OwnershipStore {
   mark(): Promise<ProofMark>;
   /**
    * The key is the account's.
-   * @param isAll no answer of any key, stored before the mark, is without a later proof
+   * @param complete what is true with that: no answer of any key, from before the request, is without a later proof
    */
-  proven(keyHash: string, mark: ProofMark, isAll: boolean): Promise<void>;
+  proven(keyHash: string, mark: ProofMark, complete: readonly CompleteScope[]): Promise<void>;
   /** The key answered for `owner`: stops the account. @returns why, with the remedy */
   contradicted(keyHash: string, owner: string): Promise<string>;
   /** Forgets what is to be made of answers that no proof will follow. */
@@ -79,8 +81,7 @@ export class Ownership {
   readonly #store: OwnershipStore;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #desk = new ProofDesk();
-  /** Requests that may come to be proofs. */
-  #asking = 0;
+  readonly #claims = new CompleteClaims();
   readonly #flights = new Map<string, Flight>();
   /** Keys that were used. */
   readonly #used = new Map<string, OwnedKey>();
@@ -97,9 +98,13 @@ export class Ownership {
     if (this.#moved !== undefined) throw this.#moved;
   }
 
-  /** A proof was asked for, and is not there yet. */
-  isProving(): boolean {
-    return this.#asking > 0;
+  /** Has it stored with the next proof. To be called when what it rests on is committed. */
+  claimComplete(claim: CompleteScope): void {
+    this.#claims.add(claim);
+  }
+
+  get hasClaims(): boolean {
+    return !this.#claims.isEmpty;
   }
 
   /**
@@ -218,50 +223,52 @@ export class Ownership {
       }
     } catch (error) {
       if (!(error instanceof KeyRefused) || error instanceof AccountMoved) throw error;
-      if (this.#desk.isOwing(key.keyHash)) await this.#store.distrust();
+      if (this.#desk.isOwing(key.keyHash)) {
+        this.#claims.forget();
+        await this.#store.distrust();
+      }
       this.#desk.writeOff(key.keyHash);
       this.#used.delete(key.keyHash);
       throw error;
     }
   }
 
-  async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
-    this.#asking += 1;
-    try {
-      return await this.#askForProof(key, request);
-    } finally {
-      this.#asking -= 1;
-    }
-  }
-
   /** Asks for an object, and takes it for a proof where it names an owner. */
-  async #askForProof(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
+  async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
     const { keyHash } = key;
     const mark = await this.#store.mark();
     const noteProven = this.#desk.proving(keyHash);
+    const { claims, putBack } = this.#claims.take();
+    let stored = false;
     let began = 0;
-    const answer = await key.api.object({
-      ...request,
-      mayStart: () => {
-        began = this.#clock.monotonic();
-        return request.mayStart?.() ?? true;
-      },
-    });
-    this.assertOwn();
-    const owner = ageOf(answer) > 0 ? undefined : ownerOf(answer);
-    if (owner === undefined) return { answer, owner };
-    if (owner !== this.#userId) throw await this.#contradiction(keyHash, owner);
-    noteProven(began);
-    const isAll = [...this.#used.keys()].every((each) => each === keyHash || !this.#desk.isOwing(each));
-    await this.#store.proven(keyHash, mark, isAll);
-    this.assertOwn();
-    return { answer, owner };
+    try {
+      const answer = await key.api.object({
+        ...request,
+        mayStart: () => {
+          began = this.#clock.monotonic();
+          return request.mayStart?.() ?? true;
+        },
+      });
+      this.assertOwn();
+      const owner = ageOf(answer) > 0 ? undefined : ownerOf(answer);
+      if (owner === undefined) return { answer, owner };
+      if (owner !== this.#userId) throw await this.#contradiction(keyHash, owner);
+      noteProven(began);
+      const isAll = [...this.#used.keys()].every((each) => each === keyHash || !this.#desk.isOwing(each));
+      await this.#store.proven(keyHash, mark, isAll ? claims : []);
+      stored = isAll;
+      this.assertOwn();
+      return { answer, owner };
+    } finally {
+      if (!stored) putBack();
+    }
   }
 
   async #contradiction(keyHash: string, owner: string): Promise<AccountMoved> {
     const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
     // In force before anything is stored: no page that is on its way now counts.
     this.#moved = new AccountMoved(inShort);
+    this.#claims.forget();
     const told = await this.#store.contradicted(keyHash, owner);
     this.#moved = new AccountMoved(told);
     return this.#moved;

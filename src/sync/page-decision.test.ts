@@ -192,7 +192,7 @@ describe('what is stored with a page', () => {
 
     it('completes the scope in one answer, once it is proven whose it was, but for what is in doubt', () => {
       const asOf = (view: ObservedPage): Date | undefined =>
-        decide({ ...taken, page: snapshot, end }, view, null).decision.scope.unproven?.completeAsOf;
+        decide({ ...taken, page: snapshot, end }, view, null).completeAsOf;
       expect(asOf(seen)).toEqual(new Date(began - 60_000));
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
       // A row that is seen and not believed is not here.
@@ -228,7 +228,7 @@ describe('what a complete reading says of items in quarantine', () => {
   const unseen = (step: Partial<PageStep>, known?: readonly string[]) => {
     const badItems = new BadItems();
     badItems.note(known ?? []);
-    return decide({ ...taken, end, ...step }, seen, null, { badItems: known && badItems }).decision.unseen;
+    return decide({ ...taken, end, ...step }, seen, null, known && badItems).decision.unseen;
   };
 
   it('is that those are gone which it did not see, nor anybody less than the settle time before it began', () => {

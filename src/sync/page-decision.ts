@@ -53,8 +53,8 @@ export interface Decided {
   readonly decision: Decision;
   /** The scope's memory from then on. */
   readonly memory: ScopeMemory;
-  /** Everything is mirrored as of the page's request, less the settle time: stored, to be true with the next proof. */
-  readonly complete: boolean;
+  /** Everything is mirrored as of then, if the page is the account's own: true with the next proof. */
+  readonly completeAsOf: Date | undefined;
   /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
   readonly overlooks: boolean;
 }
@@ -62,17 +62,13 @@ export interface Decided {
 /**
  * Tells it from what the page was to the mirror.
  * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
- * @param known what was seen of quarantine since the full walk began; left out: not known. Whether a proof of whose
- *   data this is was asked for, and is not there yet
+ * @param badItems what was seen of quarantine since the full walk began; left out: not known
  */
 export function decide(
   step: PageStep,
   observed: ObservedPage,
   whole: WholeWalk | null,
-  {
-    badItems,
-    proving = false,
-  }: { readonly badItems?: BadItems | undefined; readonly proving?: boolean } = {},
+  badItems?: BadItems,
 ): Decided {
   const doubts = doubtsOf(step, observed);
   const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);
@@ -87,7 +83,6 @@ export function decide(
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
     ...(end === undefined ? {} : readUpTo(taken, end, observed)),
-    ...(completeAsOf === undefined ? {} : { unproven: { completeAsOf, at: observed.at, yields: proving } }),
   };
   const decision: Decision = {
     scope,
@@ -97,7 +92,7 @@ export function decide(
   };
   const known = new Set([...observed.candidates, ...doubts.add].map(({ key }) => key));
   const overlooks = observed.missing.some(({ key }) => !known.has(key));
-  return { decision, memory, complete: completeAsOf !== undefined, overlooks };
+  return { decision, memory, completeAsOf, overlooks };
 }
 
 function doubtsOf({ page, served, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {

@@ -1,4 +1,5 @@
 import { PRIORITY } from '../budget/priorities.ts';
+import type { CompleteScope } from '../mirror/complete-as-of.ts';
 import type { CollectionChange, WalkEnd } from '../mirror/walk-end.ts';
 import type { Scope, SingleCollection } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
@@ -59,6 +60,7 @@ export async function readSingle(
     const agedMs = ageOf(answer);
     // What names its owner needs no other proof of whose it is.
     const isProven = agedMs === 0 && ownerOf(answer) !== undefined;
+    let claim: CompleteScope | undefined;
     const result = await carryingFreed(reader, (alsoInTransaction) =>
       reader.mirror.applySingle(reader.fence, {
         collection: name,
@@ -67,22 +69,20 @@ export async function readSingle(
         item,
         sentAgo: () => reader.clock.monotonic() - sentAfter + agedMs,
         alsoInTransaction,
-        decide: ({ counts, sentAt, at }) => {
+        decide: ({ counts, sentAt }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);
           const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
           const completeAsOf = new Date(asOf - reader.settleMs);
           const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
-          const complete = isProven
-            ? { completeAsOf }
-            : { unproven: { completeAsOf, at, yields: reader.source.isProving() } };
+          if (believed && !isProven) claim = { scope, completeAsOf };
           return {
             scope: {
               lastReadAt: startedAt,
               fullAt: startedAt,
               failure: null,
-              ...(believed ? { polledAt, ...complete } : {}),
+              ...(believed ? { polledAt, ...(isProven ? { completeAsOf } : {}) } : {}),
             },
             walkEnd: {
               scope,
@@ -98,6 +98,7 @@ export async function readSingle(
         },
       }),
     );
+    if (result.state === 'applied' && claim !== undefined) reader.source.claimComplete(claim);
     if (result.state === 'applied' && result.changed !== undefined) reader.onChanged(result.changed);
     const counts = result.state === 'applied' ? totalsOf(result.counts) : {};
     totals = addTotals(totals, { pages: 1, items: 1, ...counts });

@@ -1,5 +1,5 @@
 import type { ListCollection, Scope } from '../model/collections.ts';
-import { KeyRefused, MirrorError, RequestRefused } from '../model/errors.ts';
+import { KeyRefused } from '../model/errors.ts';
 import { applyDeletions } from './apply-deletions.ts';
 import { confirmRows } from './read-scope.ts';
 import type { Reader } from './reader.ts';
@@ -11,6 +11,7 @@ import type { FinishOptions, Settled, SettleOptions } from './settled.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
+import { whyNotProven } from './why-not-proven.ts';
 
 /** Scopes that are settled side by side at most. */
 const WORKERS = 4;
@@ -53,7 +54,7 @@ export class DoubtSettler {
       this.#again.afterWalk(lists, session, walked, options),
     );
     // What pages said of being complete waits for it, too.
-    const unproven = await this.#whyNotProven(options);
+    const unproven = await whyNotProven(this.#reader, options.signal);
     if (unproven !== undefined) return { ...again, error: again.error ?? unproven, unproven: 0 };
     const left = [...parents].filter((parent) => !again.failed.has(parent));
     const done = await this.#each(lists, left, options, (session, parent) =>
@@ -72,7 +73,7 @@ export class DoubtSettler {
   async deleteProven(lists: ListCollection, options: SettleOptions): Promise<Settled> {
     const inDoubt = await this.#reader.store.scopesInDoubt(lists.name);
     const parents = inDoubt.filter(({ proven }) => proven > 0).map(({ scope }) => scope.parent);
-    const error = parents.length === 0 ? undefined : await this.#whyNotProven(options);
+    const error = parents.length === 0 ? undefined : await whyNotProven(this.#reader, options.signal);
     if (error !== undefined) return { totals: NO_TOTALS, error, unproven: 0 };
     return this.#each(lists, parents, options, async (session) => ({
       totals: addTotals(NO_TOTALS, await this.#delete(session, options)),
@@ -142,20 +143,6 @@ export class DoubtSettler {
       await this.#saveComplete(session, new Date(read.began.getTime() - this.#reader.settleMs));
     }
     return { totals, error: undefined, unproven: left.filter(({ proven }) => !proven).length };
-  }
-
-  /** Proves whose data was read, by what is asked after the last of it. @throws KeyRefused, LeaseLost; the stop's reason */
-  async #whyNotProven({ signal }: SettleOptions): Promise<Error | undefined> {
-    try {
-      const proven = await this.#reader.source.proveAll({ signal });
-      return proven
-        ? undefined
-        : new RequestRefused('an API key was refused before it was proven whose data it read', 401);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof MirrorError) || error.remedy === 'stop') throw error;
-      return error;
-    }
   }
 
   async #delete(

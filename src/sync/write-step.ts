@@ -31,7 +31,7 @@ export type WrittenStep =
       readonly proven: boolean;
       /** Rows are missing that came or changed too lately to be doubted. */
       readonly overlooks: boolean;
-      /** That everything is mirrored as of its request is stored. */
+      /** Everything is mirrored as of its request, if it is the account's own. */
       readonly complete: boolean;
     }
   | { readonly state: 'parent_deleted' };
@@ -68,10 +68,7 @@ export async function writeStep(
         whole?.note(taken.items, observed, taken.served);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         session.badItems?.note(observed.quarantined);
-        decided = decide(taken, observed, present, {
-          badItems: session.badItems,
-          proving: reader.source.isProving(),
-        });
+        decided = decide(taken, observed, present, session.badItems);
         return decided.decision;
       },
     }),
@@ -86,6 +83,8 @@ export async function writeStep(
   const { polledAt } = result.decision.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
   if (result.changed !== undefined) reader.onChanged(result.changed);
+  const { completeAsOf } = decided;
+  if (completeAsOf !== undefined) reader.source.claimComplete({ scope, completeAsOf });
   const { doubts } = result.decision;
   const absences =
     whole !== undefined && judges
@@ -99,6 +98,6 @@ export async function writeStep(
     raised: absences.raised || (doubts?.add.length ?? 0) > 0,
     proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
     overlooks: absences.overlooks || decided.overlooks,
-    complete: decided.complete,
+    complete: completeAsOf !== undefined,
   };
 }

@@ -12,8 +12,8 @@ export function storedOwnership(): StoredOwnership {
   return {
     told,
     mark: () => Promise.resolve({ changeId: '0', at: new Date(0) }),
-    proven: (keyHash, _mark, isAll) => {
-      told.push(isAll ? keyHash : `${keyHash} alone`);
+    proven: (keyHash, _mark, complete) => {
+      told.push([keyHash, ...complete.map(({ scope }) => scope.collection)].join(' '));
       return Promise.resolve();
     },
     contradicted: (keyHash, owner) => {
