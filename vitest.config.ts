@@ -1,4 +1,20 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
+
+/** Longest first: what is begun last is what the run waits for in the end. */
+const LONGEST_FIRST = ['test/model/', 'test/attack/', 'test/system/', 'test/contract/', 'test/integration/'];
+
+class LongestFirst extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const found = LONGEST_FIRST.findIndex((folder) => moduleId.includes(`/${folder}`));
+      return found === -1 ? LONGEST_FIRST.length : found;
+    };
+    return Promise.resolve(
+      files.toSorted((a, b) => rank(a) - rank(b) || a.moduleId.localeCompare(b.moduleId)),
+    );
+  }
+}
 
 // Forks keep a test's real processes and signals apart from its neighbours'. Three on two cores: the longest wait for
 // settle times and retries, not for a core.
@@ -8,6 +24,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Patience with a machine under load: what passes does not wait for it.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -5,7 +5,7 @@ import { scopeName } from '../model/collections.ts';
 export interface TakenClaims {
   readonly claims: readonly CompleteScope[];
   /** The proof did not come: the next one may, but for scopes of which something later is claimed by now. */
-  putBack(): void;
+  readonly putBack: () => void;
 }
 
 /**

@@ -3,7 +3,7 @@ import { programVersion } from '../../src/app/program-files.ts';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { createTestDatabase } from './postgres.ts';
+import { copyTestDatabase, type TestDatabase } from './postgres.ts';
 import { ROOT } from './source-files.ts';
 
 export const MIGRATIONS = join(ROOT, 'migrations');
@@ -17,8 +17,7 @@ export interface MigratedDatabase extends Database {
 
 /** A database of its own with all migrations applied, as `migrate` leaves it. */
 export async function createMigratedDatabase(schema = 'mirror'): Promise<MigratedDatabase> {
-  const { url, drop } = await createTestDatabase();
-  await migrateTo(url, schema);
+  const { url, drop } = await createMigratedTestDatabase(schema);
   const database = await openDatabase({ url, program: 'research-mirror tests' });
   return {
     ...database,
@@ -29,6 +28,13 @@ export async function createMigratedDatabase(schema = 'mirror'): Promise<Migrate
       await drop();
     },
   };
+}
+
+/** The same, without a connection. */
+export function createMigratedTestDatabase(schema = 'mirror'): Promise<TestDatabase> {
+  return copyTestDatabase(`migrated_${schema}`, async (url) => {
+    await migrateTo(url, schema);
+  });
 }
 
 /** For a test that bends tables: a database of its own while `work` lasts, in another schema than usual. */

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StartedPostgreSqlContainer } from '@testcontainers/postgresql';
 import type { TestProject } from 'vitest/node';
 import { isAlive } from '../../src/db/embedded/postmaster.ts';
-import { removeTestServer, type TestServer } from './postgres.ts';
+import { dropTemplates, removeTestServer, type TestServer } from './postgres.ts';
 
 /**
  * Vitest's global set-up: decides which server the run's test databases live on, once. None is started before a
@@ -14,22 +15,26 @@ import { removeTestServer, type TestServer } from './postgres.ts';
  * 3. otherwise the embedded one, in a folder of this run's own
  */
 export async function setup(project: TestProject): Promise<void> {
-  project.provide('testServer', await chooseServer());
+  server = await chooseServer();
+  project.provide('testServer', server);
 }
+
+let server: TestServer | undefined;
 
 let container: StartedPostgreSqlContainer | undefined;
 let folder: string | undefined;
 
 async function chooseServer(): Promise<TestServer> {
+  const templates = `template_${randomBytes(6).toString('hex')}_`;
   const { TEST_DATABASE_URL: url, TEST_POSTGRES: kind, TEST_POSTGRES_IMAGE: image } = process.env;
-  if (url !== undefined && url !== '') return { kind: 'given', url };
+  if (url !== undefined && url !== '') return { kind: 'given', url, templates };
   if (kind === 'testcontainers') {
     // Loaded only where wanted: it is large.
     const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
     container = await new PostgreSqlContainer(image ?? 'postgres:18')
       .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=200', '-c', 'listen_addresses=*'])
       .start();
-    return { kind: 'given', url: container.getConnectionUri() };
+    return { kind: 'given', url: container.getConnectionUri(), templates };
   }
   if (kind !== undefined && kind !== '' && kind !== 'embedded') {
     throw new Error(`TEST_POSTGRES is ${kind}: it may be embedded or testcontainers`);
@@ -39,10 +44,11 @@ async function chooseServer(): Promise<TestServer> {
   await mkdir(folder, { recursive: true });
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
-  return { kind: 'embedded', folder };
+  return { kind: 'embedded', folder, templates };
 }
 
 export async function teardown(): Promise<void> {
+  if (server?.kind === 'given' && container === undefined) await dropTemplates(server.url, server.templates);
   await container?.stop();
   if (folder !== undefined) await removeTestServer(folder);
 }

@@ -7,9 +7,13 @@ import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded/start.
 import { systemClock } from '../../src/runtime/clock.ts';
 
 /** Where this run's test databases live (chosen in postgres-server.ts). */
-export type TestServer =
+export type TestServer = (
   | { readonly kind: 'given'; readonly url: string }
-  | { readonly kind: 'embedded'; readonly folder: string };
+  | { readonly kind: 'embedded'; readonly folder: string }
+) & {
+  /** Databases that the run makes once and copies begin with it. */
+  readonly templates: string;
+};
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -26,13 +30,51 @@ export interface TestDatabase {
 
 /** The provider of every database that tests use: one for each test file, in milliseconds. */
 export async function createTestDatabase(encoding: 'UTF8' | 'SQL_ASCII' = 'UTF8'): Promise<TestDatabase> {
+  const locale = encoding === 'UTF8' ? '' : ` locale 'C'`;
+  return createDatabase(`template template0 encoding '${encoding}'${locale}`);
+}
+
+/**
+ * The same as a copy of one that is made once in a run.
+ * @param what is in it; letters, digits and _ only
+ * @param fill is given the empty one's URL, and closes its connections
+ */
+export async function copyTestDatabase(
+  what: string,
+  fill: (url: string) => Promise<void>,
+): Promise<TestDatabase> {
+  const server = await serverUrl();
+  const name = `${inject('testServer').templates}${what}`;
+  await withServer(server, async (client) => {
+    // Held by this connection: other workers wait until it is there.
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rowCount !== 0) return;
+    const made = await createTestDatabase();
+    await fill(made.url);
+    await client.query(`alter database ${new URL(made.url).pathname.slice(1)} rename to ${name}`);
+  });
+  return createDatabase(`template ${name} strategy file_copy`);
+}
+
+async function createDatabase(how: string): Promise<TestDatabase> {
   const server = await serverUrl();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const locale = encoding === 'UTF8' ? '' : ` locale 'C'`;
-  await onServer(server, `create database ${name} template template0 encoding '${encoding}'${locale}`);
+  await onServer(server, `create database ${name} ${how}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => onServer(server, `drop database if exists ${name} with (force)`) };
+}
+
+/** Removes what `copyTestDatabase` copied. */
+export async function dropTemplates(url: string, templates: string): Promise<void> {
+  await withServer(url, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      'select datname from pg_database where starts_with(datname, $1)',
+      [templates],
+    );
+    for (const { datname } of rows) await client.query(`drop database if exists ${datname} with (force)`);
+  });
 }
 
 let known: Promise<string> | undefined;
@@ -74,11 +116,17 @@ function contentOf(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined);
 }
 
-async function onServer(url: string, statement: string): Promise<void> {
+function onServer(url: string, statement: string): Promise<void> {
+  return withServer(url, async (client) => {
+    await client.query(statement);
+  });
+}
+
+async function withServer(url: string, task: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    await task(client);
   } finally {
     await client.end();
   }

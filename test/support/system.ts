@@ -3,7 +3,8 @@ import { vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
 import type { SyncReport } from '../../src/app.ts';
 import { eventually } from './eventually.ts';
-import { createTestDatabase, type TestDatabase } from './postgres.ts';
+import { createMigratedTestDatabase } from './migrated-database.ts';
+import type { TestDatabase } from './postgres.ts';
 import { makeFolder, startProgram, type Outcome, type Running } from './program.ts';
 import { spawnTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 
@@ -55,7 +56,7 @@ export async function createSystem(
 ): Promise<System> {
   const folder = makeFolder();
   const [database, sandbox] = await Promise.all([
-    given ?? createTestDatabase(),
+    given ?? createMigratedTestDatabase(),
     spawnTestSandbox({ ...QUIET, ...switches }),
   ]);
   const db = new pg.Pool({ connectionString: database.url, max: 3, options: '-c timezone=UTC' });

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { allStarts, exploreAll } from './all-variants.ts';
+
+const PATIENCE = 300_000;
+
+describe('the model of walks and deletions, broken off and gone on with', () => {
+  const orders = [...new Set(allStarts().map(({ order }) => order))];
+
+  it.each(orders)(
+    'deletes no row that is there, and claims nothing too early, where an interrupted walk goes on: %s',
+    (order) => {
+      const starts = allStarts().filter((start) => start.order === order);
+      let deletions = 0;
+      const wrong: string[] = [];
+      const interrupted = starts.map((start) => ({ ...start, interrupted: true }));
+      for (const { found, violations } of exploreAll(2, interrupted)) {
+        deletions += found.deletions;
+        wrong.push(...violations);
+      }
+      expect(wrong).toEqual([]);
+      expect(deletions).toBeGreaterThan(500);
+    },
+    PATIENCE,
+  );
+});
