@@ -209,9 +209,9 @@ interface Stake {
 async function atStake(trx: Transaction<unknown>, schema: string): Promise<Stake> {
   const submissions = sql.id(schema, 'submissions');
   const { rows } = await sql<Stake>`
-    select exists (select from ${submissions} where state in ('queued', 'sending', 'held')) as open,
-      exists (select from ${submissions} where state = 'queued') as queued,
-      exists (select from ${sql.id(`${schema}_sync`, 'own_url')}) as registered`.execute(trx);
+    select exists (select 1 from ${submissions} where state in ('queued', 'sending', 'held')) as open,
+      exists (select 1 from ${submissions} where state = 'queued') as queued,
+      exists (select 1 from ${sql.id(`${schema}_sync`, 'own_url')}) as registered`.execute(trx);
   if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
   return rows[0];
 }
