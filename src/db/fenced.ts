@@ -95,6 +95,20 @@ function ownershipOf(fence: Fence): Ownership {
   return made;
 }
 
+/** Tokens only rise: an earlier one than this owner's says that its takeover is gone. */
+async function whyNotOwner(
+  trx: Transaction<unknown>,
+  schema: string,
+  { userId, token }: Fence,
+): Promise<LeaseLost> {
+  const { rows } = await sql<{ gone: boolean }>`
+    select token < ${token}::bigint as gone from ${sql.id(`${schema}_sync`, 'account')}
+    where _user_id = ${userId}`.execute(trx);
+  return rows[0]?.gone === true
+    ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
+    : new LeaseLost(`account ${userId} has another owner now: this process writes nothing more for it`);
+}
+
 async function inTransaction<T>(
   db: Kysely<unknown>,
   schema: string,
@@ -115,11 +129,7 @@ async function inTransaction<T>(
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
         for no key update`.execute(trx);
       const [row] = rows;
-      if (row === undefined) {
-        throw new LeaseLost(
-          `account ${fence.userId} has another owner now: this process writes nothing more for it`,
-        );
-      }
+      if (row === undefined) throw await whyNotOwner(trx, schema, fence);
       const from = BigInt(row.changeId);
       const { nodes, floor } = (ownership.installation ??= await installationOf(trx, schema, row.node));
       if (hasNewTimeline(nodes, row.node)) {

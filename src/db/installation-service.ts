@@ -2,6 +2,7 @@ import { messageOf } from '../runtime/message.ts';
 import { service, type Service } from '../runtime/service.ts';
 import type { Hold } from './hold.ts';
 import { type InstallationOptions, looksOther, openInstallation } from './installation.ts';
+import { noteSignOfLife } from './sending.ts';
 
 /** A database that went back is noticed with this delay (milliseconds) at most, also where nothing is written. */
 const LOOK_EVERY = 4_000;
@@ -26,6 +27,7 @@ export function createInstallation(
   const look = async (signal: AbortSignal): Promise<void> => {
     const judged = await openInstallation(options, signal, aliveAt);
     ({ aliveAt } = judged);
+    noteSignOfLife(db, aliveAt);
     const found = judged.hold;
     if (found !== undefined && hold === undefined) {
       log.warn(

@@ -59,9 +59,13 @@ export async function recordRecovery(
       select alive_at, held_at, held_why from ${sql.id(`${schema}_sync`, 'installation')} for update`.execute(
       trx,
     );
-    const marks = await sql<{ last: string | null }>`
-      select max(detected_at)::text as last from ${sql.id(schema, 'recoveries')}`.execute(trx);
-    if ((marks.rows[0]?.last ?? null) !== recoveryKnownTo(fence)) return;
+    // A later one, not just another: a mark that this owner has seen may be among what is gone.
+    const marks = await sql<{ known: boolean }>`
+      select exists (select 1 from ${sql.id(schema, 'recoveries')}
+        where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`.execute(
+      trx,
+    );
+    if (marks.rows[0]?.known === true) return;
     const row = rows[0];
     if (row === undefined) throw new RangeError('the installation has no row');
     await markRecovery(trx, schema, { now, reason: message, aliveAt: row.alive_at });

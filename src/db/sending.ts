@@ -4,17 +4,34 @@ import { isStoredDatabase } from './fingerprint.ts';
 /** After so long without a daemon, what is queued may have been sent by the database's original. Milliseconds. */
 export const LONGEST_GAP = 600_000;
 
+/** The last sign of life that a process has written, by the pool that it writes through. */
+const lastSigns = new WeakMap<Kysely<unknown>, Date>();
+
+export function noteSignOfLife(db: Kysely<unknown>, aliveAt: Date | undefined): void {
+  if (aliveAt !== undefined) lastSigns.set(db, aliveAt);
+}
+
 /**
  * Whether a submission may be sent, in the fenced transaction that is to claim it: this is the database that was looked
- * at last (its server and timeline are the fence's matter), and a daemon has kept it company since.
+ * at last (its server and timeline are the fence's matter), a daemon has kept it company since, and what this process
+ * wrote of that is there. (Where it is not, the next look at the installation makes it known.)
+ * @param db the pool of `trx`
  * @throws RangeError where nobody has opened the installation: whoever sends has to
  */
-export async function maySend(trx: Kysely<unknown>, schema: string, now: Date): Promise<boolean> {
+export async function maySend(
+  trx: Kysely<unknown>,
+  db: Kysely<unknown>,
+  schema: string,
+  now: Date,
+): Promise<boolean> {
   const { rows } = await sql<{ same: boolean; alive_at: Date | null }>`
     select ${isStoredDatabase(schema)} as same,
       alive_at
     from ${sql.id(`${schema}_sync`, 'installation')}`.execute(trx);
   const [row] = rows;
   if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
-  return row.same && row.alive_at !== null && row.alive_at.getTime() > now.getTime() - LONGEST_GAP;
+  if (!row.same || row.alive_at === null) return false;
+  const last = lastSigns.get(db);
+  if (last !== undefined && row.alive_at < last) return false;
+  return row.alive_at.getTime() > now.getTime() - LONGEST_GAP;
 }

@@ -79,7 +79,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       let row: ClaimedRow | undefined;
       try {
         row = await again(db, schema, fence, async (trx, now) => {
-          if (!(await maySend(trx, schema, now))) return undefined;
+          if (!(await maySend(trx, db, schema, now))) return undefined;
           // A claim that a crash of Postgres forgot would be sent again. Its change ID is no row's: where the database
           // goes back behind the claim, the next fence misses it (fenced.ts).
           await commitDurably(trx);

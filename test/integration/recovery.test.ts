@@ -68,6 +68,39 @@ describe('a database that went back', () => {
     await expect(fenced(kysely, 'mirror', eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
   });
 
+  it('is made known anew where the mark that its owner knew is gone, too', async () => {
+    const { kysely } = scene.database;
+    const error = new DatabaseWentBack('a commit is gone', 'commits');
+    await run(`insert into mirror.recoveries (detected_at, reason) values (now(), 'an earlier one')`);
+    await fenced(kysely, 'mirror', SEVEN, () => Promise.resolve());
+    await run('delete from mirror.recoveries');
+    await queue();
+    await recordRecovery(kysely, 'mirror', SEVEN, error);
+    expect(await marks()).toHaveLength(1);
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('is seen by an owner whose takeover is gone', async () => {
+    const { kysely } = scene.database;
+    const nine: Fence = { ...SEVEN, token: '9' };
+    const later: Fence = { ...SEVEN, owner: 'other' };
+    const write = (fence: Fence) => fenced(kysely, 'mirror', fence, () => Promise.resolve());
+    await expect(write(nine)).rejects.toBeInstanceOf(DatabaseWentBack);
+    await expect(write(later)).rejects.not.toBeInstanceOf(DatabaseWentBack);
+  });
+
+  it('lets nothing be sent before it is noticed, where what this process wrote is gone', async () => {
+    const service = createInstallation({ ...options(), log: { warn: () => {}, info: () => {} } });
+    await service.start();
+    await queue();
+    const store = scene.storeOf();
+    await scene.silence(30);
+    expect(await store.claim('1')).toBeUndefined();
+    await scene.silence(-1);
+    expect(await store.claim('1')).toMatchObject({ id: '1' });
+    await service.stop();
+  });
+
   it('is noticed by what this daemon wrote and finds no more, within one look', async () => {
     const { aliveAt } = await openInstallation(options());
     await scene.silence(30);

@@ -91,7 +91,7 @@ class Game {
     }
     await this.#recover(daemon, since);
     await this.#goesOn();
-    await this.#settleSent();
+    await this.#settleSent(daemon);
     daemon.child.kill('SIGTERM');
     const { code, stderr } = await daemon.ended;
     account.claim(code === 0, `the daemon ended with ${code}: ${stderr.slice(-300)}`);
@@ -194,13 +194,20 @@ class Game {
   }
 
   /** What was being sent when the database went back is given up after the longest that a request may take. */
-  async #settleSent(): Promise<void> {
-    const sending = `select from mirror.submissions where state = 'sending'`;
-    await eventually(
-      'the end of what was being sent',
-      async () => (await this.#db.query(sending)).rowCount === 0,
-      PATIENCE_MS,
-    ).catch((error: unknown) => this.#account.claim(false, messageOf(error)));
+  async #settleSent(daemon: Running): Promise<void> {
+    const sending = `select submission_id, sent_at, _send_before, clock_timestamp() as now
+      from mirror.submissions where state = 'sending'`;
+    try {
+      await eventually(
+        'the end of what was being sent',
+        async () => (await this.#db.query(sending)).rowCount === 0,
+        PATIENCE_MS,
+      );
+    } catch (error) {
+      const { rows } = await this.#db.query<Record<string, unknown>>(sending);
+      this.#account.claim(false, `${messageOf(error)}: ${JSON.stringify(rows)}`);
+      this.#account.tell(daemon.output());
+    }
   }
 
   async #judge(): Promise<void> {
