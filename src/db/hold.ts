@@ -1,5 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { databaseTime } from './database-time.ts';
+import { commitDurably } from './durable-commit.ts';
 import { mirrorTables, syncTables } from './tables.ts';
 
 /** What was queued before is not sent, and no webhook is taken over, since then and for this reason. */
@@ -26,6 +27,7 @@ export async function currentHold(db: Kysely<unknown>, schema: string): Promise<
 /** Ends the hold: what was held is queued again. @returns how many */
 export async function releaseSubmissions(db: Kysely<unknown>, schema: string): Promise<number> {
   return db.transaction().execute(async (trx) => {
+    await commitDurably(trx);
     const now = await databaseTime(trx);
     // Locks the row: whoever is moving submissions to `held` is waited for.
     await sql`

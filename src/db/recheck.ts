@@ -26,9 +26,11 @@ export async function recheckIfDue(
     await sql`delete from ${own('candidate')} where _user_id = ${userId}::bigint`.execute(trx);
     // A known key without slots waits until nothing that may have been sent counts any more.
     await sql`delete from ${own('slot_block')} where _user_id = ${userId}::bigint`.execute(trx);
-    await sql`update ${own('scope')} set memory = '{}', full_walk = null where _user_id = ${userId}::bigint`.execute(
-      trx,
-    );
+    // How many items the service gives at a time is of the service: without it a list of one row may look unfinished.
+    await sql`
+      update ${own('scope')} set full_walk = null,
+        memory = coalesce(('{"limit":' || (memory #>> '{limit}') || '}')::jsonb, '{}')
+      where _user_id = ${userId}::bigint`.execute(trx);
     await sql`
       update ${sql.id(schema, '_collections')}
       set held_deletions = 0, waiting_deletions = 0,

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { commitDurably } from './durable-commit.ts';
 import { syncTables } from './tables.ts';
 
 /** What became of the wish to take an account out, or back. */
@@ -17,6 +18,8 @@ export function retireAccount(
   now: Date,
 ): Promise<Retired> {
   return db.transaction().execute(async (trx) => {
+    // What is said to be cancelled is not sent, whatever a crash forgets.
+    await commitDurably(trx);
     const state = await lockedState(trx, schema, userId);
     if (state === undefined) return 'unknown';
     await sql`

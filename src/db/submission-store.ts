@@ -1,5 +1,5 @@
 import { AHEAD_MS, hasCome } from './moment-ahead.ts';
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { CollectionName } from '../model/collections.ts';
 import { DatabaseUnavailable, OutcomeUnknown } from '../model/errors.ts';
 import type { Fence } from '../model/fence.ts';
@@ -46,17 +46,23 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   // Whether the claim was committed is not known; nothing was sent.
   const doubtful = new Set<string>();
 
-  /** What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. */
-  const again: typeof fenced = async (...write) => {
+  /**
+   * What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. None
+   * of it is lost by a crash: a claim would be sent again, and an outcome would be known nowhere.
+   */
+  const again = async <T>(write: (trx: Transaction<unknown>, now: Date) => Promise<T>): Promise<T> => {
     try {
-      return await fenced(...write);
+      return await fenced(db, schema, fence, async (trx, now) => {
+        await commitDurably(trx);
+        return write(trx, now);
+      });
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
       throw new DatabaseUnavailable(messageOf(error), { cause: error });
     }
   };
   const unclaim = async (): Promise<void> => {
-    const ids = await again(db, schema, fence, async (trx) => {
+    const ids = await again(async (trx) => {
       const ids = [...doubtful];
       await sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
@@ -78,11 +84,9 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       if (claimed.has(id)) return undefined;
       let row: ClaimedRow | undefined;
       try {
-        row = await again(db, schema, fence, async (trx, now) => {
+        row = await again(async (trx, now) => {
           if (!(await maySend(trx, db, schema, now))) return undefined;
-          // A claim that a crash of Postgres forgot would be sent again. Its change ID is no row's: where the database
-          // goes back behind the claim, the next fence misses it (fenced.ts).
-          await commitDurably(trx);
+          // It is no row's: where the database goes back behind the claim, the next fence misses it (fenced.ts).
           await takeChangeIds(trx, schema, userId, 1);
           const { rows } = await sql<ClaimedRow>`
             update ${submissions}
@@ -107,7 +111,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
     async finish(id, outcome) {
       if (!claimed.has(id)) throw new RangeError(`submission ${id} was not claimed here`);
       const response = await responseOf(db, outcome);
-      await again(db, schema, fence, async (trx, now) => {
+      await again(async (trx, now) => {
         // A late answer is worth more than `unknown`, which recover() has made of it. But what people may have seen
         // as unknown is never sent again.
         const from =
@@ -124,7 +128,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
     },
 
     recover: (timeoutMs, inHand) =>
-      again(db, schema, fence, async (trx, now) => {
+      again(async (trx, now) => {
         const bound = timeoutMs + MARGIN;
         const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
         await sql`

@@ -166,8 +166,8 @@ describe('an idle account', () => {
     };
     const running = await scenario.start();
     await scenario.clock.advance(3_600_000);
-    expect(scenario.store.recoveries).toBe(1);
-    expect(statements).toBeLessThan(65);
+    expect(scenario.store.recoveries).toBe(4);
+    expect(statements).toBeLessThan(70);
     scenario.end(running);
   });
 });

@@ -32,6 +32,8 @@ export interface SubmitterOptions {
 
 /** Milliseconds between two looks into the queue, where nothing rings: idle accounts cost next to nothing. */
 const LOOK_MS = 60_000;
+/** Between two looks for what was left behind, where nothing is known of any: a database that went back may have some. */
+const LEFT_MS = 900_000;
 /** Before the queue is looked at again where it could not be read, or where nothing may be sent just now. */
 const TROUBLE_MS = 1_000;
 /** Between two times that new rows are told why they wait. */
@@ -111,7 +113,7 @@ class Submitter {
     // What is left from here on brings the moment nearer again.
     this.#recoverAt = Number.POSITIVE_INFINITY;
     try {
-      const nextIn = (await store.recover(timeoutMs, [...this.#inHand])) ?? Number.POSITIVE_INFINITY;
+      const nextIn = (await store.recover(timeoutMs, [...this.#inHand])) ?? LEFT_MS;
       this.#recoverWithin(nextIn);
       return nextIn;
     } catch (error) {

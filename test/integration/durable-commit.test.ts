@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../src/db/budget-store.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { createFirstPingStore } from '../../src/db/first-ping-store.ts';
+import { retireAccount } from '../../src/db/retired-accounts.ts';
 import { createSubmissionStore } from '../../src/db/submission-store.ts';
 import { inOwnDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
 import { jobs, SNAPSHOT } from '../support/deleting.ts';
@@ -24,6 +25,22 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
       const [queued] = await store.queued(1);
       expect(await store.claim(queued?.id ?? '')).toBeDefined();
     },
+  ],
+  [
+    'what came of a submission',
+    'other.submissions',
+    async ({ fence }, { kysely: db }) => {
+      const store = createSubmissionStore({ db, schema: 'other', fence, collections: new Set() });
+      const [{ id } = { id: '' }] = await store.queued(1);
+      await store.claim(id);
+      await sql`truncate public.seen_mode`.execute(db);
+      await store.finish(id, { state: 'accepted', status: 201, body: '{}' });
+    },
+  ],
+  [
+    'the end of an account, whose submissions are cancelled',
+    'other.submissions',
+    ({ fence: { userId } }, { kysely }) => retireAccount(kysely, 'other', userId, new Date()),
   ],
   [
     'slots before requests are sent under them',

@@ -143,7 +143,7 @@ describe('an account that is opened after the database went back', () => {
       insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
         values (7, 'k', 'other', 1, 5, now());
       insert into mirror_sync.scope (_user_id, collection, memory, full_walk, last_obs)
-        values (7, 'lists', '{"frontier": "1"}', '{}', 5);
+        values (7, 'lists', '{"frontier": "1", "limit": {"widest": 4}}', '{}', 5), (7, 'watchlist', '{"rows": 1}', '{}', 5);
       insert into mirror._collections (_user_id, collection, held_deletions, waiting_deletions, next_full_at)
         values (7, 'lists', 1, 2, now() + interval '1 day'), (7, 'account', 0, 0, now() + interval '1 day')`);
     const { kysely } = scene.database;
@@ -152,7 +152,10 @@ describe('an account that is opened after the database went back', () => {
     expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(true);
     expect(await run('select _user_id from mirror_sync.candidate')).toEqual([{ _user_id: '8' }]);
     expect(await run('select 1 from mirror_sync.slot_block')).toEqual([]);
-    expect(await run('select memory, full_walk, last_obs from mirror_sync.scope')).toEqual([
+    expect(
+      await run('select memory, full_walk, last_obs from mirror_sync.scope order by collection'),
+    ).toEqual([
+      { memory: { limit: { widest: 4 } }, full_walk: null, last_obs: '5' },
       { memory: {}, full_walk: null, last_obs: '5' },
     ]);
     expect(

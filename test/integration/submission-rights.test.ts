@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/runtime/message.ts';
-import { createMigratedDatabase, migrateTo } from '../support/migrated-database.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { migrateTo } from '../support/migrated-database.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 import { answer, submittingRoles } from '../support/submitting-roles.ts';
 
 const scene = submittingRoles();
@@ -53,7 +55,10 @@ describe('rights', () => {
   });
 
   it('come to a submitter that is made after the migration, and stay away where they were taken', async () => {
-    const late = await createMigratedDatabase('late');
+    // No copy: roles are the server's, and can't be dropped while any database has rights of theirs.
+    const made = await createTestDatabase();
+    await migrateTo(made.url, 'late');
+    const late = await openDatabase({ url: made.url, program: 'research-mirror tests' });
     const can = async (): Promise<unknown> => {
       const { rows } = await sql`
         select has_function_privilege('late_submitter', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as submit,
@@ -67,14 +72,15 @@ describe('rights', () => {
     const run = (text: string): Promise<unknown> => sql.raw(text).execute(late.kysely);
     try {
       await run('drop owned by late_submitter; drop role late_submitter');
-      await migrateTo(late.url, 'late');
+      await migrateTo(made.url, 'late');
       expect(await can()).toEqual({ submit: true, cancel: true, read: true, reader: false });
       await run('revoke execute on function late.cancel_submission(bigint) from late_submitter');
-      await migrateTo(late.url, 'late');
+      await migrateTo(made.url, 'late');
       expect(await can()).toEqual({ submit: true, cancel: false, read: true, reader: false });
     } finally {
       await run('drop owned by late_submitter, late_reader; drop role late_submitter, late_reader');
-      await late.drop();
+      await late.close();
+      await made.drop();
     }
   });
 });

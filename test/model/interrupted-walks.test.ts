@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { allStarts, exploreAll } from './all-variants.ts';
 
+/** Items of a page, where pages of one, two and three are to be searched: the attack suite does that. */
+const PAGE = 2;
 const PATIENCE = 300_000;
 
 describe('the model of walks and deletions, broken off and gone on with', () => {
@@ -9,7 +11,7 @@ describe('the model of walks and deletions, broken off and gone on with', () => 
   it.each(orders)(
     'deletes no row that is there, and claims nothing too early, where an interrupted walk goes on: %s',
     (order) => {
-      const starts = allStarts().filter((start) => start.order === order);
+      const starts = allStarts().filter((start) => start.order === order && start.pageSize === PAGE);
       let deletions = 0;
       const wrong: string[] = [];
       const interrupted = starts.map((start) => ({ ...start, interrupted: true }));

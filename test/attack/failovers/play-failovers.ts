@@ -20,6 +20,9 @@ const MOST_DISASTERS = 2;
 /** Takeovers wait for heartbeats (15 s), and requests for what may have been sent in the last window (90 s). */
 const PATIENCE_MS = 180_000;
 
+/** Said once everything is started. */
+const STARTED = 'mirroring into';
+
 /** Part of the games that begin with a mirror that is loaded, and a webhook that is registered. */
 const SETTLED = 0.8;
 
@@ -89,6 +92,7 @@ class Game {
       await this.#bystanders.stop();
       account.act(false);
     }
+    daemon = await this.#supervised(daemon);
     await this.#recover(daemon, since);
     await this.#goesOn();
     await this.#settleSent(daemon);
@@ -121,6 +125,22 @@ class Game {
     return this.#account.begin(['start'], this.#moving.url, this.#env);
   }
 
+  /** A daemon whose database goes away while it starts ends with 3, as documented: whoever started it starts it again. */
+  async #supervised(daemon: Running): Promise<Running> {
+    for (;;) {
+      const started = daemon.until(STARTED).then(
+        () => true,
+        () => false,
+      );
+      const ended = daemon.ended.then(() => false);
+      if (await Promise.race([started, ended])) return daemon;
+      const { code } = await daemon.ended;
+      if (code !== 3 || daemon.output().includes(STARTED)) return daemon;
+      this.#account.count('starts that a lost database ended');
+      daemon = this.#begin();
+    }
+  }
+
   /**
    * Lets the database go back once, in the middle of everything.
    * @returns the daemon that runs after it, and since when, by the database's clock
@@ -129,6 +149,8 @@ class Game {
     const account = this.#account;
     const { draw } = account;
     await systemClock.sleep(draw.random() * 1_500);
+    // One that is still starting would end, and what it knew with it.
+    if (name === 'restore') daemon = await this.#supervised(daemon);
     const strike = await DISASTERS[name].prepare(this.#moving);
     await account.promiseFullWalks(this.#db).catch(() => {});
     await systemClock.sleep(draw.random() * 1_500);

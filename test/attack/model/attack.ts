@@ -14,7 +14,7 @@ const MINUTES = 60;
 
 export const modelAttack: Attack = {
   name: 'model',
-  what: `every interleaving of up to ${OPERATIONS} source operations with a reading and a poll of 4 rows, every variant`,
+  what: `every interleaving of up to ${OPERATIONS} source operations (of 2, where it was broken off) with a reading and a poll of 4 rows, every variant`,
   run: (options) => searchModel(options, OPERATIONS),
 };
 
@@ -22,7 +22,10 @@ export const modelAttack: Attack = {
 export async function searchModel(
   options: AttackOptions,
   operations: number,
-  starts: readonly Start[] = allStarts(),
+  starts: readonly Start[] = [
+    ...allStarts(),
+    ...allStarts().map((start) => ({ ...start, interrupted: true })),
+  ],
 ): Promise<AttackReport> {
   const tally = new Tally(options);
   const { games, minutes = MINUTES } = options.size;
@@ -37,7 +40,9 @@ export async function searchModel(
     if (start === undefined) return;
     const seed = starts.indexOf(start);
     await tally.play(seed, async () => {
-      const searched = await searchInThread({ start, operations }, signal);
+      // Where a reading goes on, one more may come before.
+      const most = start.interrupted === true ? operations - 1 : operations;
+      const searched = await searchInThread({ start, operations: most }, signal);
       if (searched === undefined) return undefined;
       done.push(searched);
       const { counts, violations } = searched;

@@ -87,7 +87,7 @@ export class RealAccount {
         MIRROR_BUDGET_SHARE: '1',
         MIRROR_HTTP_PORT: '0',
         MIRROR_SETTLE: `${SETTLE_MS / 1000}s`,
-        LOG_LEVEL: 'warn',
+        LOG_LEVEL: 'info',
         LOG_FORMAT: 'json',
         ...env,
       },
