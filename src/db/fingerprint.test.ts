@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   compareFingerprints,
   endpointHost,
+  mayLackCommits,
   mergeFingerprints,
   readFingerprint,
   type Fingerprint,
@@ -14,6 +15,8 @@ const HERE: Fingerprint = {
   database: '5',
   table: '24601',
   hosts: ['db.example'],
+  counting: '1',
+  flushed: true,
 };
 
 describe('two fingerprints', () => {
@@ -45,6 +48,17 @@ describe('two fingerprints', () => {
     expect(compareFingerprints(at('a', 'b'), at('b')).newHost).toBe(false);
     expect(compareFingerprints(HERE, at()).newHost).toBe(false);
     expect(compareFingerprints(at(), HERE).newHost).toBe(false);
+  });
+});
+
+describe('a crash of the server', () => {
+  it('is told by its statistics, and matters where it loses what was answered', () => {
+    const after: Fingerprint = { ...HERE, counting: '2' };
+    expect(mayLackCommits({ ...HERE, flushed: false }, after)).toBe(true);
+    expect(mayLackCommits({ ...HERE, flushed: false }, HERE)).toBe(false);
+    expect(mayLackCommits(HERE, { ...after, flushed: false })).toBe(false);
+    const { counting: _, flushed: __, ...earlier } = HERE;
+    expect(mayLackCommits(readFingerprint(earlier) ?? after, { ...after, flushed: false })).toBe(false);
   });
 });
 

@@ -3,8 +3,8 @@ import { readDsn, type PgVariables } from './dsn.ts';
 import { nodeExpression, partsOf, type ServerNode } from './server-node.ts';
 
 /**
- * What tells this database from its copies (design 9). Nothing in it is changed by a restart, a pooler, an update of
- * PostgreSQL's minor version, or by a second process.
+ * What tells this database from its copies (design 9). Nothing of that is changed by a restart, a pooler, an update of
+ * PostgreSQL's minor version, or by a second process. Besides, what tells that its server has crashed.
  */
 export interface Fingerprint {
   /** The cluster's identifier: another one after a restore into another cluster. Null: this user may not ask. */
@@ -22,6 +22,10 @@ export interface Fingerprint {
    * else. Without those that mean another machine on every machine.
    */
   readonly hosts: readonly string[];
+  /** Since when the server counts its statistics: anew after a crash, not after a shutdown. Null: not known. */
+  readonly counting: string | null;
+  /** A crash of the server loses nothing that was answered: synchronous_commit is not off. */
+  readonly flushed: boolean;
 }
 
 /** How the database looks, reached at `host`. */
@@ -34,15 +38,19 @@ export async function observeFingerprint(
     database: string;
     table: string;
     directory: string | null;
+    counting: string | null;
+    flushed: boolean;
     node: ServerNode;
   }>`
     select (select oid from pg_database where datname = current_database())::text as database,
       to_regclass(format('%I.submissions', ${schema}::text))::oid::text as table,
       (select setting from pg_settings where name = 'data_directory') as directory,
+      (select extract(epoch from stats_reset)::text from pg_stat_bgwriter) as counting,
+      current_setting('synchronous_commit') <> 'off' as flushed,
       ${await nodeExpression(db)} as node`.execute(db);
   const [found] = rows;
   if (found === undefined) throw new RangeError('a select without from gave no row');
-  const { database, table, directory } = found;
+  const { database, table, directory, counting, flushed } = found;
   const { system, timeline } = partsOf(found.node);
   return {
     system: system === '' ? null : system,
@@ -51,6 +59,8 @@ export async function observeFingerprint(
     database,
     table,
     hosts: host === undefined ? [] : [host],
+    counting,
+    flushed,
   };
 }
 
@@ -86,6 +96,11 @@ export function compareFingerprints(before: Fingerprint, now: Fingerprint): Diff
   return { another, newHost };
 }
 
+/** Whether the server has crashed since, and may have lost commits that were answered. Pure. */
+export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
+  return !before.flushed && before.counting !== null && before.counting !== now.counting;
+}
+
 /** The fingerprint to be kept: as seen now, with all that is still known. */
 export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerprint): Fingerprint {
   return {
@@ -107,6 +122,8 @@ export function readFingerprint(stored: unknown): Fingerprint | undefined {
     database,
     table,
     hosts,
+    counting = null,
+    flushed = true,
   } = stored as Partial<Record<keyof Fingerprint, unknown>>;
   const textOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string';
   if (
@@ -115,11 +132,13 @@ export function readFingerprint(stored: unknown): Fingerprint | undefined {
     !textOrNull(directory) ||
     typeof database !== 'string' ||
     typeof table !== 'string' ||
-    !Array.isArray(hosts)
+    !Array.isArray(hosts) ||
+    !textOrNull(counting) ||
+    typeof flushed !== 'boolean'
   ) {
     throw new RangeError('the fingerprint of the installation can’t be read');
   }
-  return { system, timeline, directory, database, table, hosts: hosts.map(String) };
+  return { system, timeline, directory, database, table, hosts: hosts.map(String), counting, flushed };
 }
 
 /** Where a URL and libpq's variables lead, for the fingerprint: undefined for a socket or loopback. */

@@ -4,6 +4,7 @@ import { databaseTime } from './database-time.ts';
 import {
   compareFingerprints,
   isStoredDatabase,
+  mayLackCommits,
   mergeFingerprints,
   observeFingerprint,
   readFingerprint,
@@ -117,9 +118,10 @@ async function judgeInstallation(
     }
 
     const wentBack = whatWentBack(difference, another, newHost && host === 'copy', seen.fingerprint);
-    if (wentBack !== undefined) {
-      await markRecovery(trx, schema, { now, reason: wentBack, aliveAt: row.alive_at });
-    }
+    // Whoever was there before knows by its own commits whether any are gone. (Claims never are: they are on disk.)
+    const crashed = lastAliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
+    const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
+    if (reason !== undefined) await markRecovery(trx, schema, { now, reason, aliveAt: row.alive_at });
     const copied = stake.open || stake.registered ? (wentBack ?? whyUnknown(before)) : undefined;
     const why = copied ?? (submit === undefined ? undefined : gapSince(row, now, stake));
     const fingerprint =
@@ -144,6 +146,9 @@ async function judgeInstallation(
     return { hold, aliveAt: aliveAt ?? undefined };
   });
 }
+
+const CRASHED =
+  'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
 
 function later(a: Date, b: Date | null): Date {
   return b !== null && b > a ? b : a;

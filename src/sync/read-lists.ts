@@ -7,8 +7,8 @@ import { readWhole } from './read-whole.ts';
 import type { Reader } from './reader.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { DoubtSettler } from './settle-doubts.ts';
-import type { ReadWhole, WalkResult } from './walk-result.ts';
-import { isUnknown, type Unknown, type UnknownList, UnknownLists } from './unknown-lists.ts';
+import { isUnknown, type ReadWhole, type WalkResult } from './walk-result.ts';
+import { type Unknown, type UnknownList, UnknownLists } from './unknown-lists.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 export interface ListsRequest {

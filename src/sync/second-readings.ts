@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts';
 import { isReadAgain, needsReading, type RipeDoubts } from './ripe-doubts.ts';
 import type { ScopeSession } from './scope-session.ts';
 import type { FinishOptions, Settled, SettleOptions } from './settled.ts';
-import type { ReadWhole } from './walk-result.ts';
+import { isUnknown, type ReadWhole } from './walk-result.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
 /** Waited beyond the settle time (ms) where a little was not enough, or where a second try would be dear. */
@@ -39,6 +39,8 @@ export class SecondReadings {
       if (tries > 0) await clock.sleep(WIDE_MARGIN_MS, options.signal);
       const result = await confirmRows(readingOf(this.#reader, lists, session, options), keys);
       totals = addTotals(totals, result.totals);
+      // Whether such a list is gone its own row tells (unknown-lists.ts).
+      if (scope.parent !== '' && isUnknown(result)) break;
       if (result.error !== undefined) return { totals, error: result.error, unproven: 0 };
       if (result.outcome === 'full-needed' || result.outcome === 'interrupted') break;
       const before = new Set(keys);

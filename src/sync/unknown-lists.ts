@@ -22,11 +22,6 @@ export interface Unknown {
   readonly more: Partial<ReadTotals>;
 }
 
-/** 404 and 410 say that the list is gone, or else that the service is confused: its row in the lists tells. */
-export function isUnknown(result: WalkResult): result is WalkResult & { readonly status: 404 | 410 } {
-  return result.error !== undefined && (result.status === 404 || result.status === 410);
-}
-
 /**
  * Lists that are refused one by one although they were listed. One whose row is gone, too, is no failure: it goes when
  * walks of the lists have proved it twice. One that is listed still could not be read, and that is to be said until

@@ -79,3 +79,8 @@ export interface ReadWhole {
   /** Nothing is in doubt: that everything is mirrored as of its beginning is stored, to be true with the next proof. */
   readonly complete: boolean;
 }
+
+/** 404 and 410 say that the list is gone, or else that the service is confused: its row in the lists tells. */
+export function isUnknown(result: WalkResult): result is WalkResult & { readonly status: 404 | 410 } {
+  return result.error !== undefined && (result.status === 404 || result.status === 410);
+}

@@ -104,6 +104,21 @@ describe('a list that is deleted before its row is', () => {
     expect(await freshness()).toMatchObject({ state: 'current', last_error: null });
   });
 
+  it('is none either where items of it wait for a second proof, whoever asks for that', async () => {
+    const list = await firstList();
+    const [item = ''] = await account.sandbox.control.truth({ collection: 'list_items', list });
+    const id = String((JSON.parse(item) as { id: number }).id);
+    await systemClock.sleep(SETTLE_MS);
+    await account.sandbox.control.mutate({ op: 'delete', collection: 'list_items', list, id });
+    await account.read('list_items', 'poll');
+    await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
+    await systemClock.sleep(SETTLE_MS);
+    expect((await account.read('list_items', 'full')).error).toBeUndefined();
+    const { signal } = new AbortController();
+    await account.reopen();
+    expect((await account.current.reader.settle('list_items', signal)).error).toBeUndefined();
+  });
+
   it('and whose row is gone by no proof so far is no failure until a full walk of the lists was made', async () => {
     const list = await firstList();
     await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });

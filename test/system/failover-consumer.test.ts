@@ -40,3 +40,28 @@ it('loses no row of a consumer that follows _change_id and looks at the mark, af
   expect(await consumer.check()).toEqual([]);
   expect(consumer.compared).toBe(1);
 });
+
+it('tells a consumer of rows that a crash took while no program ran that knew of them', async () => {
+  const { system, moving } = await open({}, { lazyCommits: true });
+  const { control } = system.sandbox;
+  await control.clock({ freeze: true });
+  await system.sync(['--full']);
+  // What is there now is on disk.
+  await moving.server().ask('checkpoint');
+  const consumer = new WatermarkReader(system.db, String(system.sandbox.userId), ['watchlist'], true);
+  const [id = ''] = await control.mutate({ op: 'insert', collection: 'watchlist', fields: {} });
+  await system.sync(['watchlist', '--full']);
+  await consumer.follow();
+  await moving.crash();
+  const { rowCount } = await system.db.query('select from mirror.watchlist where id = $1', [id]);
+  expect(rowCount).toBe(0);
+  await control.mutate({ op: 'delete', collection: 'watchlist', id });
+
+  await system.sync(['watchlist', '--full']);
+  const { rows } = await system.db.query<{ reason: string }>('select reason from mirror.recoveries');
+  expect(rows).toEqual([{ reason: expect.stringContaining('the server crashed') as string }]);
+  expect(await consumer.check()).toEqual([]);
+  // Once is enough.
+  await system.sync(['watchlist', '--full']);
+  expect((await system.db.query('select from mirror.recoveries')).rowCount).toBe(1);
+});
