@@ -2,10 +2,10 @@ import { type Kysely, sql } from 'kysely';
 
 /**
  * Has a transaction's commit answered when it is on disk, also where the server is told not to wait for that
- * (synchronous_commit = off): for what the world outside hears of (an answered event, a claim before it is sent, an
- * answer, reserved slots), and for what withdraws a suspicion that a crash would bring back. Other settings than `off` wait for at least
- * that. Rows of pages need none of it: a crash takes them back with their progress, and an owner that remembers more
- * than the database has finds out before it writes again (fenced.ts, scope-row.ts).
+ * (synchronous_commit = off): for what the world outside hears of (an answered event, a claim before it is sent, what
+ * came of it, reserved slots), and for what withdraws a suspicion that a crash would bring back. Other settings than
+ * `off` wait for at least that. Rows of pages need none of it: a crash takes them back with their progress, and an owner
+ * that remembers more than the database has finds out before it writes again (fenced.ts, scope-row.ts).
  */
 export async function commitDurably(trx: Kysely<unknown>): Promise<void> {
   await sql`

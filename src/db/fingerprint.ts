@@ -98,7 +98,8 @@ export function compareFingerprints(before: Fingerprint, now: Fingerprint): Diff
 
 /** Whether the server has crashed since, and may have lost commits that were answered. Pure. */
 export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
-  return !before.flushed && before.counting !== null && before.counting !== now.counting;
+  const [then, since] = [before.counting, now.counting];
+  return !before.flushed && then !== null && since !== null && then !== since;
 }
 
 /** The fingerprint to be kept: as seen now, with all that is still known. */

@@ -31,7 +31,7 @@ export async function releaseSubmissions(db: Kysely<unknown>, schema: string): P
     const now = await databaseTime(trx);
     // Locks the row: whoever is moving submissions to `held` is waited for.
     await sql`
-      update ${sql.id(`${schema}_sync`, 'installation')} set held_at = null, held_why = null, alive_at = ${now}::timestamptz
+      update ${sql.id(`${schema}_sync`, 'installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
       where singleton`.execute(trx);
     let released = 0;
     for (const userId of await accountsIn(trx, schema, 'held')) {
