@@ -215,13 +215,16 @@ class Game {
     }
   }
 
-  /** What was being sent when the database went back is given up after the longest that a request may take. */
+  /**
+   * What was being sent when the database went back is given up after the longest that a request may take; what is queued
+   * waits for its slots.
+   */
   async #settleSent(daemon: Running): Promise<void> {
     const sending = `select submission_id, sent_at, _send_before, clock_timestamp() as now
-      from mirror.submissions where state = 'sending'`;
+      from mirror.submissions where state in ('queued', 'sending')`;
     try {
       await eventually(
-        'the end of what was being sent',
+        'the end of what was queued and being sent',
         async () => (await this.#db.query(sending)).rowCount === 0,
         PATIENCE_MS,
       );
