@@ -16,18 +16,26 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// Forks keep a test's real processes and signals apart from its neighbours'. Three on two cores: the longest wait for
-// settle times and retries, not for a core.
+/** Patience with a machine under load: what passes does not wait for it. */
+const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, restoreMocks: true };
+
+// Three workers on two cores: the longest wait for settle times and retries, not for a core.
 export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres-server.ts'],
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    pool: 'forks',
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    // Patience with a machine under load: what passes does not wait for it.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    restoreMocks: true,
+    projects: [
+      {
+        extends: true,
+        // Functions and small parts, which leave nothing behind: a worker loads the sources once.
+        test: { ...PATIENCE, name: 'unit', include: ['src/**/*.test.ts'], pool: 'threads', isolate: false },
+      },
+      {
+        extends: true,
+        // Forks keep a test's real processes and signals apart from its neighbours'.
+        test: { ...PATIENCE, name: 'parts', include: ['test/**/*.test.ts'], pool: 'forks' },
+      },
+    ],
   },
 });

@@ -129,19 +129,19 @@ describe('a row that the source has no more', () => {
 
   it('goes in several transactions where there are many, and none is left out', async () => {
     const account = await newAccount();
-    const ids = Array.from({ length: 4_500 }, (_, id) => id);
+    const ids = Array.from({ length: 2_500 }, (_, id) => id);
     await account.observe('research_jobs', jobs(...ids));
     await proveAbsent(account, 'research_jobs', jobs(0));
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({
-      deleted: 4_499,
+      deleted: 2_499,
       waiting: 0,
-      changed: [{ changeId: changeId(8999) }],
+      changed: [{ changeId: changeId(4999) }],
     });
     expect(await liveJobs(account)).toEqual([0]);
     const log = await account.query<{ deleted: string }>(
       `select deleted from mirror.sync_log where _user_id = ${account.fence.userId} order by walk_id`,
     );
-    expect(log.map(({ deleted }) => deleted)).toEqual(['2000', '2000', '499']);
+    expect(log.map(({ deleted }) => deleted)).toEqual(['2000', '499']);
   });
 });
 

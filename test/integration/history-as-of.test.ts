@@ -87,7 +87,13 @@ describe('since when history covers an account', () => {
 
   it('is written by the account’s owner alone', async () => {
     await expect(
-      openHistory(scene.database.kysely, 'mirror', { ...scene.first.fence, token: '2' }, ['lists'], false),
+      openHistory(
+        scene.database.kysely,
+        'mirror',
+        { ...scene.first.fence, owner: 'other' },
+        ['lists'],
+        false,
+      ),
     ).rejects.toThrow(/another owner/);
   });
 });
