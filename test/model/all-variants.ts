@@ -60,3 +60,17 @@ export function* exploreAll(operations: number, starts: readonly Start[] = allSt
     yield { start, operations, found, violations: violations(start, found) };
   }
 }
+
+/** The same, told together: how many deletions were judged, and what must not have been found. */
+export function searchAll(
+  operations: number,
+  starts: readonly Start[],
+): { readonly deletions: number; readonly wrong: readonly string[] } {
+  let deletions = 0;
+  const wrong: string[] = [];
+  for (const { found, violations } of exploreAll(operations, starts)) {
+    deletions += found.deletions;
+    wrong.push(...violations);
+  }
+  return { deletions, wrong };
+}

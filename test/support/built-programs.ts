@@ -36,9 +36,13 @@ async function build(): Promise<string> {
       rmSync(path, { recursive: true, force: true });
     }
   }
-  // Another run may have been faster: what it made is the same.
-  if (existsSync(made)) rmSync(own, { recursive: true, force: true });
-  else renameSync(own, made);
+  try {
+    renameSync(own, made);
+  } catch (error) {
+    if (!existsSync(made)) throw error;
+    // Another worker was faster: what it made is the same.
+    rmSync(own, { recursive: true, force: true });
+  }
   return made;
 }
 
