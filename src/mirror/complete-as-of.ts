@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
 import { own } from './table.ts';
@@ -7,6 +7,14 @@ import { own } from './table.ts';
 export interface CompleteScope {
   readonly scope: Scope;
   readonly completeAsOf: Date;
+}
+
+/**
+ * What was complete as of a moment stays so, also where a later reading knows only of an earlier one (a cache on the way
+ * answered it). A moment in the future is one of a clock that was ahead.
+ */
+export function laterOf(stored: RawBuilder<unknown>, found: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`greatest(${found}, case when ${stored} <= now() then ${stored} end)`;
 }
 
 /**
@@ -23,7 +31,7 @@ export async function saveComplete(
   const parents = complete.map(({ scope }) => scope.parent);
   const moments = complete.map(({ completeAsOf }) => completeAsOf);
   const { rows } = await sql<{ collection: CollectionName; parent: string; complete_as_of: Date }>`
-    update ${own(schema, 'scope')} as t set complete_as_of = greatest(t.complete_as_of, x.moment)
+    update ${own(schema, 'scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`)}
     from unnest(${collections}::text[], ${parents}::text[], ${moments}::timestamptz[]) as x (collection, parent, moment)
     where t._user_id = ${userId}::bigint and t.collection = x.collection and t.parent = x.parent
     returning t.collection, t.parent, t.complete_as_of`.execute(trx);

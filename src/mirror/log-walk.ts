@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { laterOf } from './complete-as-of.ts';
 import type { Executor } from './executor.ts';
 import { beside, own } from './table.ts';
 import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
@@ -68,9 +69,12 @@ export async function saveCollection(
     ])}`.execute(trx);
 }
 
-/** What an existing row gets: a promise that fell due while it was being kept stays. */
+/** What an existing row gets: a promise that fell due while it was being kept stays, as does what is known to be complete. */
 function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
   const column = sql.id(name);
+  if (name === 'complete_as_of') {
+    return sql`${column} = ${laterOf(sql.id('c', name), sql`excluded.complete_as_of`)}`;
+  }
   if (keeps === undefined || !name.startsWith('next_')) return sql`${column} = excluded.${column}`;
   const stored = sql.id('c', name);
   return sql`${column} = case

@@ -22,6 +22,11 @@ export interface PageWrite {
   readonly again?: boolean;
   /** Milliseconds since the page's request was sent, by a monotonic clock: asked once the transaction has its time. */
   readonly sentAgo: () => number;
+  /** Given where a cache on the way had held the page: what was observed later than it was made is newer than it. */
+  readonly copy?: {
+    /** As of when all rows were mirrored; undefined: never so far. */
+    readonly knownAsOf: Date | undefined;
+  };
   /**
    * What the page means for its walk, told from what it was to the mirror. Called inside the transaction, once for
    * each attempt to write the page: it must be pure.

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { childrenOf, type Scope } from '../model/collections.ts';
 import { DatabaseWentBack, MirrorError } from '../model/errors.ts';
 import { scopeName } from '../model/collections.ts';
+import { laterOf } from './complete-as-of.ts';
 import type { Executor } from './executor.ts';
 import type { ScopeChange } from './page-write.ts';
 import { own } from './table.ts';
@@ -83,7 +84,10 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   if (change.lastReadAt !== undefined) assign('last_read_at', sql`${change.lastReadAt}::timestamptz`);
   if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
   if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
-  if (change.completeAsOf !== undefined) assign('complete_as_of', sql`${change.completeAsOf}::timestamptz`);
+  if (change.completeAsOf !== undefined) {
+    const found = sql`${change.completeAsOf}::timestamptz`;
+    assign('complete_as_of', laterOf(sql`t.complete_as_of`, found));
+  }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {
     assign('last_error', sql`null`);

@@ -102,6 +102,7 @@ export async function writePage(
     settledAt: new Date(sentAt.getTime() - context.settleMs),
     history: context.history,
     hard: context.hard,
+    ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),
   });
   const changed = differing.filter((row) => !early.has(row));
   const { written, refused, conflicts, changeId } =
@@ -120,7 +121,9 @@ export async function writePage(
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
-  const { missing, candidates, refuted } = absence;
+  const { missing, candidates } = absence;
+  // A copy may be older than the page that showed them.
+  const refuted = write.copy === undefined ? absence.refuted : [];
   const decision = write.decide({
     outcomes,
     counts,

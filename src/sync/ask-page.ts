@@ -59,10 +59,11 @@ export async function askPage(
       onExchange,
     });
     const { items, hasMore, nextCursor } = page;
+    const ageMs = ageOf(page);
     return {
       page,
-      told: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor },
-      sentAfter: sentAfter - ageOf(page),
+      told: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor, ageMs },
+      sentAfter: sentAfter - ageMs,
     };
   } catch (error) {
     if (error instanceof AnswerTooLarge) return { page: undefined, told: { type: 'too-large' }, sentAfter };

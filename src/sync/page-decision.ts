@@ -138,7 +138,7 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): bool
  * be proven by what is asked after it.
  */
 function completeFrom(
-  { page, end, settleMs, startedAt }: PageStep,
+  { page, end, settleMs, startedAt, walk }: PageStep,
   { candidates, missing, sentAt }: ObservedPage,
   { add, withdraw }: DoubtChange,
 ): Date | undefined {
@@ -146,7 +146,7 @@ function completeFrom(
   if (!whole || add.length > 0 || missing.length > 0) return undefined;
   const withdrawn = new Set(withdraw);
   if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
-  return new Date(Math.max(sentAt.getTime(), startedAt.getTime()) - settleMs);
+  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - settleMs);
 }
 
 /**

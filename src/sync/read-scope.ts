@@ -6,6 +6,7 @@ import { beginConfirm } from '../walk/confirm.ts';
 import { beginFull } from '../walk/full.ts';
 import { type ScopeMemory, usableDirection } from '../walk/memory.ts';
 import { beginPoll } from '../walk/poll.ts';
+import { readAsOf } from '../walk/reading.ts';
 import { beginRefresh } from '../walk/refresh.ts';
 import { afterRefresh, dueForRefresh, refreshHorizon } from '../walk/warmth.ts';
 import type { Step } from '../walk/walk.ts';
@@ -47,11 +48,11 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   let asOf = now;
   const poll = await runWalk(reader, session, (from) => beginNextPoll(reading, from), {
     ...reading,
-    onEnd: async (end, { walk, memory, seen, agedMs }) => {
+    onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
       // A poll that went on where one was interrupted does not read again what that one passed.
       began = Math.min(now, walk.began);
-      asOf = began - agedMs;
+      asOf = began - walk.agedMs;
       const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
       return left.length === 0 ? mirroredAsOf(reading, asOf, began, end.outcome === 'complete') : {};
     },
@@ -67,12 +68,12 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     (from) => beginRefresh(session.memory, { unsettled, now: from }),
     {
       ...reading,
-      onEnd: async (end, { memory, agedMs }) =>
+      onEnd: async (end, { walk, memory }) =>
         end.outcome !== 'reached'
           ? {}
           : {
-              memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now) },
-              ...(await mirroredAsOf(reading, asOf - agedMs, began, false)),
+              memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now - walk.agedMs) },
+              ...(await mirroredAsOf(reading, asOf - walk.agedMs, began, false)),
             },
     },
   );
@@ -111,11 +112,11 @@ export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<W
   return runWalk(reader, session, (now) => beginOrResume(reader, session, now, part?.asOf), {
     ...reading,
     ...(part === undefined ? {} : { enough: part.enough }),
-    onEnd: (end, { walk, memory, agedMs }) => {
+    onEnd: (end, { walk, memory }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
       // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
       const polled = memory.evidence.contradicted ? undefined : session.polledAt;
-      const asOf = Math.max(walk.began - agedMs, polled?.getTime() ?? 0);
+      const asOf = Math.max(readAsOf(walk), polled?.getTime() ?? 0);
       return mirroredAsOf(reading, asOf, walk.began, true);
     },
   });

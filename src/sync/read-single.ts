@@ -5,7 +5,7 @@ import type { Scope, SingleCollection } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '../runtime/message.ts';
 import { isStopped } from '../runtime/service.ts';
-import { ageOf } from './served-age.ts';
+import { ageOf, isCopy } from './served-age.ts';
 import { ownerOf } from './owner-of.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import { withoutPolledAt } from './unbelieved.ts';
@@ -67,6 +67,7 @@ export async function readSingle(
         obs: lastObs + 1,
         after: lastObs,
         item,
+        ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
         sentAgo: () => reader.clock.monotonic() - sentAfter + agedMs,
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {

@@ -2,14 +2,20 @@ import type { Walk } from '../walk/walk.ts';
 
 /**
  * When a walk began: what it reads counts from then. One that goes on where an earlier one stopped keeps that one's
- * beginning, however long this run then waited for its first slot.
+ * beginning, however long this run then waited for its first slot. What a cache on the way answered counts from when
+ * that had it from the service.
  * @param startedAt when this run of the walk began
- * @param firstSentAt when its first request was sent, early by the way of an answer at most: neither is ever late, so
- *   that the later one is nearer
+ * @param firstSentAt as of when its earliest answer is: when the request was sent, early by the way of an answer at
+ *   most, less the answer's age. Neither is ever late, so that the later one is nearer
  */
-export function walkBegan({ began }: Pick<Walk, 'began'>, startedAt: Date, firstSentAt: Date): Date {
-  const least = startedAt > firstSentAt ? startedAt : firstSentAt;
-  return began === startedAt.getTime() ? least : new Date(Math.min(began, startedAt.getTime()));
+export function walkBegan(
+  { began, agedMs }: Pick<Walk, 'began' | 'agedMs'>,
+  startedAt: Date,
+  firstSentAt: Date,
+): Date {
+  const started = startedAt.getTime();
+  if (began !== started) return new Date(Math.min(began, started) - agedMs);
+  return new Date(Math.max(started - agedMs, firstSentAt.getTime()));
 }
 
 /**
@@ -19,7 +25,7 @@ export function walkBegan({ began }: Pick<Walk, 'began'>, startedAt: Date, first
  * @param startedAt and
  * @param firstSentAt as in `walkBegan`
  */
-export function surelyBegan(walk: Pick<Walk, 'began'>, startedAt: Date, firstSentAt: Date): Date {
+export function surelyBegan(walk: Pick<Walk, 'began' | 'agedMs'>, startedAt: Date, firstSentAt: Date): Date {
   const began = walkBegan(walk, startedAt, firstSentAt);
   return began < firstSentAt ? began : firstSentAt;
 }

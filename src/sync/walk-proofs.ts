@@ -4,6 +4,7 @@ import type { End, Walk } from '../walk/walk.ts';
 import type { Asked } from './ask-page.ts';
 import { BadItems } from './bad-items.ts';
 import type { ScopeSession } from './scope-session.ts';
+import { isCopy } from './served-age.ts';
 import type { ReadWhole } from './walk-result.ts';
 import { walkBegan } from './walk-began.ts';
 import { WholeReading } from './whole-reading.ts';
@@ -66,11 +67,12 @@ export class WalkProofs {
   pageCame(walk: Walk, { page }: Asked, keys: readonly string[]): void {
     // An item without usable key may be any row: what its page lacks is not known.
     if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
-    for (const key of keys) this.#session.since?.add(key);
-    if (walk.kind !== 'full') {
-      this.#session.whole?.sighted(keys);
-      return;
+    // What a copy shows may be gone since before the walk that counts it.
+    if (!isCopy(page?.served)) {
+      for (const key of keys) this.#session.since?.add(key);
+      if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
     }
+    if (walk.kind !== 'full') return;
     // Where the order proves what is missing, the keys of a great many rows need not be remembered. (It does not prove
     // the end where the service leaves out `has_more`, or gives one item at a time.)
     const first = this.#began === undefined && page?.hasMore !== undefined && keys.length > 1;

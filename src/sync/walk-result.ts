@@ -34,8 +34,6 @@ export interface Ended {
   readonly memory: ScopeMemory;
   /** Keys of all items that this walk read; not kept for a full walk. */
   readonly seen: ReadonlySet<string>;
-  /** Caches on the way had held its answers no longer than this (ms): what it says is as of so much earlier. */
-  readonly agedMs: number;
 }
 
 export interface AtEnd {

@@ -8,7 +8,6 @@ import { applyDeletions } from './apply-deletions.ts';
 import type { Reader } from './reader.ts';
 import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { ageOf } from './served-age.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WalkOptions, WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, totalsOf, type ReadTotals } from './walk-totals.ts';
@@ -53,8 +52,6 @@ class WalkRun {
   readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
   readonly #broken = new AbortController();
-  /** The longest that a cache on the way had held one of its answers. */
-  #agedMs = 0;
   #totals: ReadTotals = NO_TOTALS;
   #walk: Walk;
   #status: number | undefined;
@@ -217,8 +214,7 @@ class WalkRun {
     const { scope } = this.#session;
     const { walk, memory, page } = stepped;
     // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
-    if (asked.page !== undefined) this.#agedMs = Math.max(this.#agedMs, ageOf(asked.page));
-    const ended = { walk, memory, seen: this.#seen, agedMs: this.#agedMs };
+    const ended = { walk, memory, seen: this.#seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });

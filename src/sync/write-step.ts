@@ -4,6 +4,7 @@ import type { WholeWalk } from '../walk/pair.ts';
 import { decide, type Decided, type PageStep } from './page-decision.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
+import { isCopy } from './served-age.ts';
 import { NOT_JUDGED, recordAbsences, type WholeReading } from './whole-reading.ts';
 
 /** A page in the write lane. */
@@ -61,6 +62,7 @@ export async function writeStep(
       items: taken.items,
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       ...(page === undefined ? {} : { where: page.place }),
+      ...(isCopy(taken.served) ? { copy: { knownAsOf: session.polledAt } } : {}),
       sentAgo: () => reader.clock.monotonic() - write.sentAfter,
       alsoInTransaction,
       decide: (observed) => {

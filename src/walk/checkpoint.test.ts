@@ -38,6 +38,7 @@ describe('a checkpoint', () => {
       [page(900), empty],
       [refused],
       [refused, refused, page(900)],
+      [{ ...page(900), ageMs: 61_000 }],
       ...behindTokens(),
     ]) {
       const { walk, memory, ask } = walked(answers);

@@ -34,6 +34,7 @@ export function checkpoint(walk: FullWalk): Checkpoint {
     'empties',
     'again',
     'keyless',
+    'agedMs',
   ] as const;
   const off = Object.fromEntries(
     names.filter((name) => walk[name] !== plain[name]).map((name) => [name, walk[name]]),
@@ -78,5 +79,6 @@ function onward(recent: readonly string[]): Partial<FullWalk> & Pick<FullWalk, '
     keyless: null,
     restarts: 0,
     trying: undefined,
+    agedMs: 0,
   };
 }

@@ -1,6 +1,6 @@
 import { advance, advanceByFull } from './frontier.ts';
 import type { ScopeMemory } from './memory.ts';
-import type { Reading } from './reading.ts';
+import { readAsOf, type Reading } from './reading.ts';
 
 /**
  * What to remember once every item of the scope was read: a clean pass ends all doubt about the order, and has
@@ -19,7 +19,7 @@ export function afterComplete(
   const falling = direction === 'falling';
   const key = falling ? reading.first : reading.recent.at(-1);
   if (key === null || key === undefined) return { ...memory, evidence, open: null };
-  const reached = { key, at: falling ? reading.firstAt : pass.now, asOf: reading.began };
+  const reached = { key, at: falling ? reading.firstAt : pass.now, asOf: readAsOf(reading) };
   const move = pass.snapshot ? advance : advanceByFull;
   return { ...memory, evidence, open: null, frontier: move(memory.keyType, memory.frontier, reached) };
 }

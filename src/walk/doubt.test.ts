@@ -57,6 +57,17 @@ describe('judging a page', () => {
     expect(judgePage(view({ seen: ['7'], deferred: ['7'] })).add).toEqual([{ key: '7', kind: 'returned' }]);
   });
 
+  it('withdraws none by a copy that was made before the row was missing', () => {
+    const copy = { seen: ['7'], served: { date: undefined, ageMs: 1_000 } };
+    const before = [candidate('snapshot', SENT + 1)];
+    expect(judgePage(view({ ...copy, candidates: before }))).toEqual(NO_DOUBTS);
+    expect(judgePage(view({ seen: ['7'], candidates: before })).withdraw).toEqual(['7']);
+    expect(judgePage(view({ ...copy, candidates: [candidate('snapshot', SENT)] })).withdraw).toEqual(['7']);
+    expect(judgePage(view({ ...copy, candidates: [candidate('returned', SENT + 1)] })).withdraw).toEqual([
+      '7',
+    ]);
+  });
+
   it('withdraws what rests on an order that the page contradicts, and doubts anew what a snapshot lacks', () => {
     const change = judgePage(
       view({ proof: SNAPSHOT, contradiction: true, missing, candidates: [candidate('interval')] }),

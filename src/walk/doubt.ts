@@ -36,7 +36,13 @@ export function judgePage(view: PageView): DoubtChange {
       .map((candidate) => [candidate.key, candidate]),
   );
   const deferred = new Set(view.deferred);
-  const withdraw = view.seen.filter((key) => candidates.has(key) && !deferred.has(key));
+  const isCopy = view.served !== undefined && view.served.ageMs > 0;
+  const withdraw = view.seen.filter((key) => {
+    const doubt = candidates.get(key);
+    if (doubt === undefined || deferred.has(key)) return false;
+    // A copy that was made before the row was missing says nothing of that.
+    return !isCopy || doubt.kind === 'returned' || doubt.at <= sentAt;
+  });
   const add: { key: string; kind: DoubtKind }[] = view.deferred
     .filter((key) => !candidates.has(key))
     .map((key) => ({ key, kind: 'returned' }));

@@ -15,7 +15,7 @@ export interface Frontier {
   readonly key: string;
   /** When the answer came that had it: its ID was taken before. */
   readonly at: number;
-  /** When the walk that last reached it began: a row that became visible later may have been passed over. */
+  /** As of when the walk that last reached it read: a row that became visible later may have been passed over. */
   readonly asOf: number;
   /** Earlier frontiers with their `at`, oldest first, a minute apart at least: as far back as the overlap needs. */
   readonly marks: readonly Mark[];
@@ -29,7 +29,7 @@ export interface OpenPart {
   readonly first: string | null;
   /** When that page was answered. */
   readonly at: number;
-  /** When the poll began. */
+  /** As of when the poll read so far. */
   readonly asOf: number;
   /** Last key read: the rest follows it. */
   readonly after: string;

@@ -3,7 +3,7 @@ import { advance } from './frontier.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
 import type { Taken } from './page.ts';
 import { askFor, failed, fromTop, stepBack } from './ladder.ts';
-import { newReading, position } from './reading.ts';
+import { newReading, position, readAsOf } from './reading.ts';
 import type { FullWalk, Step } from './walk.ts';
 
 export interface FullStart {
@@ -63,8 +63,10 @@ export function fullFromTop(asked: FullWalk, memory: ScopeMemory, why: string): 
  * In a first load polls need not wait for its end: what is newer than its first page is theirs, all else its own.
  * (Should it fail, the scope still waits for its first complete walk.)
  */
-function withFrontier({ first, firstAt: at, began: asOf }: FullWalk, memory: ScopeMemory): ScopeMemory {
+function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
+  const { first, firstAt: at } = walk;
   if (memory.frontier !== null || first === null) return memory;
+  const asOf = readAsOf(walk);
   return { ...memory, frontier: advance(memory.keyType, null, { key: first, at, asOf }) };
 }
 

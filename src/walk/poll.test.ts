@@ -8,14 +8,41 @@ import {
   script,
   variants,
 } from '../../test/support/walk-arbitraries.ts';
-import { WalkClient, type Running } from '../../test/support/walk-client.ts';
+import { type ClientSource, WalkClient, type Running } from '../../test/support/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../test/support/walk-source.ts';
 import { OVERLAP } from './frontier.ts';
 import { beginPoll } from './poll.ts';
-import type { FullWalk, PollWalk } from './walk.ts';
+import type { Answer, FullWalk, PollWalk } from './walk.ts';
 
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
 const RISING: SourceVariant = { ...FALLING, order: 'rising' };
+
+/** A cache on the way to a source: it answers with the copy that it took last, when it is told to. */
+class Cache implements ClientSource {
+  readonly #service: WalkSource;
+  readonly #now: () => number;
+  #copy: { readonly list: WalkSource; readonly at: number } | undefined;
+  answers = false;
+
+  constructor(service: WalkSource, now: () => number) {
+    this.#service = service;
+    this.#now = now;
+  }
+
+  take(): void {
+    this.#copy = { list: this.#service.copy(), at: this.#now() };
+  }
+
+  get(cursor: string | null, limit: number | null): Answer {
+    if (!this.answers || this.#copy === undefined) return this.#service.get(cursor, limit);
+    const answer = this.#copy.list.get(cursor, limit);
+    return answer.type === 'page' ? { ...answer, ageMs: this.#now() - this.#copy.at } : answer;
+  }
+
+  versionOf(key: string): number {
+    return this.#service.versionOf(key);
+  }
+}
 
 function missing(source: WalkSource, client: WalkClient): string[] {
   return source.liveKeys().filter((key) => !client.mirror.has(key));
@@ -52,6 +79,44 @@ describe('a poll', () => {
         expect(missing(source, client)).toEqual([]);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('leaves no row unknown after pages that a cache on the way had held', () => {
+    const request = fc.record({ operations: fc.array(operation, { maxLength: 1 }), cached: fc.boolean() });
+    const act = fc.record({
+      walk: fc.constantFrom('poll', 'poll', 'poll', 'full'),
+      copies: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+      pause,
+      requests: fc.array(request, { maxLength: 6 }),
+      goesOn: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(variants('falling', 'rising'), fc.array(act, { maxLength: 8 }), (variant, acts) => {
+        const source = new WalkSource(variant, 40);
+        const cache = new Cache(source, () => client.now);
+        const client = new WalkClient(cache, 1);
+        expect(client.run(client.beginFull(), ENOUGH)?.outcome).toBe('complete');
+        cache.take();
+        for (const { walk, copies, pause, requests, goesOn } of acts) {
+          if (copies) cache.take();
+          client.now += pause;
+          const left = [...requests];
+          const between = (): void => {
+            const { operations, cached } = left.shift() ?? { operations: [], cached: true };
+            operate(source, operations);
+            cache.answers = cached;
+          };
+          const most = goesOn ? ENOUGH : requests.length;
+          if (walk === 'poll') client.run(client.beginPoll(), most, between);
+          else client.run(client.beginFull(), most, between);
+        }
+        cache.answers = false;
+        client.now += OVERLAP;
+        expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
+        expect(missing(source, client)).toEqual([]);
+      }),
+      { numRuns: 300 },
     );
   });
 

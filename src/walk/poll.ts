@@ -4,7 +4,7 @@ import { advance, overlapLow } from './frontier.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
 import type { Taken } from './page.ts';
 import { askFor, failed, fromTop, stepBack } from './ladder.ts';
-import { newReading, position } from './reading.ts';
+import { newReading, position, readAsOf } from './reading.ts';
 import type { PollWalk, Step } from './walk.ts';
 
 export interface PollStart {
@@ -75,7 +75,8 @@ export function pollFromTop(asked: PollWalk, memory: ScopeMemory, why: string): 
 
 /** Falling: down to `low`. */
 function stepDown(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', now: number): Step<PollWalk> {
-  const { first, firstAt: at, began: asOf, low } = walk;
+  const { first, firstAt: at, low } = walk;
+  const asOf = readAsOf(walk);
   const after = walk.recent.at(-1);
   const done =
     verdict === 'end' ||
@@ -88,9 +89,9 @@ function stepDown(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
     first === null ? memory.frontier : advance(memory.keyType, memory.frontier, { key: first, at, asOf });
   const reached = { ...memory, open: null, frontier };
   if (walk.part === 'open' && frontier !== null) {
-    const { overlapKey, restarts, pages, items } = walk;
+    const { overlapKey, restarts, pages, items, agedMs } = walk;
     const next = beginPoll(reached, { overlapKey, now });
-    return { ...next, walk: { ...next.walk, restarts, pages, items } };
+    return { ...next, walk: { ...next.walk, restarts, pages, items, agedMs } };
   }
   return { walk, memory: reached, ask: { type: 'end', outcome: 'reached' } };
 }
@@ -98,7 +99,8 @@ function stepDown(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
 /** Rising: to the end. */
 function stepTail(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', now: number): Step<PollWalk> {
   const last = walk.recent.at(-1);
-  const { firstAt: at, began: asOf } = walk;
+  const { firstAt: at } = walk;
+  const asOf = readAsOf(walk);
   if (verdict === 'on') {
     const open = last === undefined ? memory.open : { first: null, at, asOf, after: last, low: null };
     return on(walk, { ...memory, open });

@@ -27,6 +27,8 @@ export interface Reading {
   readonly first: string | null;
   /** When it was begun, milliseconds since the epoch. */
   readonly began: number;
+  /** Caches on the way had held its pages no longer than this (ms): what it read is as of so much before `began`. */
+  readonly agedMs: number;
   /** When the page with `first` was answered. */
   readonly firstAt: number;
   /** Distinct rows seen in key order without a break, as far as they are counted. */
@@ -61,6 +63,7 @@ export function newReading(now: number): Reading {
     restarts: 0,
     first: null,
     began: now,
+    agedMs: 0,
     firstAt: now,
     run: 0,
     keyless: null,
@@ -86,4 +89,9 @@ export function position({ cursor, token, back, seek, rung, again, keyless }: Re
 export function askedAfter({ token, recent, cursor, rung, again }: Reading): string | null {
   if (!token) return cursor;
   return again ?? (rung > 0 ? null : (recent.at(-1) ?? null));
+}
+
+/** As of when everything that it read is known, milliseconds since the epoch. */
+export function readAsOf({ began, agedMs }: Reading): number {
+  return began - agedMs;
 }

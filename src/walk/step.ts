@@ -16,7 +16,11 @@ import type { Answer, Step, Walk } from './walk.ts';
 export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: Answer, now: number): Step<W>;
 export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: number): Step {
   if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
-  if (answer.type === 'page') return dispatch(walk, memory, answer, now);
+  if (answer.type === 'page') {
+    // Also a page that leads no further is written.
+    const agedMs = Math.max(walk.agedMs, answer.ageMs ?? 0);
+    return dispatch({ ...walk, agedMs }, memory, answer, now);
+  }
   if (answer.type === 'too-large') {
     if (walk.keyless !== null) return withFewerBehind(walk, memory, walk.keyless);
     const fewer = withFewerItems(walk, memory);

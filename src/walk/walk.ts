@@ -110,6 +110,8 @@ export type Answer =
       readonly hasMore: boolean | undefined;
       /** The server's own cursor; null: it offers none; undefined: it says nothing of cursors. */
       readonly nextCursor?: string | null | undefined;
+      /** For how long (ms) a cache on the way had held it; left out: none did. */
+      readonly ageMs?: number;
     }
   /** A 4xx other than 401, 403, 408, 425 and 429: those and 5xx are the caller's to retry or to stop for. */
   | { readonly type: 'refused'; readonly status: number; readonly message: string }

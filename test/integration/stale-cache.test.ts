@@ -72,6 +72,61 @@ describe.each(SANDBOX_SWITCHES.cacheTells.choices ?? [])('a cache that tells of 
   });
 });
 
+/** Lists are answered from the cache from now on, or by the service; whose key it is always by the service. */
+function copiesAnswer(answer: boolean): void {
+  test.onRequest = async (path) => {
+    await test.sandbox.control.change({ faultCached: answer && !path.startsWith('/v1/ping') ? 1 : 0 });
+  };
+}
+
+describe('a copy that says nothing new', () => {
+  it.each(['falling', 'unordered'] as const)('is told for no later than it is: order %s', async (order) => {
+    test = await createTestAccount({ order });
+    const names = ['watchlist', 'research_jobs'] as const;
+    const read = async (): Promise<{ polled: Date[]; complete: Date[] }> => {
+      for (const name of names) expect((await test.read(name, 'full')).error).toBeUndefined();
+      const rows = await test.query<{ polled: Date; complete: Date }>(
+        `select polled_at as polled, complete_as_of as complete from mirror.freshness
+         where collection in ('watchlist', 'research_jobs') order by collection`,
+      );
+      return { polled: rows.map(({ polled }) => polled), complete: rows.map(({ complete }) => complete) };
+    };
+    const first = await read();
+    copiesAnswer(true);
+    const copied = await read();
+    expect(copied.complete).toEqual(first.complete);
+    for (const [n, polled] of copied.polled.entries())
+      expect(Number(polled)).toBeLessThanOrEqual(Number(first.polled[n]));
+    copiesAnswer(false);
+    const last = await read();
+    for (const [n, complete] of last.complete.entries())
+      expect(Number(complete)).toBeGreaterThan(Number(first.complete[n]));
+  });
+});
+
+describe('what a copy shows that is older than what is known', () => {
+  it.each(['on', 'off'])('is not mirrored: MIRROR_HISTORY=%s', async (history) => {
+    test = await createTestAccount({}, systemClock, { MIRROR_HISTORY: history, MIRROR_SETTLE: '1s' });
+    const { control } = test.sandbox;
+    const rows = await control.truth({ collection: 'watchlist' });
+    const [gone = '', changed = ''] = rows.map((row) => /"id":"?([^",]+)/.exec(row)?.[1] ?? '');
+    await control.mutate({ op: 'delete', collection: 'watchlist', id: gone });
+    await control.mutate({ op: 'update', collection: 'watchlist', id: changed, fields: { score: 0.125 } });
+    const mirrored = (): Promise<unknown[]> =>
+      test.query(`select id::text, score from mirror.watchlist where _deleted_at is null order by id`);
+    await test.read('watchlist', 'full');
+    const before = await mirrored();
+    copiesAnswer(true);
+    for (const what of ['full', 'current', 'full'] as const) await test.read('watchlist', what);
+    expect(await mirrored()).toEqual(before);
+    // The service says that the one is there again, and the other as it was.
+    copiesAnswer(false);
+    await control.mutate({ op: 'restore', collection: 'watchlist', id: gone });
+    expect((await test.read('watchlist', 'full')).error).toBeUndefined();
+    expect(await mirrored()).toHaveLength(before.length + 1);
+  });
+});
+
 describe('what is gone', () => {
   it('is deleted by two answers of the service itself, whose dates are the settle time apart', async () => {
     await withNewRow({});

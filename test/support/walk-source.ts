@@ -58,6 +58,13 @@ export class WalkSource {
     this.rows.set(id, { version: 1, live: true, rank });
   }
 
+  /** The list as it is now, for a cache to answer with later. */
+  copy(): WalkSource {
+    const copy = new WalkSource(this.variant, 0);
+    for (const [id, row] of this.rows) copy.rows.set(id, { ...row });
+    return copy;
+  }
+
   /** Changes the `nth` live row (modulo their number), as `updated` and `score` orders do. */
   update(nth: number): void {
     const row = this.#nth(nth);

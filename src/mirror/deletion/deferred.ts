@@ -12,11 +12,19 @@ export interface Judgement {
   readonly history: boolean;
   /** Deleted rows are removed (MIRROR_DELETES=hard): of them the history alone knows. */
   readonly hard: boolean;
+  /** Given where a cache on the way had held the page. */
+  readonly copy?: {
+    /** What was observed later is newer than what the page says. */
+    readonly madeAt: Date;
+    /** All rows that were there then are mirrored, or are gone since; undefined: never so far. */
+    readonly knownAsOf: Date | undefined;
+  };
 }
 
 /**
  * The changes that contradict what was observed later than `settledAt`: rows back from a deletion, and rows with the
- * content of a version superseded since. The page may be stale, and would write false history (design 4).
+ * content of a version superseded since. The page may be stale, and would write false history (design 4). A copy
+ * contradicts besides what was observed after it was made, whatever that was.
  */
 export async function contradicting(
   trx: Executor,
@@ -26,15 +34,39 @@ export async function contradicting(
   stored: ReadonlyMap<string, StoredRow>,
   judgement: Judgement,
 ): Promise<ReadonlySet<ChangedRow>> {
-  const { settledAt, history, hard } = judgement;
+  const { settledAt, history, hard, copy } = judgement;
+  const older = copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, copy);
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
     return change === 'undeleted' && deletedAt !== undefined && deletedAt > settledAt;
   });
   const known = changed.filter(({ change }) => change === 'updated' || (hard && change === 'inserted'));
-  if (!history || known.length === 0) return new Set(back);
+  if (!history || known.length === 0) return new Set([...back, ...older]);
   const old = await recentVersions(trx, table, scope, known, settledAt);
-  return new Set([...back, ...known.filter(({ key }) => old.has(key))]);
+  return new Set([...back, ...older, ...known.filter(({ key }) => old.has(key))]);
+}
+
+/** What a copy says of rows that changed after it was made, and rows on it that were gone before all others were known. */
+async function olderThanKnown(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+  { madeAt, knownAsOf }: Required<Judgement>['copy'],
+): Promise<ChangedRow[]> {
+  const gone = knownAsOf !== undefined && madeAt < knownAsOf;
+  const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
+  const { key, type } =
+    table.key === undefined
+      ? { key: sql`''`, type: sql`text` }
+      : { key: sql`t.${sql.id(table.key.column)}`, type: typeName(table.key) };
+  const { rows } = await sql<{ key: string }>`
+    select ${key}::text as key from ${named(table)} as t
+    where ${inScope(table, scope)} and ${key} = any(${updated}::${type}[]) and t._changed_at > ${madeAt}`.execute(
+    trx,
+  );
+  const later = new Set(rows.map((row) => row.key));
+  return changed.filter(({ key: of, change }) => (change === 'inserted' ? gone : later.has(of)));
 }
 
 /** Keys of rows whose new content was superseded, or that were removed, later than `since`. */

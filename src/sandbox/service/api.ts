@@ -109,6 +109,7 @@ function decide({ request, url, body, route, key, thrown }: Received, state: San
   const instead = fault === 'faultEmpty' ? emptyPage(route.action, options) : faultAnswer(fault, options);
   const takesEffect = options.faultEffect === 'done' && route.name.startsWith('POST');
   if (instead !== undefined && !takesEffect) return { verdict, answer: instead, fault };
+  const copyMs = fault === 'faultCached' ? ageOfCopy(state) : 0;
   const idempotencyKey = request.headers['idempotency-key'];
   const honest = respond(
     {
@@ -117,18 +118,12 @@ function decide({ request, url, body, route, key, thrown }: Received, state: San
       query: queryUnder(fault, url, key.user),
       body,
       idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-      time: state.data.now() - lagOf(fault, state),
+      time: state.data.now() - (fault === 'faultStale' ? options.staleMs : copyMs),
     },
     state,
   );
   const answer = instead ?? honest;
-  return { verdict, answer: fault === 'faultCached' ? asCopy(answer, state) : answer, fault };
-}
-
-/** Milliseconds by which the data of an answer is old. */
-function lagOf(fault: Fault | undefined, state: SandboxState): number {
-  if (fault === 'faultStale') return state.options.staleMs;
-  return fault === 'faultCached' ? ageOfCopy(state) : 0;
+  return { verdict, answer: fault === 'faultCached' ? asCopy(answer, copyMs, state) : answer, fault };
 }
 
 /** For how long (ms) a cache on the way has held its copies. */
@@ -137,8 +132,7 @@ function ageOfCopy({ clock, options, startedAt }: SandboxState): number {
 }
 
 /** An answer as a cache gives it (RFC 9111), or one that hides a part of that. */
-function asCopy(answer: Answer, state: SandboxState): Answer {
-  const age = ageOfCopy(state);
+function asCopy(answer: Answer, age: number, state: SandboxState): Answer {
   const { cacheTells } = state.options;
   return {
     ...answer,

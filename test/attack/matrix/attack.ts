@@ -16,41 +16,34 @@ export const matrixAttack: Attack = {
     const { games } = options.size;
     const count = games > 0 ? games : FAULTS.length * MANY;
     const first = games > 0 ? options.seed % 1_000_000 : 0;
-    await withTables((tables) => playMatrix(tables, tally, { first, count, parallel, signal }));
+    const numbers = Array.from({ length: count }, (_, index) => first + index);
+    await withTables((tables) => playMatrix(tables, tally, { games: numbers, parallel, signal }));
     return tally.report();
   },
 };
 
-/** Plays games `first` to `first + count − 1` of the matrix: all variants of the first fault, then of the next. */
+/** Plays games of the matrix by their numbers: all variants of the first fault, then of the next, and again. */
 export async function playMatrix(
   tables: Tables,
   tally: Tally,
   {
-    first,
-    count,
+    games,
     parallel,
-    perFault = MANY,
     signal,
-  }: {
-    readonly first: number;
-    readonly count: number;
-    readonly parallel: number;
-    readonly perFault?: number;
-    readonly signal?: AbortSignal;
-  },
+  }: { readonly games: readonly number[]; readonly parallel: number; readonly signal?: AbortSignal },
 ): Promise<void> {
   const covered = new Set<string>();
-  let next = first;
+  let next = 0;
   await playInLanes(
     parallel,
-    () => next < first + count && signal?.aborted !== true,
+    () => next < games.length && signal?.aborted !== true,
     async () => {
-      const index = next;
+      const index = games[next];
       next += 1;
-      const fault = FAULTS[Math.floor(index / perFault) % FAULTS.length];
-      if (fault === undefined) return;
+      const fault = index === undefined ? undefined : FAULTS[Math.floor(index / MANY) % FAULTS.length];
+      if (index === undefined || fault === undefined) return;
       for (let tries = 0; tries < TRIES; tries += 1) {
-        const pair = pairing(fault, perFault === 1 ? index : index % perFault, index + tries * 1_000_003);
+        const pair = pairing(fault, index % MANY, index + tries * 1_000_003);
         const user = FIRST_USER + index + tries * 100_000;
         const result = await play(tables.of(pair.game), pair.game, user);
         tally.add({ ...result, seed: index });

@@ -11,6 +11,9 @@ export const FAULTS = SWITCH_NAMES.filter(
 /** Part of the requests that meet the fault. */
 const SHARE = 0.25;
 
+/** For how long (ms) a cache keeps its copies: through the game, or a little longer than the service may lag. */
+const COPIES_MS = [86_400_000, 700] as const;
+
 /** Variants of a fault, so that each order comes with each cursor: 6 and 7 have no common factor. */
 export const MANY = VARIANTS.order.length * VARIANTS.cursor.length;
 
@@ -61,7 +64,12 @@ export function pairing(fault: keyof SandboxOptions, index: number, seed: number
   const game: Game = {
     ...drawn,
     switches,
-    faults: { [fault]: SHARE, slowMs: 20, emptySays: draw.one(['end', 'more']) },
+    faults: {
+      [fault]: SHARE,
+      slowMs: 20,
+      emptySays: draw.one(['end', 'more']),
+      cacheMs: draw.one(COPIES_MS),
+    },
     rounds: 3,
     lies,
     busy: lies ? 0.05 : 0.2,
