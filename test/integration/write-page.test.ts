@@ -335,5 +335,8 @@ describe('the account', () => {
     expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['inserted'] });
     expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['unchanged'] });
     expect(await account.single('{"credits":2}')).toMatchObject({ outcomes: ['updated'] });
+    expect(await account.single('{"credits":3}', 60_000)).toMatchObject({ outcomes: ['deferred'] });
+    await account.age(60_000);
+    expect(await account.single('{"credits":3}', 59_000)).toMatchObject({ outcomes: ['updated'] });
   });
 });

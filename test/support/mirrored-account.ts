@@ -155,8 +155,11 @@ export class MirroredAccount {
     await this.query(updates.join(';'));
   }
 
-  /** Writes an answer of the account endpoint. */
-  async single(json: string): Promise<PageResult> {
+  /**
+   * Writes an answer of the account endpoint.
+   * @param copiedMs a cache on the way had held it for so long
+   */
+  async single(json: string, copiedMs?: number): Promise<PageResult> {
     const stored = await openScope(this.database.kysely, this.database.schema, this.scope('account'));
     const [item] = itemsOf('account', `[${json}]`);
     if (item === undefined) throw new Error('no item');
@@ -165,7 +168,8 @@ export class MirroredAccount {
       obs: stored.lastObs + 1,
       after: stored.lastObs,
       item,
-      sentAgo: () => 0,
+      ...(copiedMs === undefined ? {} : { copy: { knownAsOf: undefined } }),
+      sentAgo: () => copiedMs ?? 0,
       decide: () => ({ scope: {} }),
     });
   }

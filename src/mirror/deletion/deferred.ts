@@ -56,6 +56,7 @@ async function olderThanKnown(
 ): Promise<ChangedRow[]> {
   const gone = knownAsOf !== undefined && madeAt < knownAsOf;
   const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
+  if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && gone);
   const { key, type } =
     table.key === undefined
       ? { key: sql`''`, type: sql`text` }
