@@ -7,7 +7,7 @@ import { contentHash, contentRule, type ContentRule, isComparable } from './cont
 import type { Executor } from './executor.ts';
 import { itemHash, quarantinedAmong, storableText } from './quarantine/quarantine.ts';
 import { cutRow, payloadText, rowPayload, type RowPayload } from './row-payload.ts';
-import { inScope, named, own, type Table, tableOf, typeName } from './table.ts';
+import { inScope, keyTypeName, named, own, type Table, tableOf } from './table.ts';
 import { isDataError } from './quarantine/write-carefully.ts';
 import { columnExpression } from './write-rows.ts';
 
@@ -215,7 +215,7 @@ async function comparePart(
   const { rows } = await sql<DifferenceRow>`
     select x.k::text as key, t._change_id as change_id, t._deleted_at is null as live, d.name, d.source, d.mirror
     from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
-      as x (k ${table.key === undefined ? sql`text` : typeName(table.key)}, h text, o jsonb, v text, r jsonb)
+      as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
     left join lateral (
       select t.* from ${named(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
     left join lateral (

@@ -5,7 +5,7 @@ import type { FieldColumn } from './row-payload.ts';
 import { type ContentRule, isComparable } from './content-hash.ts';
 import type { Executor } from './executor.ts';
 import { isSameContent, type StoredItem, withoutFields } from './same-content.ts';
-import { inScope, named, type Table, typeName } from './table.ts';
+import { inScope, keyTypeName, named, type Table } from './table.ts';
 
 /** A stored item may be larger than the page's by so much, and is looked at: it may hold fields that are ignored now. */
 const MORE_BYTES = 65_536;
@@ -64,7 +64,7 @@ async function storedItems(
   scope: Scope,
   rows: readonly ChangedRow[],
 ): Promise<ReadonlyMap<string, StoredItem>> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   const most = rows.map(({ item }) => 2 * Buffer.byteLength(item.source) + MORE_BYTES);
   const { rows: found } = await sql<StoredItem & { key: string }>`
     select k.key::text as key, t.raw, t._verbatim as verbatim
@@ -83,7 +83,7 @@ async function writeHashes(
   rows: readonly ChangedRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   await sql`
     update ${named(table)} as t set _hash = decode(k.hash, 'hex')
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
@@ -98,7 +98,7 @@ async function writePurged(
   { raw, verbatim }: StoredItem,
   emptied: readonly FieldColumn[],
 ): Promise<void> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   const nulls = emptied.map(({ name }) => sql`, ${sql.id(name)} = null`);
   await sql`
     update ${named(table)} as t

@@ -58,6 +58,11 @@ export function inScope(table: Table, scope: Scope): RawBuilder<boolean> {
   return sql`${user} and t.${sql.id(table.parent.column)} = ${scope.parent}::${typeName(table.parent)}`;
 }
 
+/** Type of the table's key as SQL: text where an account has one row, whose key is empty. */
+export function keyTypeName({ key }: Table): RawBuilder<unknown> {
+  return key === undefined ? sql`text` : typeName(key);
+}
+
 /** `bigint` or `text` as SQL. */
 export function typeName(part: KeyPart): RawBuilder<unknown> {
   return part.type === 'bigint' ? sql`bigint` : sql`text`;

@@ -3,7 +3,7 @@ import type { Scope } from '../model/collections.ts';
 import type { Executor } from './executor.ts';
 import { archiveRows } from './history/archive.ts';
 import { type FieldColumn, payloadText, type RowPayload } from './row-payload.ts';
-import { keyColumns, named, own, type Table, typeName } from './table.ts';
+import { keyColumns, keyTypeName, named, own, type Table, typeName } from './table.ts';
 
 /** What the rows of one write have in common. */
 export interface RowWrite {
@@ -57,7 +57,7 @@ export async function writeRows(
     ])}
     from ${own(table.schema, 'account')} as a
     cross join jsonb_to_recordset(${payloadText(rows, before)}::text::jsonb)
-      as x (k ${table.key === undefined ? sql`text` : typeName(table.key)}, h text, c bigint, o jsonb, v text, r jsonb)
+      as x (k ${keyTypeName(table)}, h text, c bigint, o jsonb, v text, r jsonb)
     where a._user_id = ${scope.userId}::bigint
     on conflict (${sql.join(keys.map((name) => sql.id(name)))}) do update
     set _changed_at = greatest(excluded._changed_at, t._changed_at),

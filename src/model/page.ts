@@ -23,6 +23,11 @@ export interface Served {
   readonly ageMs: number;
 }
 
+/** A cache on the way gave the answer, and says so. */
+export function isCopy(served: Served | undefined): boolean {
+  return served !== undefined && served.ageMs > 0;
+}
+
 /** Where a page stands in its list. */
 export interface PagePlace {
   /** The key that its first item follows; null: it begins at the top; undefined: not known. */

@@ -1,10 +1,10 @@
 import type { Proof } from '../model/absence.ts';
+import { isCopy } from '../model/page.ts';
 import { orderGrade } from '../walk/memory.ts';
 import type { End, Walk } from '../walk/walk.ts';
 import type { Asked } from './ask-page.ts';
 import { BadItems } from './bad-items.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { isCopy } from './served-age.ts';
 import type { ReadWhole } from './walk-result.ts';
 import { walkBegan } from './walk-began.ts';
 import { WholeReading } from './whole-reading.ts';

@@ -1,10 +1,10 @@
 import type { PageResult } from '../mirror/page-write.ts';
+import { isCopy } from '../model/page.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import type { WholeWalk } from '../walk/pair.ts';
 import { decide, type Decided, type PageStep } from './page-decision.ts';
 import { carryingFreed, type Reader } from './reader.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { isCopy } from './served-age.ts';
 import { NOT_JUDGED, recordAbsences, type WholeReading } from './whole-reading.ts';
 
 /** A page in the write lane. */

@@ -1,5 +1,5 @@
 import type { Candidate, DoubtChange, DoubtKind, MissingRow, Proof } from '../model/absence.ts';
-import type { Served } from '../model/page.ts';
+import { isCopy, type Served } from '../model/page.ts';
 import { isSecondProof } from './second-proof.ts';
 import type { PageProof } from './walk.ts';
 
@@ -36,12 +36,12 @@ export function judgePage(view: PageView): DoubtChange {
       .map((candidate) => [candidate.key, candidate]),
   );
   const deferred = new Set(view.deferred);
-  const isCopy = view.served !== undefined && view.served.ageMs > 0;
+  const copied = isCopy(view.served);
   const withdraw = view.seen.filter((key) => {
     const doubt = candidates.get(key);
     if (doubt === undefined || deferred.has(key)) return false;
     // A copy that was made before the row was missing says nothing of that.
-    return !isCopy || doubt.kind === 'returned' || doubt.at <= sentAt;
+    return !copied || doubt.kind === 'returned' || doubt.at <= sentAt;
   });
   const add: { key: string; kind: DoubtKind }[] = view.deferred
     .filter((key) => !candidates.has(key))

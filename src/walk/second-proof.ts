@@ -1,4 +1,4 @@
-import type { Served } from '../model/page.ts';
+import { isCopy, type Served } from '../model/page.ts';
 
 /** An answer that told that a row is gone. Moments are milliseconds. */
 export interface FirstProof {
@@ -27,7 +27,7 @@ export function isSecondProof(first: FirstProof, answer: LaterAnswer, settleMs: 
   if (first.at > answer.sentAt - settleMs) return false;
   const { served } = answer;
   if (served === undefined) return true;
-  if (served.ageMs > 0) return false;
+  if (isCopy(served)) return false;
   if (first.servedAt === undefined || served.date === undefined) return true;
   return served.date - first.servedAt >= Math.floor(settleMs / 1000) * 1000;
 }

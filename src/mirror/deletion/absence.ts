@@ -6,7 +6,7 @@ import { candidate, CANDIDATE, type CandidateRow, ofScope } from './candidates.t
 import type { Executor } from '../executor.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
 import { MAX_MISSING } from './missing-rows.ts';
-import { inScope, named, own, type Table, typeName } from '../table.ts';
+import { inScope, keyTypeName, named, own, type Table } from '../table.ts';
 
 /** What a page says of rows that it does not hold, and the rows in doubt that it says something of. */
 export interface Absence {
@@ -109,7 +109,7 @@ function missingRows(
   last: string | null,
 ): RawBuilder<unknown> {
   const key = keyColumn(table);
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   const behind = last === null ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
   const columns = inDoubt
     ? CANDIDATE
@@ -137,7 +137,7 @@ function doubtedKeys({ table: { schema }, scope, keys }: PageKeys): RawBuilder<u
 
 /** Candidates of rows that are not live and not on the page. */
 function unbelieved({ table, scope, keys }: PageKeys): RawBuilder<unknown> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   const live = sql`
     select from ${named(table)} as t
     where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../classify.ts';
 import type { Executor } from '../executor.ts';
-import { inScope, named, type Table, typeName } from '../table.ts';
+import { inScope, keyTypeName, named, type Table } from '../table.ts';
 
 /** By what a page's changes are judged. */
 export interface Judgement {
@@ -57,13 +57,11 @@ async function olderThanKnown(
   const gone = knownAsOf !== undefined && madeAt < knownAsOf;
   const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
   if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && gone);
-  const { key, type } =
-    table.key === undefined
-      ? { key: sql`''`, type: sql`text` }
-      : { key: sql`t.${sql.id(table.key.column)}`, type: typeName(table.key) };
   const { rows } = await sql<{ key: string }>`
-    select ${key}::text as key from ${named(table)} as t
-    where ${inScope(table, scope)} and ${key} = any(${updated}::${type}[]) and t._changed_at > ${madeAt}`.execute(
+    select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
+    where exists (
+      select from ${named(table)} as t
+      where ${inScope(table, scope)} and ${ofKey(table)} and t._changed_at > ${madeAt} offset 0)`.execute(
     trx,
   );
   const later = new Set(rows.map((row) => row.key));
@@ -78,15 +76,19 @@ async function recentVersions(
   rows: readonly ChangedRow[],
   since: Date,
 ): Promise<ReadonlySet<string>> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
-  const ofKey = table.key === undefined ? sql`true` : sql`t.${sql.id(table.key.column)} = k.key`;
+  const type = keyTypeName(table);
   const { rows: found } = await sql<{ key: string }>`
     select k.key::text as key
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[],
       ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
     where exists (
       select from ${named(table, '_history')} as t
-      where ${inScope(table, scope)} and ${ofKey} and t._valid_to > ${since}
+      where ${inScope(table, scope)} and ${ofKey(table)} and t._valid_to > ${since}
         and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`.execute(trx);
   return new Set(found.map(({ key }) => key));
+}
+
+/** The row of `t` has the key of `k`. */
+function ofKey(table: Table): RawBuilder<unknown> {
+  return table.key === undefined ? sql`true` : sql`t.${sql.id(table.key.column)} = k.key`;
 }

@@ -10,7 +10,7 @@ import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/quarantine.ts';
 import { saveScope } from '../scope-row.ts';
-import { inScope, named, type Table, typeName } from '../table.ts';
+import { inScope, keyTypeName, named, type Table, typeName } from '../table.ts';
 import { forgetUnsettled } from '../unsettled.ts';
 
 /** Rows deleted by one statement at most, so that it stays within its bound. */
@@ -44,7 +44,7 @@ export async function goingRows(
   scope: Scope,
   keys: readonly string[],
 ): Promise<GoingRow[]> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   const { rows } = await sql<GoingRow>`
     select ${keyColumn(table)}::text as key, t.bytes
     from unnest(${[...keys]}::${type}[]) as k (key)
@@ -121,7 +121,7 @@ async function markRows(
   changeIds: readonly bigint[],
   at: Date,
 ): Promise<number> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   // The database's clock may step back: a version ends no earlier than it began (archive.ts).
   const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
   const { numAffectedRows } = await sql`
@@ -138,7 +138,7 @@ async function removeRows(
   scope: Scope,
   keys: readonly string[],
 ): Promise<number> {
-  const type = table.key === undefined ? sql`text` : typeName(table.key);
+  const type = keyTypeName(table);
   const { numAffectedRows } = await sql`
     delete from ${named(table)} as t
     using unnest(${[...keys]}::${type}[]) as x (key)

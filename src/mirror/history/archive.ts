@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { Executor } from '../executor.ts';
-import { named, type Table, typeName } from '../table.ts';
+import { keyTypeName, named, type Table, typeName } from '../table.ts';
 
 /** Versions that are about to be superseded. */
 export interface Archive {
@@ -39,7 +39,7 @@ export async function archiveRows(trx: Executor, archive: Archive): Promise<void
   const values = columns.map((name) =>
     name === '_change_id' && changeIds !== undefined ? sql`k.change_id` : sql`t.${sql.id(name)}`,
   );
-  const keyType = table.key === undefined ? sql`text` : typeName(table.key);
+  const keyType = keyTypeName(table);
   const ofParent =
     table.parent === undefined
       ? sql``

@@ -128,9 +128,9 @@ function watched(
       account.onRequest(path);
       const sentAt = Date.now();
       const answer = await wire.get(path, key, signal, asked);
-      tell(
-        `answered ${answer.status}${answer.headers['age'] === undefined ? '' : ` of age ${String(answer.headers['age'])}`} ${path}: ${summaryOf(answer.body)}`,
-      );
+      const { status, headers, body } = answer;
+      const age = headers['age'] === undefined ? '' : ` of age ${String(headers['age'])}`;
+      tell(`answered ${status}${age} ${path}: ${summaryOf(body)}`);
       if (answer.status === 200 && 'text' in answer.body) {
         account.answers.note(path, sentAt, Date.now(), answer.body.text);
       } else if (answer.status === 404 && !path.includes('starting_after')) {
