@@ -39,14 +39,17 @@ export async function killAgainAndAgain(
 }
 
 /**
- * Requests of research jobs beyond one for each different page. The first page is not counted: the poll that ends a
- * run reads it again, which is no repetition.
+ * Requests of research jobs beyond one for each different page; the first page, which has no cursor, is not counted.
+ * @param walk `ended`: only until the last page came for the first time. What follows is the poll that ends a run, which
+ *   reads the top again and the overlap behind it: no repetition
  */
-export async function repeatedPages({ sandbox }: System): Promise<number> {
+export async function repeatedPages({ sandbox }: System, walk: 'under way' | 'ended'): Promise<number> {
   const log = await sandbox.control.log();
-  const pages = log
+  const asked = log
     .filter(({ route, path }) => route === 'GET /v1/research' && path.includes('starting_after='))
     .map(({ path }) => path);
+  const lastNew = asked.findLastIndex((path, index) => asked.indexOf(path) === index);
+  const pages = walk === 'ended' ? asked.slice(0, lastNew + 1) : asked;
   return pages.length - new Set(pages).size;
 }
 
