@@ -5,6 +5,7 @@ WORKDIR /app
 # A registry other than npm's own: --build-arg NPM_CONFIG_REGISTRY=https://…
 ARG NPM_CONFIG_REGISTRY
 COPY package.json package-lock.json .npmrc ./
+COPY packages ./packages
 # The optional ones are an embedded Postgres and a runtime: here the database is outside, and the image brings Node.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
@@ -17,6 +18,7 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
 COPY bin ./bin
 COPY migrations ./migrations
+COPY packages ./packages
 COPY src ./src
 COPY docker ./docker
 RUN ln -s /app/bin/research-mirror.js /usr/local/bin/research-mirror \

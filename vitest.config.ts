@@ -22,14 +22,20 @@ const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, restoreMocks: tru
 // Three workers on two cores: the longest wait for settle times and retries, not for a core.
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/postgres-server.ts'],
+    globalSetup: ['test/support/postgres/postgres-server.ts'],
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
         // Functions and small parts, which leave nothing behind: a worker loads the sources once.
-        test: { ...PATIENCE, name: 'unit', include: ['src/**/*.test.ts'], pool: 'threads', isolate: false },
+        test: {
+          ...PATIENCE,
+          name: 'unit',
+          include: ['{src,packages}/**/*.test.ts'],
+          pool: 'threads',
+          isolate: false,
+        },
       },
       {
         extends: true,

@@ -15,18 +15,18 @@
  * what is measured; `--storm 0`: without 3.
  */
 import type pg from 'pg';
-import type { RequestRecord } from '../src/sandbox/traffic.ts';
-import { eventually } from '../test/support/eventually.ts';
-import { startProgram } from '../test/support/program.ts';
+import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { startProgram } from '../test/support/processes/program.ts';
 import { seeded } from '../test/support/random.ts';
-import type { SandboxControl } from '../test/support/sandbox.ts';
+import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import { readFlags } from './support/flags.ts';
 import { pause } from './support/pause.ts';
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
 import { tellAndWatch } from './support/tell-and-watch.ts';
-import { lastingPort } from '../test/support/lasting-port.ts';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
 
 /** Specification 8.2, and the default of MIRROR_BUDGET_SHARE. */
 const REAL_LIMIT = 60;

@@ -10,15 +10,15 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually } from '../test/support/eventually.ts';
-import { startProgram } from '../test/support/program.ts';
-import { STILL, type TestSandbox } from '../test/support/sandbox.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { startProgram } from '../test/support/processes/program.ts';
+import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { readFlags } from './support/flags.ts';
 import { type Answered, KINDS, type Kind, slowSenders, type Target } from './support/flood.ts';
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { PRELOAD, programOptions } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
-import { lastingPort } from '../test/support/lasting-port.ts';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
 
 const flags = readFlags({ deliveries: 100_000, connections: 128, slow: 200, postgres: '' });
 /** Before memory is measured for the first time: what the runtime compiles and pools is there then. */

@@ -10,9 +10,9 @@
  *     node bench/freshness.ts [--minutes 10] [--jobs 20000] [--lists 50] [--postgres URL]
  */
 import type pg from 'pg';
-import { startProgram } from '../test/support/program.ts';
-import type { RequestRecord } from '../src/sandbox/traffic.ts';
-import type { SandboxControl } from '../test/support/sandbox.ts';
+import { startProgram } from '../test/support/processes/program.ts';
+import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import { truthOf } from './support/compare.ts';
 import { type ListCollection, COLLECTIONS } from '../src/model/collections.ts';
 import { readFlags } from './support/flags.ts';

@@ -6,7 +6,7 @@
  *     node bench/full-walk.ts [--jobs 100000] [--lists 500] [--items 100] [--orders falling,rising,…] [--postgres URL]
  */
 import type pg from 'pg';
-import { STILL } from '../test/support/sandbox.ts';
+import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { compareMirror } from './support/compare.ts';
 import { readFlags } from './support/flags.ts';
 import { Claims, print, printMachine, printTable } from './support/report.ts';

@@ -19,20 +19,21 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { startEmbedded } from '../src/db/embedded/start.ts';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
-import { systemClock } from '../src/runtime/clock.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { seeded } from '../test/support/random.ts';
-import { startProgram } from '../test/support/program.ts';
-import type { RequestRecord } from '../src/sandbox/traffic.ts';
-import type { SandboxControl, TestSandbox } from '../test/support/sandbox.ts';
+import { startProgram } from '../test/support/processes/program.ts';
+import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
+import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { compareMirror, truthOf } from './support/compare.ts';
 import { readFlags } from './support/flags.ts';
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
 import { WalksInLog } from './support/walks-in-log.ts';
-import { lastingPort } from '../test/support/lasting-port.ts';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
 
 const HOUR = 3_600_000;
 const PAGE = 100;

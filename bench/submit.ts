@@ -12,11 +12,11 @@
  */
 import type pg from 'pg';
 import { defaultLimit, type RateGroup } from '../src/budget/rate-groups.ts';
-import { GUARD_MS } from '../src/budget/timing.ts';
+import { GUARD_MS } from '../src/budget/slots/timing.ts';
 import type { OperationName } from '../src/model/submission.ts';
-import type { RequestRecord } from '../src/sandbox/traffic.ts';
-import { eventually } from '../test/support/eventually.ts';
-import { startProgram } from '../test/support/program.ts';
+import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { startProgram } from '../test/support/processes/program.ts';
 import { readFlags } from './support/flags.ts';
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { programOptions } from './support/run-sync.ts';

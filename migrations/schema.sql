@@ -1,4 +1,4 @@
--- What all migrations make, for reading. Made by: node test/support/dump-schema.ts
+-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts
 
 -- Schema mirror
 

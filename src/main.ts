@@ -1,10 +1,10 @@
-import { EXIT } from './cli/exit-code.ts';
-import { interrupts } from './cli/interrupts.ts';
-import { failureText } from './cli/failure.ts';
-import { OutputClosed } from './cli/output-closed.ts';
-import { systemClock } from './runtime/clock.ts';
-import { Scrubber } from './runtime/scrub.ts';
-import { Stopped } from './runtime/service.ts';
+import { EXIT } from './cli/terminal/exit-code.ts';
+import { interrupts } from './cli/terminal/interrupts.ts';
+import { failureText } from './cli/steps/failure.ts';
+import { OutputClosed } from './cli/terminal/output-closed.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Scrubber } from '@research-mirror/runtime/scrub';
+import { Stopped } from '@research-mirror/runtime/service';
 
 // argv, signals, exit code: the only file that touches the process.
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sourceFiles, type SourceFile } from './support/source-files.ts';
+import { ROOMS } from './support/rules/rooms.ts';
+import { sourceFiles, type SourceFile } from './support/rules/source-files.ts';
 
 /**
- * The tree is the diagram: who may import whom, and why. Everyone may import model and runtime.
- * A folder that is missing here fails the test: say in one line what may live there, then add it.
+ * The tree is the diagram: who may import whom, and why. Everyone in src may import model, everyone the workspace
+ * runtime. A folder or workspace that is missing here fails the test: say in one line what may live there, then add it.
  */
 const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = {
   model: { folders: [], why: 'the shared words are pure and know nobody' },
@@ -24,8 +25,9 @@ const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = 
   status: { folders: [], why: 'an edge: it shows what app gives it' },
   submit: { folders: ['api', 'budget'], why: 'an edge: it sends what a store that app gives it has queued' },
   sandbox: { folders: [], why: 'the emulated service must not share the code that it tests' },
+  'embedded-postgres': { folders: [], why: 'it starts a server, and knows nothing of what is in it' },
   cli: {
-    folders: ['app', 'config', 'sandbox', 'db'],
+    folders: ['app', 'config', 'sandbox', 'embedded-postgres', 'db'],
     why: 'an edge: words of the command line to calls of app; its small commands ask the database themselves',
   },
   app: {
@@ -42,14 +44,19 @@ const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = 
       'status',
       'webhooks',
       'submit',
+      'embedded-postgres',
     ],
     why: 'the composition root joins everything but the command line and the sandbox',
   },
   main: { folders: ['cli'], why: 'argv, signals, exit code' },
 };
 
-const files = sourceFiles('src');
-const production = files.filter((file) => !file.path.endsWith('.test.ts'));
+const WORKSPACES = new Set(['runtime', 'sandbox', 'embedded-postgres']);
+/** Files of a folder at most, its tests not counted, and tests at most. */
+const MOST_FILES = 14;
+
+const files = [...sourceFiles('src'), ...sourceFiles('packages')];
+const production = files.filter(({ path }) => !path.endsWith('.test.ts') && !path.includes('/testing/'));
 
 describe('the architecture', () => {
   it('lets each folder import only what its place in the data’s way allows', () => {
@@ -58,14 +65,46 @@ describe('the architecture', () => {
       const rule = MAY_IMPORT[from];
       if (rule === undefined) return [`${file.path}: folder ${from} is not in the diagram`];
       return file.imports
-        .filter((path) => path.startsWith('src/'))
+        .filter((path) => /^(src|packages)\//.test(path))
         .filter((path) => {
           const to = folderOf(path);
-          return to !== from && to !== 'model' && to !== 'runtime' && !rule.folders.includes(to);
+          const shared = to === 'runtime' || (to === 'model' && !WORKSPACES.has(from));
+          return to !== from && !shared && !rule.folders.includes(to);
         })
         .map((path) => `${file.path} imports ${path}: ${from} may not (${rule.why})`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('lets each room import only those that its folder’s plan allows', () => {
+    const wrong = production.flatMap((file) => {
+      const [folder, room] = roomOf(file.path);
+      if (room === undefined) return [];
+      const plan = ROOMS[folder]?.[room];
+      if (plan === undefined) return [`${file.path}: say in test/support/rules/rooms.ts what ${room} holds`];
+      return file.imports
+        .map((path) => ({ path, to: roomOf(path) }))
+        .filter(({ to: [other, into] }) => other === folder && into !== undefined && into !== room)
+        .filter(({ to: [, into] }) => !plan.imports.includes(into ?? ''))
+        .map(
+          ({ path }) => `${file.path} imports ${path}: ${folder}/${room} may not (it holds ${plan.holds})`,
+        );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('has plans of rooms that exist, and no arrow between rooms that leads back', () => {
+    const present = new Set(production.map(({ path }) => roomOf(path).join('/')));
+    for (const [folder, rooms] of Object.entries(ROOMS)) {
+      const before = new Set<string>();
+      for (const [room, { imports }] of Object.entries(rooms)) {
+        expect(present, 'a room without files').toContain(`${folder}/${room}`);
+        expect([...before], `${folder}/${room} comes before a room that it imports`).toEqual(
+          expect.arrayContaining([...imports]),
+        );
+        before.add(room);
+      }
+    }
   });
 
   it('has no import cycle', () => {
@@ -88,7 +127,7 @@ describe('the architecture', () => {
 
   it('keeps pg in db, HTTP clients in api, p-queue in budget, node-cron in schedule', () => {
     const homes: Record<string, RegExp> = {
-      pg: /^src\/db\//,
+      pg: /^(src\/db|packages\/embedded-postgres\/src)\//,
       undici: /^src\/api\//,
       'p-queue': /^src\/budget\//,
       'node-cron': /^src\/(schedule|config)\//,
@@ -108,7 +147,7 @@ describe('the architecture', () => {
       (file) =>
         /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\()/.test(
           withoutComments(file.text),
-        ) && !['src/runtime/clock.ts', 'src/main.ts'].includes(file.path),
+        ) && !['packages/runtime/src/clock.ts', 'src/main.ts'].includes(file.path),
     );
     expect(takers.map((file) => file.path)).toEqual([]);
   });
@@ -119,11 +158,27 @@ describe('the architecture', () => {
     const buckets = files.filter((file) => /\/(utils?|helpers?|common|misc|types)(\.ts|\/)/.test(file.path));
     expect(buckets.map((file) => file.path)).toEqual([]);
   });
+
+  it('keeps folders small enough to be seen at a glance', () => {
+    const counts = new Map<string, number>();
+    for (const { path } of [...files, ...sourceFiles('test'), ...sourceFiles('bench')]) {
+      const kind = path.endsWith('.test.ts') ? 'tests' : 'files';
+      const folder = `${path.slice(0, path.lastIndexOf('/'))}: ${kind}`;
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
+  });
 });
 
-/** `src/walk/poll.ts` → `walk`; `src/app.ts` → `app`. */
+/** `src/walk/kinds/poll.ts` → `walk`; `src/app.ts` → `app`. */
 function folderOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+/** `src/db/roles/grants.ts` → `db`, `roles`; `src/mirror/table.ts` → `mirror` and no room. */
+function roomOf(path: string): [string, string?] {
+  const [top, folder = '', room, file] = path.split('/');
+  return top === 'src' && room !== undefined && file !== undefined ? [folder, room] : [folder];
 }
 
 function withoutComments(text: string): string {

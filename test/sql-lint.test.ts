@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { notAdditive, notAdditiveMigrations } from './support/additive.ts';
-import { violations } from './support/sql-rules.ts';
-import { allSql, sqlIn, statements } from './support/sql-statements.ts';
+import { notAdditive, notAdditiveMigrations } from './support/rules/additive.ts';
+import { violations } from './support/rules/sql-rules.ts';
+import { allSql, sqlIn, statements } from './support/rules/sql-statements.ts';
 
 describe('all SQL of migrations and sources', () => {
   it('keeps the doors to Citus, transaction poolers and BI tools open', () => {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { COLLECTIONS, type ListCollection } from '../../src/model/collections.ts';
-import type { SandboxControl, TestSandbox } from '../../test/support/sandbox.ts';
+import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
+import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
 /** Items sent to Postgres at a time. */
 const BATCH = 2000;

@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SyncReport } from '../../src/app.ts';
-import { type ProgramOptions, startProgram } from '../../test/support/program.ts';
-import type { TestSandbox } from '../../test/support/sandbox.ts';
+import { type ProgramOptions, startProgram } from '../../test/support/processes/program.ts';
+import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
 /** How the program is run against a sandbox. */
 export interface Setting {

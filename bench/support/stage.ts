@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbedded } from '../../src/db/embedded/start.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { SandboxOptions } from '../../src/sandbox/switches/sandbox-switches.ts';
-import { spawnTestSandbox, type TestSandbox } from '../../test/support/sandbox.ts';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
+import { systemClock } from '@research-mirror/runtime/clock';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { spawnTestSandbox } from '../../test/support/processes/spawn-sandbox.ts';
+import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
 /** What every bench plays on: a Postgres server (durable settings), a folder, and sandboxes as processes. */
 export interface Stage {

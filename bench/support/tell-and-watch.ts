@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { SandboxControl } from '../../test/support/sandbox.ts';
+import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import { pause } from './pause.ts';
 
 const LOOK_MS = 10;

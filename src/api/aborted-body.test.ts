@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { listen } from '../../test/support/loopback-server.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { listen } from '@research-mirror/runtime/testing/loopback-server';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { createTransport, type HttpRequest } from './transport.ts';
 
 const open: { close(): Promise<void> }[] = [];

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/played-api.ts';
-import { listen } from '../../test/support/loopback-server.ts';
-import { transports } from '../../test/support/transports.ts';
+import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
+import { listen } from '@research-mirror/runtime/testing/loopback-server';
+import { transports } from '../../test/support/network/transports.ts';
 import { NotSent } from '../budget/not-sent.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
 import {
   AnswerTooLarge,
   MalformedAnswer,
   RateLimited,
   ServiceError,
   TransportError,
-  Unusable,
 } from '../model/errors.ts';
 import type { Exchange } from './exchange.ts';
 import { RETRY_LIMITS } from './retry.ts';

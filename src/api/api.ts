@@ -1,13 +1,14 @@
 import type { AnswerHeaders, Budget } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import type { Priority } from '../budget/priorities.ts';
-import { readRateHeaders } from '../budget/rate-headers.ts';
+import { readRateHeaders } from '../budget/evidence/rate-headers.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import type { KeyType } from '../model/collections.ts';
-import { AnswerTooLarge, MalformedAnswer, TransportError, type MirrorError } from '../model/errors.ts';
+import { type ClassifiedError } from '@research-mirror/runtime/errors';
+import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import { messageOf } from '../runtime/message.ts';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
 import { attemptSignal } from './attempt-signal.ts';
 import { readObject, readPage, type ObjectAnswer } from './envelope.ts';
 import type { Exchange } from './exchange.ts';
@@ -25,7 +26,7 @@ export type { OnceRequest, RawAnswer } from './once.ts';
 export interface Api {
   /**
    * One page of a list, proven to be one.
-   * @throws AnswerTooLarge, at once: ask for fewer items; another MirrorError, classified by what the caller must do;
+   * @throws AnswerTooLarge, at once: ask for fewer items; another ClassifiedError, classified by what the caller must do;
    * the signal's reason
    */
   page(request: PageRequest): Promise<Page>;
@@ -98,7 +99,7 @@ export function createApi(options: ApiOptions): Api {
     const tried = attemptSignal(asked.signal, asked.stop, clock);
     const slot = { group: rateGroup('GET', route), route: `GET ${route}`, priority, signal: tried.signal };
     let startedAt = 0;
-    const report = (answer: HttpAnswer | undefined, error: MirrorError | undefined): void => {
+    const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
       const durationMs = clock.monotonic() - startedAt;
       const bytes = answer?.body.bytes ?? 0;
       const exchange: Exchange = { method: 'GET', route, status: answer?.status, durationMs, bytes, error };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { attemptSignal } from './attempt-signal.ts';
 
 function attempt(): {

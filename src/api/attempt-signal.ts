@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 
 /** How long (ms) a request on the wire may still be answered after a stop: well within the 8 s that a stop may take. */
 const LINGER_MS = 5_000;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { answerWith, get, transports } from '../../test/support/transports.ts';
+import { answerWith, get, transports } from '../../test/support/network/transports.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 
 const { serve, transport } = transports();

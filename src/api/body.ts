@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
-import { messageOf } from '../runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 
 /** What was read of an answer's body: its text, or why there is none. `bytes` counts what came over the wire. */
 export type Body =

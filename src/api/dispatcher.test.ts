@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { answerWith, get, transports } from '../../test/support/transports.ts';
+import { answerWith, get, transports } from '../../test/support/network/transports.ts';
 import { TransportError } from '../model/errors.ts';
 
 const { serve, transport } = transports();

@@ -1,6 +1,6 @@
 import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
-import { fieldSource, sliceElements } from '../model/json-text.ts';
+import { fieldSource, sliceElements } from '../model/json/json-text.ts';
 import { readKey, type KeyReading } from '../model/key.ts';
 import type { Item, Page, Served } from '../model/page.ts';
 import { errorInside } from './service-message.ts';

@@ -1,4 +1,4 @@
-import type { MirrorError } from '../model/errors.ts';
+import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { HttpRequest } from './transport.ts';
 
 /** One attempt as it ended, for metrics, counters of walks and debug logs. */
@@ -12,5 +12,5 @@ export interface Exchange {
   /** Bytes of the body, as they came over the wire. */
   readonly bytes: number;
   /** Undefined: the attempt gave what was asked for. */
-  readonly error: MirrorError | undefined;
+  readonly error: ClassifiedError | undefined;
 }

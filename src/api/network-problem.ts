@@ -1,5 +1,5 @@
 import { TransportError } from '../model/errors.ts';
-import { messageOf } from '../runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 
 /** What a code of Node, OpenSSL or undici means to the operator. */
 const MEANINGS: Readonly<Record<string, string>> = {

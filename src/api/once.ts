@@ -2,8 +2,9 @@ import type { AnswerHeaders, Budget } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import type { Priority } from '../budget/priorities.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
-import { TransportError, type MirrorError } from '../model/errors.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type ClassifiedError } from '@research-mirror/runtime/errors';
+import { TransportError } from '../model/errors.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { attemptSignal } from './attempt-signal.ts';
 import type { Exchange } from './exchange.ts';
 import { refusal } from './refusal.ts';
@@ -45,7 +46,7 @@ export interface RawAnswer {
   /** Why the body could not be read, or not to its end: the status counts all the same. */
   readonly bodyError: string | undefined;
   /** What an answer that is no 2xx means, in words fit for logs and tables. Undefined for a 2xx. */
-  readonly refusal: MirrorError | undefined;
+  readonly refusal: ClassifiedError | undefined;
   /** Monotonic clock. */
   readonly receivedAt: number;
 }
@@ -108,7 +109,7 @@ async function attempt(link: OnceLink, asked: OnceRequest, signal: AbortSignal) 
   const what = `${method} ${path}`;
   const startedAt = clock.monotonic();
   let written = false;
-  const report = (answer: HttpAnswer | undefined, error: MirrorError | undefined): void => {
+  const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
     const durationMs = clock.monotonic() - startedAt;
     const bytes = answer?.body.bytes ?? 0;
     const exchange = { method, route: asked.route, status: answer?.status, durationMs, bytes, error };

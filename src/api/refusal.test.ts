@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { playedApis, playing, RESEARCH, status } from '../../test/support/played-api.ts';
-import { KEY } from '../../test/support/transports.ts';
+import { playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
+import { KEY } from '../../test/support/network/transports.ts';
 import {
   KeyRefused,
   MalformedAnswer,

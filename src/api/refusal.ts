@@ -1,6 +1,7 @@
 import type { AnswerHeaders } from '../budget/budget.ts';
-import { pauseAfter, readRateHeaders } from '../budget/rate-headers.ts';
-import { KeyRefused, RateLimited, RequestRefused, ServiceError, type MirrorError } from '../model/errors.ts';
+import { pauseAfter, readRateHeaders } from '../budget/evidence/rate-headers.ts';
+import { type ClassifiedError } from '@research-mirror/runtime/errors';
+import { KeyRefused, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 
 /**
  * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
@@ -14,7 +15,7 @@ export function refusal(
   headers: AnswerHeaders,
   said: string,
   now: number,
-): MirrorError | undefined {
+): ClassifiedError | undefined {
   if (status >= 200 && status < 300) return undefined;
   const message = `${what} was answered ${status}${said === '' ? '' : `: ${said}`}`;
   if (status === 429) {

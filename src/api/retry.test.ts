@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { type ClassifiedError } from '@research-mirror/runtime/errors';
 import {
   KeyRefused,
   MalformedAnswer,
@@ -7,11 +8,10 @@ import {
   RequestRefused,
   ServiceError,
   TransportError,
-  type MirrorError,
 } from '../model/errors.ts';
 import { withRetries, type Failure } from './retry.ts';
 
-const fail = (error: MirrorError, retryAfterMs?: number): Failure => ({ error, retryAfterMs });
+const fail = (error: ClassifiedError, retryAfterMs?: number): Failure => ({ error, retryAfterMs });
 
 /** Runs attempts that fail as told, then succeed; gives the outcome and when each attempt began. */
 async function run(failures: readonly Failure[], random = () => 1) {

@@ -1,5 +1,6 @@
-import { RateLimited, type MirrorError } from '../model/errors.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
+import { type ClassifiedError } from '@research-mirror/runtime/errors';
+import { RateLimited } from '../model/errors.ts';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
 
 /** How long a request is tried again. Durations are milliseconds. */
 export interface RetryLimits {
@@ -23,7 +24,7 @@ export const RETRY_LIMITS: RetryLimits = {
 
 /** A failed attempt; `retryAfterMs` where the service named a wait. */
 export interface Failure {
-  readonly error: MirrorError;
+  readonly error: ClassifiedError;
   readonly retryAfterMs: number | undefined;
 }
 

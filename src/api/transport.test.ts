@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { listen } from '../../test/support/loopback-server.ts';
-import { get, KEY, transports } from '../../test/support/transports.ts';
+import { listen } from '@research-mirror/runtime/testing/loopback-server';
+import { get, KEY, transports } from '../../test/support/network/transports.ts';
 import { TransportError } from '../model/errors.ts';
 
 const { serve, transport } = transports();

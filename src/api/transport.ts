@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { AnswerHeaders } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { TransportError } from '../model/errors.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { readBody, type Body } from './body.ts';
 import { createDispatcher, type ConnectionLimits, type ProxySettings } from './dispatcher.ts';
 import { networkProblem } from './network-problem.ts';

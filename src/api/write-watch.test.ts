@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { SELF_SIGNED } from '../../test/support/self-signed.ts';
-import { socketServers, through } from '../../test/support/socket-servers.ts';
+import { SELF_SIGNED } from '../../test/support/network/self-signed.ts';
+import { socketServers, through } from '../../test/support/network/socket-servers.ts';
 import { TransportError } from '../model/errors.ts';
 import type { TransportLimits } from './transport.ts';
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type { Priority } from './priorities.ts';
 import type { RateGroup } from './rate-groups.ts';
-import type { BudgetStore, FreedSlots, LoadedBudget, StoredGroup } from './store.ts';
+import type { BudgetStore, FreedSlots, LoadedBudget, StoredGroup } from './store/store.ts';
 
 /** What a budget is made of: `createBudget(options)` in create-budget.ts. */
 export interface BudgetOptions {

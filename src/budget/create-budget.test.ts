@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BudgetSetup } from '../../test/support/budget-setup.ts';
+import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import { PRIORITY } from './priorities.ts';
 
 describe('a free slot', () => {

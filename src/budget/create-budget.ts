@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type {
   Answer,
   Budget,
@@ -8,19 +8,19 @@ import type {
   BudgetSnapshot,
   Send,
 } from './budget.ts';
-import { inheritBlocks } from './inherit.ts';
+import { inheritBlocks } from './store/inherit.ts';
 import { KeyModel } from './key-model.ts';
 import { Lane } from './lane.ts';
 import { inheritLearnt, learntRow } from './learnt.ts';
 import { NotSent } from './not-sent.ts';
 import { HIGH_PRIORITY } from './priorities.ts';
-import { readRateHeaders } from './rate-headers.ts';
+import { readRateHeaders } from './evidence/rate-headers.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
-import type { Block } from './reservations.ts';
+import type { Block } from './slots/reservations.ts';
 import { snapshotOf } from './snapshot.ts';
-import { StoreTime } from './store-time.ts';
-import type { BudgetStore, FreedSlots, StoredGroup } from './store.ts';
-import { BLOCK_VALID_MS, UNANSWERED_MS, WINDOW_MS } from './timing.ts';
+import { StoreTime } from './store/store-time.ts';
+import type { BudgetStore, FreedSlots, StoredGroup } from './store/store.ts';
+import { BLOCK_VALID_MS, UNANSWERED_MS, WINDOW_MS } from './slots/timing.ts';
 
 /** A budget that goes on where the store's rows leave off. */
 export function createBudget(options: BudgetOptions): Budget {

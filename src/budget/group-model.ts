@@ -1,12 +1,12 @@
-import { FirstContact } from './first-contact.ts';
-import { ForeignUse, headroom } from './foreign-use.ts';
-import { Pace } from './pace.ts';
-import { pauseAfter, type RateHeaders } from './rate-headers.ts';
+import { FirstContact } from './evidence/first-contact.ts';
+import { ForeignUse, headroom } from './evidence/foreign-use.ts';
+import { Pace } from './evidence/pace.ts';
+import { pauseAfter, type RateHeaders } from './evidence/rate-headers.ts';
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
-import { RemainingCheck, SUSPECT } from './remaining-check.ts';
-import { RouteLimits } from './route-limits.ts';
-import { SlotLog } from './slot-log.ts';
-import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './timing.ts';
+import { RemainingCheck, SUSPECT } from './evidence/remaining-check.ts';
+import { RouteLimits } from './evidence/route-limits.ts';
+import { SlotLog } from './slots/slot-log.ts';
+import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
 
 /** Slots from which on they are spread over the window while some of high priority come. */
 const SPREAD_FROM = 12;

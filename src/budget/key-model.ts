@@ -2,9 +2,9 @@ import type { BudgetEvent } from './budget.ts';
 import { findingEvent, refusedEvent } from './events.ts';
 import { GroupModel, type Admission, type Answered } from './group-model.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
-import { explain, type Cause } from './refusal.ts';
-import type { StoredGroup } from './store.ts';
-import { GUARD_MS, LESSON_MEMORY_MS, WINDOW_MS } from './timing.ts';
+import { explain, type Cause } from './evidence/refusal.ts';
+import type { StoredGroup } from './store/store.ts';
+import { GUARD_MS, LESSON_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
 
 /** How far the limit over all endpoints is lowered when it was refused although kept. */
 const LOWER_BY = 0.9;

@@ -1,7 +1,7 @@
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type { GroupModel } from './group-model.ts';
-import { Reservations } from './reservations.ts';
-import { SlotQueue } from './slot-queue.ts';
+import { Reservations } from './slots/reservations.ts';
+import { SlotQueue } from './slots/slot-queue.ts';
 
 /** One endpoint group at the rim: its waiting tasks, its reservations, its one timer. */
 export class Lane {

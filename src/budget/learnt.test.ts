@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { KeyModel } from './key-model.ts';
 import { inheritLearnt, learntRow } from './learnt.ts';
-import { StoreTime } from './store-time.ts';
-import type { LearntRow, StoredGroup } from './store.ts';
+import { StoreTime } from './store/store-time.ts';
+import type { LearntRow, StoredGroup } from './store/store.ts';
 
 /** Moments by the first process's clock, and by the second's, which began later and stands elsewhere. */
 const NOW = 5_000;

@@ -1,10 +1,10 @@
-import { FirstContact } from './first-contact.ts';
+import { FirstContact } from './evidence/first-contact.ts';
 import type { GroupModel } from './group-model.ts';
 import type { KeyModel } from './key-model.ts';
-import { Pace } from './pace.ts';
-import { LONGEST_PAUSE_MS } from './timing.ts';
-import type { StoreTime } from './store-time.ts';
-import type { LearntRate, LearntRow, StoredGroup } from './store.ts';
+import { Pace } from './evidence/pace.ts';
+import { LONGEST_PAUSE_MS } from './slots/timing.ts';
+import type { StoreTime } from './store/store-time.ts';
+import type { LearntRate, LearntRow, StoredGroup } from './store/store.ts';
 
 /**
  * What the store is to keep of a group (or of the limit over all endpoints), in the store's time.

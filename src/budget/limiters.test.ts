@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { play, type Scenario } from '../../test/support/budget-scenario.ts';
+import { play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
 import {
   both,
   fixedWindow,
@@ -9,7 +9,7 @@ import {
   tokenBucket,
   withRemaining,
   type Limiter,
-} from '../../test/support/limiters.ts';
+} from '../../test/support/budget/limiters.ts';
 
 /**
  * The budget against whole services in virtual time: the scenarios of the design's model of the budget. Latency

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBudgetStore } from '../../test/support/memory-budget-store.ts';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { MemoryBudgetStore } from '../../test/support/budget/memory-budget-store.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { Budget } from './budget.ts';
 import { createBudget } from './create-budget.ts';
 import { NotSent } from './not-sent.ts';

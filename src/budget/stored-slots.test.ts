@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BudgetSetup } from '../../test/support/budget-setup.ts';
+import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget } from './budget.ts';
 
 const DAY_MS = 86_400_000;

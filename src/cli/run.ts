@@ -1,24 +1,24 @@
 import { Command, CommanderError } from 'commander';
 import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
-import type { AddCommand } from './command.ts';
-import { addDemo } from './demo.ts';
-import { addDotEnv } from './environment.ts';
-import { addEvents } from './events.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { exitCodeOf, failureText } from './failure.ts';
-import { addMigrate } from './migrate.ts';
+import type { AddCommand } from './terminal/command.ts';
+import { addDemo } from './demo/demo.ts';
+import { addDotEnv } from './terminal/environment.ts';
+import { addEvents } from './events/events.ts';
+import { EXIT, type ExitCode } from './terminal/exit-code.ts';
+import { exitCodeOf, failureText } from './steps/failure.ts';
+import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
-import { addQuarantine } from './quarantine.ts';
-import { addSandbox } from './sandbox.ts';
-import { hasColour, widthOfTerminal, type Shell } from './shell.ts';
-import { addSql } from './sql.ts';
-import { addStart } from './start.ts';
-import { addStatus } from './status.ts';
-import { addSubmissions } from './submissions.ts';
-import { addSubmit } from './submit.ts';
-import { addSync } from './sync.ts';
-import { addVerify } from './verify.ts';
+import { addQuarantine } from './quarantine/quarantine.ts';
+import { addSandbox } from './demo/sandbox.ts';
+import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
+import { addSql } from './sql/sql.ts';
+import { addStart } from './daemon/start.ts';
+import { addStatus } from './status/status.ts';
+import { addSubmissions } from './submissions/submissions.ts';
+import { addSubmit } from './submissions/submit.ts';
+import { addSync } from './sync/sync.ts';
+import { addVerify } from './sync/verify.ts';
 
 const COMMANDS: readonly AddCommand[] = [
   addStart,

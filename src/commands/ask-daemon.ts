@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../runtime/clock.ts';
-import { databaseTime } from '../db/database-time.ts';
-import { syncTables } from '../db/tables.ts';
-import { wake } from '../db/wakeups.ts';
-import type { Remedy } from '../model/errors.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { databaseTime } from '../db/connection/database-time.ts';
+import { syncTables } from '../db/connection/tables.ts';
+import { wake } from '../db/notify/wakeups.ts';
+import type { Remedy } from '@research-mirror/runtime/errors';
 import {
   ASKER_BEAT_MS,
   ASKER_VALID_MS,

@@ -1,10 +1,10 @@
-import { syncTables } from '../db/tables.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Doorbell } from '../runtime/doorbell.ts';
-import { messageOf } from '../runtime/message.ts';
-import { isStopped, type Service, service, Stopped } from '../runtime/service.ts';
-import { databaseTime } from '../db/database-time.ts';
+import { syncTables } from '../db/connection/tables.ts';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Doorbell } from '@research-mirror/runtime/doorbell';
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
+import { databaseTime } from '../db/connection/database-time.ts';
 import type { CommandQueue } from './command.ts';
 
 /**
@@ -89,7 +89,7 @@ export function commandService(options: CommandServiceOptions): Service {
       };
       await finish('done', await handler(given, { signal, report }), null);
     } catch (error) {
-      const remedy = error instanceof MirrorError ? error.remedy : 'stop';
+      const remedy = error instanceof ClassifiedError ? error.remedy : 'stop';
       await finish('failed', { remedy }, isStopped(error) ? 'the daemon was stopped' : messageOf(error));
     } finally {
       over.abort(new Stopped('the watch'));

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { MirrorError, type Remedy } from '../model/errors.ts';
+import { ClassifiedError, type Remedy } from '@research-mirror/runtime/errors';
 
 /**
  * A request that a command leaves in Postgres for the running daemon, which carries it out under its lease and its
@@ -26,7 +26,7 @@ export const ASKER_BEAT_MS = 1_000;
 export const ASKER_VALID_MS = 10_000;
 
 /** How the daemon failed at a command, as the asker hears of it. */
-export class CommandFailed extends MirrorError {
+export class CommandFailed extends ClassifiedError {
   readonly remedy: Remedy;
   constructor(message: string, remedy: Remedy) {
     super(message);

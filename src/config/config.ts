@@ -1,5 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { SchemeChoice } from '../model/signature-scheme.ts';
+import type { SchemeChoice } from '../model/webhook/signature-scheme.ts';
 import type { Secret } from './secret.ts';
 
 /** Everything that an operator can set, validated; contract "Configuration". Durations are milliseconds. */

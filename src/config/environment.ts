@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { messageOf } from '../runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import { suggestion } from './suggestion.ts';
 import { VARIABLES, type VariableName } from './variables.ts';
 

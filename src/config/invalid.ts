@@ -1,4 +1,4 @@
-import { MirrorError } from '../model/errors.ts';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
 
 /** Why a value is not legal, to follow the variable's name and a colon. Never quotes a secret. */
 export class InvalidValue extends Error {
@@ -6,7 +6,7 @@ export class InvalidValue extends Error {
 }
 
 /** The environment as it stands can't be used: every problem of it, each beginning with a variable's name. */
-export class InvalidConfig extends MirrorError {
+export class InvalidConfig extends ClassifiedError {
   readonly remedy = 'stop';
   readonly problems: readonly string[];
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dotEnvAdditions } from './dot-env.ts';
+import { dotEnvAdditions } from '../cli/terminal/dot-env.ts';
 import { InvalidConfig } from './invalid.ts';
 import { loadConfig } from './load.ts';
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { COLLECTION_NAMES } from '../model/collections.ts';
-import { SIGNATURE_SCHEMES } from '../model/signature-scheme.ts';
+import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
 import {
   LOG_LEVELS,
   type Config,

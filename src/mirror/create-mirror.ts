@@ -1,23 +1,23 @@
 import type { Kysely } from 'kysely';
-import { fenced } from '../db/fenced.ts';
-import { sqlState } from '../db/sql-state.ts';
+import { fenced } from '../db/ownership/fenced.ts';
+import { sqlState } from '../db/connection/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
 import { fillBatch } from './columns/backfill.ts';
-import { sortPage } from './classify.ts';
-import { contentRule } from './content-hash.ts';
-import { logWalk, saveCollection } from './log-walk.ts';
+import { sortPage } from './rows/classify.ts';
+import { contentRule } from './rows/content-hash.ts';
+import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
 import { recordDoubts } from './deletion/record-doubts.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
-import { saveScope } from './scope-row.ts';
+import { saveScope } from './scope/scope-row.ts';
 import { TableColumns } from './columns/table-columns.ts';
 import { tableOf } from './table.ts';
 import { isDataError } from './quarantine/write-carefully.ts';
-import { NewFields, StaleColumns, writePage } from './write-page.ts';
+import { NewFields, StaleColumns, writePage } from './page/write-page.ts';
 
 /** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
 const MAX_ATTEMPTS = 8;

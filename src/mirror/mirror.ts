@@ -3,7 +3,7 @@ import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
-import type { CollectionChange } from './walk-end.ts';
+import type { CollectionChange } from './scope/walk-end.ts';
 
 /** One path by which rows change (design 1 and 7): everything that the service answers becomes true here. */
 export interface Mirror {

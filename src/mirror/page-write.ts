@@ -3,7 +3,7 @@ import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Transaction } from 'kysely';
 import type { Unseen } from './quarantine/unseen.ts';
-import type { WalkEnd } from './walk-end.ts';
+import type { WalkEnd } from './scope/walk-end.ts';
 
 /** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
 export interface PageWrite {

@@ -1,20 +1,9 @@
-/**
- * Every failure is classified by what the caller must do about it:
- * - `retry`: may pass by itself; ask again later, through the budget
- * - `skip`: this request or walk can't succeed as it stands; go on with others
- * - `stop`: nothing of this account (or of the program) can go on before somebody mends something
- */
-export type Remedy = 'retry' | 'skip' | 'stop';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
 
-export abstract class MirrorError extends Error {
-  abstract readonly remedy: Remedy;
-  override get name(): string {
-    return this.constructor.name;
-  }
-}
+/** Failures of the service, its keys and its accounts, classified by what the caller must do about them. */
 
 /** No usable answer: refused connection, reset, time-out, truncated body. */
-export class TransportError extends MirrorError {
+export class TransportError extends ClassifiedError {
   readonly remedy = 'retry';
   /** False: provably nothing of the request reached the service. True: some of it may have. */
   readonly sent: boolean;
@@ -25,7 +14,7 @@ export class TransportError extends MirrorError {
 }
 
 /** The service answered 5xx or 408/425: its own trouble. */
-export class ServiceError extends MirrorError {
+export class ServiceError extends ClassifiedError {
   readonly remedy = 'retry';
   readonly status: number;
   constructor(message: string, status: number, options?: ErrorOptions) {
@@ -35,7 +24,7 @@ export class ServiceError extends MirrorError {
 }
 
 /** 429 in spite of the budget. */
-export class RateLimited extends MirrorError {
+export class RateLimited extends ClassifiedError {
   readonly remedy = 'retry';
   /** Seconds to wait, already clamped to 1–900 (design 5). */
   readonly retryAfter: number;
@@ -46,17 +35,17 @@ export class RateLimited extends MirrorError {
 }
 
 /** A 2xx whose body is not what the specification says: HTML, garbage, an error inside, no list envelope. */
-export class MalformedAnswer extends MirrorError {
+export class MalformedAnswer extends ClassifiedError {
   readonly remedy = 'retry';
 }
 
 /** A body beyond what is held in memory: the same request would bring it again, one for fewer items may not. */
-export class AnswerTooLarge extends MirrorError {
+export class AnswerTooLarge extends ClassifiedError {
   readonly remedy = 'skip';
 }
 
 /** Another 4xx (or an unexpected 3xx): the request as it stands is refused. */
-export class RequestRefused extends MirrorError {
+export class RequestRefused extends ClassifiedError {
   readonly remedy = 'skip';
   readonly status: number;
   constructor(message: string, status: number) {
@@ -66,7 +55,7 @@ export class RequestRefused extends MirrorError {
 }
 
 /** 401 or 403: the key is missing, wrong or withdrawn. The account stops, its data stays. */
-export class KeyRefused extends MirrorError {
+export class KeyRefused extends ClassifiedError {
   readonly remedy = 'stop';
   readonly status: number;
   constructor(message: string, status: number) {
@@ -86,7 +75,7 @@ export class AccountMoved extends KeyRefused {
 }
 
 /** The fence found another owner or token: this process may not write for the account any more (invariant 9). */
-export class LeaseLost extends MirrorError {
+export class LeaseLost extends ClassifiedError {
   readonly remedy = 'stop';
 }
 
@@ -107,19 +96,9 @@ export class DatabaseWentBack extends LeaseLost {
 export class OutcomeUnknown extends LeaseLost {}
 
 /** An operator took the account out of the mirror. */
-export class AccountRetired extends MirrorError {
+export class AccountRetired extends ClassifiedError {
   readonly remedy = 'stop';
   constructor(userId: string) {
     super(`account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`);
   }
-}
-
-/** The database can't be reached or does not answer in time; what was not committed will be read again. */
-export class DatabaseUnavailable extends MirrorError {
-  readonly remedy = 'retry';
-}
-
-/** The user must mend something (configuration, rights, a newer database): the message names the remedy. */
-export class Unusable extends MirrorError {
-  readonly remedy = 'stop';
 }

@@ -1,5 +1,5 @@
 import { type CollectionName, childrenOf, collection } from './collections.ts';
-import { fieldSource, fieldSources } from './json-text.ts';
+import { fieldSource, fieldSources } from './json/json-text.ts';
 import { readKey } from './key.ts';
 
 /** Something that an event or an answer says may have changed: a row, or a scope as a whole. */

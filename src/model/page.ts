@@ -28,6 +28,12 @@ export function isCopy(served: Served | undefined): boolean {
   return served !== undefined && served.ageMs > 0;
 }
 
+/** For how long (ms) a cache on the way had held the answer. */
+export function ageOf({ served }: { readonly served?: Served }): number {
+  // The header has whole seconds.
+  return served !== undefined && isCopy(served) ? served.ageMs + 1_000 : 0;
+}
+
 /** Where a page stands in its list. */
 export interface PagePlace {
   /** The key that its first item follows; null: it begins at the top; undefined: not known. */

@@ -1,6 +1,6 @@
 import type { CollectionName } from './collections.ts';
 import type { SubmissionState } from './submission.ts';
-import type { RegistrationState } from './webhook-secrets.ts';
+import type { RegistrationState } from './webhook/webhook-secrets.ts';
 
 /**
  * What `research-mirror status`, the status page and `/api/status` show: made by the daemon from Postgres and its

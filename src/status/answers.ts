@@ -1,6 +1,6 @@
 import type { StatusReport } from '../model/status-report.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { messageOf } from '../runtime/message.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
 
 /** Whether the database is migrated and can be written. */
 export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };

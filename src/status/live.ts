@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type { Answers } from './answers.ts';
 import { unavailable } from './page/unavailable.ts';
 import { reportView } from './page/view.ts';

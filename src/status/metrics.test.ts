@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sampleAccount, sampleCollection, sampleReport, before } from '../../test/support/status-report.ts';
+import {
+  sampleAccount,
+  sampleCollection,
+  sampleReport,
+  before,
+} from '../../test/support/processes/status-report.ts';
 import { MalformedAnswer, RateLimited, TransportError } from '../model/errors.ts';
 import { createMetrics, type RequestEnded } from './metrics.ts';
 

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { Scope } from '../model/collections.ts';
-import { EVENT_TYPES } from '../model/event-types.ts';
+import { EVENT_TYPES } from '../model/webhook/event-types.ts';
 import type { OperationName, Outcome } from '../model/submission.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import { createReportGauges } from './report-gauges.ts';

@@ -1,12 +1,12 @@
 import { request as httpRequest } from 'node:http';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { serverBehind } from '../../test/support/server-behind.ts';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import { sampleAccount, sampleCollection, sampleReport } from '../../test/support/status-report.ts';
-import { Unusable } from '../model/errors.ts';
+import { serverBehind } from '../../test/support/databases/server-behind.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { sampleAccount, sampleCollection, sampleReport } from '../../test/support/processes/status-report.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
 import type { StatusReport } from '../model/status-report.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { answersOf } from './answers.ts';
 import { createMetrics } from './metrics.ts';
 import { createStatusServer, type StatusServer, type StatusServerOptions } from './server.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 
 /** First and longest wait, milliseconds, after an attempt of which nothing could be sent; it doubles in between. */
 const FIRST_WAIT_MS = 1_000;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../test/support/virtual-clock.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { OnceRequest } from '../api/api.ts';
 import { refusal } from '../api/refusal.ts';
 import { TransportError } from '../model/errors.ts';
 import type { ClaimedSubmission, QueuedSubmission } from '../model/submission.ts';
-import { Mutex } from '../runtime/mutex.ts';
-import { Stopped } from '../runtime/service.ts';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import { Stopped } from '@research-mirror/runtime/service';
 import { sendSubmission, type Sent } from './send-submission.ts';
 
 const QUEUED: QueuedSubmission = { id: '7', operation: 'research', targetId: null, requestId: 'uuid' };

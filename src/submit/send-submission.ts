@@ -3,9 +3,9 @@ import { PRIORITY } from '../budget/priorities.ts';
 import type { RateGroup } from '../budget/rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
 import type { ClaimedSubmission, Outcome, QueuedSubmission, SubmissionStore } from '../model/submission.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Mutex } from '../runtime/mutex.ts';
-import { messageOf } from '../runtime/message.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Mutex } from '@research-mirror/runtime/mutex';
+import { messageOf } from '@research-mirror/runtime/message';
 import { OPERATIONS } from './operations.ts';
 import { doubtsKey, outcomeOfAnswer, outcomeOfFailure } from './outcome.ts';
 

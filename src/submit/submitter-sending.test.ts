@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submitter-scenario.ts';
-import { Mutex } from '../runtime/mutex.ts';
-import { Stopped } from '../runtime/service.ts';
+import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import { Stopped } from '@research-mirror/runtime/service';
 
 describe('the moment of writing', () => {
   it('is no later than the claim allows: what is late goes back, and is sent once', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submitter-scenario.ts';
-import { DatabaseUnavailable, KeyRefused, LeaseLost } from '../model/errors.ts';
+import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
 
 describe('a service that can’t be reached', () => {
   it('is tried later and later, by one submission of a group at a time, and costs no slot and no submission', async () => {

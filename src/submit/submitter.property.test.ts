@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seeded } from '../../test/support/random.ts';
-import { type Reaction, SubmitterScenario } from '../../test/support/submitter-scenario.ts';
-import { DatabaseUnavailable } from '../model/errors.ts';
+import { type Reaction, SubmitterScenario } from '../../test/support/submissions/submitter-scenario.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES } from '../model/submission.ts';
 
 /** What networks and services do to a request; the plain answer most of all. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submitter-scenario.ts';
+import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
 import { defaultLimit, type RateGroup } from '../budget/rate-groups.ts';
-import { DatabaseUnavailable } from '../model/errors.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES } from '../model/submission.ts';
 
 describe('the budget of each operation', () => {

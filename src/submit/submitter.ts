@@ -1,10 +1,11 @@
 import { RATE_GROUPS, type RateGroup } from '../budget/rate-groups.ts';
-import { DatabaseUnavailable, KeyRefused, LeaseLost } from '../model/errors.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import type { OperationName, Outcome, QueuedSubmission, SubmissionStore } from '../model/submission.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Doorbell } from '../runtime/doorbell.ts';
-import { Mutex } from '../runtime/mutex.ts';
-import { messageOf } from '../runtime/message.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Doorbell } from '@research-mirror/runtime/doorbell';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import { messageOf } from '@research-mirror/runtime/message';
 import { BackInQueue, Lane } from './lane.ts';
 import { OPERATIONS } from './operations.ts';
 import { type SendingParts, sendSubmission, type SubmissionSource } from './send-submission.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkpoint, resumeFull } from './checkpoint.ts';
-import { beginFull } from './full.ts';
-import { newMemory } from './memory.ts';
+import { beginFull } from './kinds/full.ts';
+import { newMemory } from './memory/memory.ts';
 import { step } from './step.ts';
 import type { Answer, FullWalk, Step } from './walk.ts';
 

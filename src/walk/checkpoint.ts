@@ -1,5 +1,5 @@
 import { askFor } from './ladder.ts';
-import type { ScopeMemory } from './memory.ts';
+import type { ScopeMemory } from './memory/memory.ts';
 import { newReading } from './reading.ts';
 import type { FullWalk, Step } from './walk.ts';
 

@@ -1,5 +1,5 @@
-import { usableDirection, type ScopeMemory } from './memory.ts';
-import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './page-limit.ts';
+import { usableDirection, type ScopeMemory } from './memory/memory.ts';
+import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './memory/page-limit.ts';
 import type { Keyless, Reading } from './reading.ts';
 import type { Ask, End } from './walk.ts';
 

@@ -7,12 +7,12 @@ import {
   asks,
   shown,
   range,
-} from '../../test/support/walk-steps.ts';
-import { beginConfirm } from './confirm.ts';
-import { beginFull } from './full.ts';
-import { newMemory, type ScopeMemory } from './memory.ts';
-import { beginPoll } from './poll.ts';
-import { beginRefresh } from './refresh.ts';
+} from '../../test/support/walks/walk-steps.ts';
+import { beginConfirm } from './kinds/confirm.ts';
+import { beginFull } from './kinds/full.ts';
+import { newMemory, type ScopeMemory } from './memory/memory.ts';
+import { beginPoll } from './kinds/poll.ts';
+import { beginRefresh } from './kinds/refresh.ts';
 import { step } from './step.ts';
 import type { Answer, Step } from './walk.ts';
 

@@ -1,10 +1,10 @@
 import type { Proof } from '../model/absence.ts';
 import type { PagePlace } from '../model/page.ts';
-import { compareInList, observeOrder, type Direction, type Observation } from './order.ts';
-import { usableDirection, type ScopeMemory } from './memory.ts';
-import { afterPage, itemsOfFullPage } from './page-limit.ts';
+import { compareInList, observeOrder, type Direction, type Observation } from './memory/order.ts';
+import { usableDirection, type ScopeMemory } from './memory/memory.ts';
+import { afterPage, itemsOfFullPage } from './memory/page-limit.ts';
 import { acceptedLimit, limitOf, withMoreItems } from './ladder.ts';
-import { proofOf } from './proof.ts';
+import { proofOf } from './absence/proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
 import { judge, type PageFacts } from './verdict.ts';
 import type { Answer } from './walk.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { usableMemory, page, refused, asks, range } from '../../test/support/walk-steps.ts';
-import { beginConfirm } from './confirm.ts';
-import { beginFull } from './full.ts';
-import { newMemory } from './memory.ts';
-import { noteWritten } from './note-written.ts';
-import { beginPoll } from './poll.ts';
-import { beginRefresh } from './refresh.ts';
+import { usableMemory, page, refused, asks, range } from '../../test/support/walks/walk-steps.ts';
+import { beginConfirm } from './kinds/confirm.ts';
+import { beginFull } from './kinds/full.ts';
+import { newMemory } from './memory/memory.ts';
+import { noteWritten } from './memory/note-written.ts';
+import { beginPoll } from './kinds/poll.ts';
+import { beginRefresh } from './kinds/refresh.ts';
 import { step } from './step.ts';
 import type { Answer, Step } from './walk.ts';
 

@@ -1,12 +1,12 @@
-import { stepConfirm } from './confirm.ts';
-import { fullFromTop, stepFull, withFullBegun } from './full.ts';
-import type { ScopeMemory } from './memory.ts';
+import { stepConfirm } from './kinds/confirm.ts';
+import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
+import type { ScopeMemory } from './memory/memory.ts';
 import { NOWHERE, takePage, type Taken } from './page.ts';
-import { pollFromTop, stepPoll } from './poll.ts';
+import { pollFromTop, stepPoll } from './kinds/poll.ts';
 import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
-import { proofFor } from './proof.ts';
+import { proofFor } from './absence/proof.ts';
 import type { Keyless } from './reading.ts';
-import { refreshAfter, stepRefresh } from './refresh.ts';
+import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
 import type { Answer, Step, Walk } from './walk.ts';
 
 /**

@@ -10,7 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../../src/runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import { print, printMachine } from '../../bench/support/report.ts';
 import { ATTACKS } from './attacks.ts';
 import { type Attack, type AttackReport, describeFindings, noFindings } from './support/attack.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VARIABLES } from '../../src/config/variables.ts';
-import { ROOT } from '../support/source-files.ts';
+import { ROOT } from '../support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const composeFile = read('docker-compose.yml');

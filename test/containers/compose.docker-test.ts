@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { composeProject, type ComposeProject } from './compose.ts';
 
 /** The contract's bound for a stop, in milliseconds. */
@@ -67,6 +67,7 @@ describe('docker compose --profile sandbox up, with nothing configured', () => {
       'migrations',
       'node_modules',
       'package.json',
+      'packages',
       'src',
     ]);
     expect(await list('ls', '/app/node_modules')).not.toMatch(

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { VARIABLES } from '../../src/config/variables.ts';
-import { freePort } from '../../src/db/embedded/free-port.ts';
-import { ROOT } from '../support/source-files.ts';
+import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { ROOT } from '../support/rules/source-files.ts';
 
 export interface CommandOutcome {
   readonly code: number;

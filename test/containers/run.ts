@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { getContainerRuntimeClient } from 'testcontainers';
-import { messageOf } from '../../src/runtime/message.ts';
-import { ROOT } from '../support/source-files.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { ROOT } from '../support/rules/source-files.ts';
 
 /**
  * `npm run test:containers [-- WHAT…]`: what needs Docker. `15` to `18`: the tests that use a database, on that
@@ -45,11 +45,14 @@ process.stdout.write(`\n${lines.join('')}`);
 
 function databaseTests(major: string): Promise<number | null> {
   // The embedded server's own tests use no other.
-  return vitest(['test/integration', 'test/system/main-path.test.ts', '--exclude', '**/embedded.test.ts'], {
-    TEST_POSTGRES: 'testcontainers',
-    TEST_POSTGRES_IMAGE: `postgres:${major}`,
-    TEST_DATABASE_URL: '',
-  });
+  return vitest(
+    ['test/integration', 'test/system/reading/main-path.test.ts', '--exclude', '**/embedded.test.ts'],
+    {
+      TEST_POSTGRES: 'testcontainers',
+      TEST_POSTGRES_IMAGE: `postgres:${major}`,
+      TEST_DATABASE_URL: '',
+    },
+  );
 }
 
 function composeTests(): Promise<number | null> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { mirrorCommands } from '../support/mirror-commands.ts';
-import { runProgram } from '../support/program.ts';
+import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
+import { runProgram } from '../support/processes/program.ts';
 
 const mirror = mirrorCommands();
 const { run, execute } = mirror;

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/database.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import { createReaderLogin, type ReaderLogin } from '../support/reader-login.ts';
-import { makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
+import { openDatabase, type Database } from '../../src/db/connection/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
+import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
+import { makeFolder, runProgram, startProgram, type Outcome } from '../support/processes/program.ts';
 
 const folder = makeFolder();
 const cwd = folder.path;

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createMigratedDatabase } from '../support/migrated-database.ts';
-import { mirrorCommands } from '../support/mirror-commands.ts';
-import { runProgram, startProgram } from '../support/program.ts';
-import { startTestSandbox, STILL } from '../support/sandbox.ts';
+import { createMigratedDatabase } from '../support/databases/migrated-database.ts';
+import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
+import { runProgram, startProgram } from '../support/processes/program.ts';
+import { startTestSandbox, STILL } from '@research-mirror/sandbox/testing/sandbox';
 
 const mirror = mirrorCommands();
 const { cwd, run, execute } = mirror;

@@ -1,7 +1,13 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { LAUNCHER, makeFolder, runProgram, startProgram, type Running } from '../support/program.ts';
+import {
+  LAUNCHER,
+  makeFolder,
+  runProgram,
+  startProgram,
+  type Running,
+} from '../support/processes/program.ts';
 
 const folder = makeFolder();
 const cwd = folder.path;

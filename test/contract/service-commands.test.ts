@@ -2,11 +2,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/db/database.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/start-sandbox.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import { makeFolder, runProgram, startProgram, type Outcome, type Running } from '../support/program.ts';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
+import {
+  makeFolder,
+  runProgram,
+  startProgram,
+  type Outcome,
+  type Running,
+} from '../support/processes/program.ts';
 
 const KEY = 'key-that-nobody-may-see';
 const folder = makeFolder();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { mirrorCommands } from '../support/mirror-commands.ts';
+import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
 
 const mirror = mirrorCommands();
 const { run, execute } = mirror;

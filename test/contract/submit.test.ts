@@ -4,10 +4,21 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.ts';
-import { LAUNCHER, makeFolder, runProgram, startProgram, type Outcome } from '../support/program.ts';
-import { startTestSandbox, STILL, TEST_USER, type TestSandbox } from '../support/sandbox.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import {
+  LAUNCHER,
+  makeFolder,
+  runProgram,
+  startProgram,
+  type Outcome,
+} from '../support/processes/program.ts';
+import {
+  startTestSandbox,
+  STILL,
+  TEST_USER,
+  type TestSandbox,
+} from '@research-mirror/sandbox/testing/sandbox';
 
 const KEY = 'key-that-nobody-may-see';
 /** A reserved port: nothing listens there. */

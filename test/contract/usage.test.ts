@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { makeFolder, runProgram } from '../support/program.ts';
+import { makeFolder, runProgram } from '../support/processes/program.ts';
 
 const folder = makeFolder();
 const cwd = folder.path;

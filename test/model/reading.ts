@@ -1,14 +1,14 @@
 import { NO_DOUBTS, type Proof } from '../../src/model/absence.ts';
-import { beginConfirm } from '../../src/walk/confirm.ts';
-import { judgePage } from '../../src/walk/doubt.ts';
-import { beginFull } from '../../src/walk/full.ts';
+import { beginConfirm } from '../../src/walk/kinds/confirm.ts';
+import { judgePage } from '../../src/walk/absence/doubt.ts';
+import { beginFull } from '../../src/walk/kinds/full.ts';
 import { resumeFull } from '../../src/walk/checkpoint.ts';
-import { orderGrade, type ScopeMemory } from '../../src/walk/memory.ts';
-import { noteWritten } from '../../src/walk/note-written.ts';
-import { compareInList } from '../../src/walk/order.ts';
-import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/pair.ts';
-import { beginPoll } from '../../src/walk/poll.ts';
-import { hasReadThrough } from '../../src/walk/read-through.ts';
+import { orderGrade, type ScopeMemory } from '../../src/walk/memory/memory.ts';
+import { noteWritten } from '../../src/walk/memory/note-written.ts';
+import { compareInList } from '../../src/walk/memory/order.ts';
+import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/memory/pair.ts';
+import { beginPoll } from '../../src/walk/kinds/poll.ts';
+import { hasReadThrough } from '../../src/walk/kinds/read-through.ts';
 import { step } from '../../src/walk/step.ts';
 import type { End, Step, Walk } from '../../src/walk/walk.ts';
 import { changed, deleteProven, sighted } from './doubts.ts';
@@ -75,7 +75,7 @@ export function request(variant: ListVariant, world: World): World {
   return goOn(next, { ...stepped, memory: noted, ask }, read, trusted);
 }
 
-/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/read-whole.ts). */
+/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/walk-run/read-whole.ts). */
 function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly string[]): [World, boolean] {
   const { interrupted, mirror } = world;
   if (interrupted === undefined || walk.kind !== 'full') return [world, false];

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/runtime/clock.ts';
+import type { Random } from '@research-mirror/runtime/clock';
 
 /** A seeded source of randomness (mulberry32): the same seed, the same run. */
 export function seeded(seed: number): Random {

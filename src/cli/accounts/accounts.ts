@@ -1,6 +1,6 @@
-import { chooseAction, refuseOptions } from '../choose-action.ts';
-import { examples, type AddCommand } from '../command.ts';
-import { UsageError } from '../usage-error.ts';
+import { chooseAction, refuseOptions } from '../steps/choose-action.ts';
+import { examples, type AddCommand } from '../terminal/command.ts';
+import { UsageError } from '../terminal/usage-error.ts';
 import type { AccountsAction, AccountsOptions } from './action.ts';
 import { listAction } from './list.ts';
 import { moveAction } from './move.ts';

@@ -1,5 +1,5 @@
-import type { ExitCode } from '../exit-code.ts';
-import type { Shell } from '../shell.ts';
+import type { ExitCode } from '../terminal/exit-code.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 /** Options of `accounts` as they were typed; each action names those that mean something to it. */
 export interface AccountsOptions {

@@ -1,10 +1,10 @@
 import { loadConfig } from '../../config/load.ts';
-import { listAccounts, type StoredAccount } from '../../db/stored-accounts.ts';
-import { countOf } from '../../runtime/figures.ts';
-import { EXIT } from '../exit-code.ts';
-import { onMigratedMirror } from '../migrated-mirror.ts';
-import { widthOfTerminal } from '../shell.ts';
-import { formatTable } from '../table.ts';
+import { listAccounts, type StoredAccount } from '../../db/accounts/stored-accounts.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { EXIT } from '../terminal/exit-code.ts';
+import { onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { widthOfTerminal } from '../terminal/shell.ts';
+import { formatTable } from '../terminal/table.ts';
 import type { AccountsAction } from './action.ts';
 
 /** Who is mirrored. */

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/load.ts';
-import { countOf } from '../../runtime/figures.ts';
-import { EXIT } from '../exit-code.ts';
-import { onMigratedMirror } from '../migrated-mirror.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { EXIT } from '../terminal/exit-code.ts';
+import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import type { AccountsAction } from './action.ts';
 
 /** Accepts that an account's service or its keys are others now. */
@@ -13,7 +13,7 @@ export const moveAction: AccountsAction = {
   run: async (shell, userId, { json = false }) => {
     const config = loadConfig(shell.env, 'service');
     // Loaded when needed: --help needs none of it.
-    const { moveAccount } = await import('../../app/move-account.ts');
+    const { moveAccount } = await import('../../app/accounts/move-account.ts');
     return onMigratedMirror(shell, config, { command: 'accounts', which: 'own' }, async ({ db }) => {
       const moved = await moveAccount(db, config, userId);
       if (moved === undefined) {

@@ -1,10 +1,10 @@
 import { loadConfig } from '../../config/load.ts';
-import { databaseTime } from '../../db/database-time.ts';
-import { removeData, retireAccount, takeBack, type Retired } from '../../db/retired-accounts.ts';
-import { countOf } from '../../runtime/figures.ts';
-import { EXIT } from '../exit-code.ts';
-import { onMigratedMirror } from '../migrated-mirror.ts';
-import { UsageError } from '../usage-error.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { removeData, retireAccount, takeBack, type Retired } from '../../db/accounts/retired-accounts.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { EXIT } from '../terminal/exit-code.ts';
+import { onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { UsageError } from '../terminal/usage-error.ts';
 import type { AccountsAction } from './action.ts';
 
 /** Takes an account out of the mirror, beside a running daemon too, or back. */

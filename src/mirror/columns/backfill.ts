@@ -1,14 +1,14 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { fenced } from '../../db/fenced.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { fieldSources } from '../../model/json-text.ts';
+import { fieldSources } from '../../model/json/json-text.ts';
 import { readRegistry } from './column-registry.ts';
 import type { Executor } from '../executor.ts';
-import { countConflicts } from '../counters.ts';
-import { type FieldColumn, otherValues } from '../row-payload.ts';
+import { countConflicts } from '../rows/counters.ts';
+import { type FieldColumn, otherValues } from '../rows/row-payload.ts';
 import { named, own, type Table, tableOf } from '../table.ts';
-import { columnExpression } from '../write-rows.ts';
+import { columnExpression } from '../rows/write-rows.ts';
 
 /** Rows of one batch: short enough for the fence's time bounds. */
 const BATCH = 500;

@@ -1,6 +1,6 @@
-import { timestampText } from '../../model/timestamp-text.ts';
+import { timestampText } from '../../model/json/timestamp-text.ts';
 import { columnName } from './column-name.ts';
-import { integerText, type ColumnType, type ValueKind, valueKind } from './column-value.ts';
+import { integerText, type ColumnType, type ValueKind, valueKind } from '../rows/column-value.ts';
 import { namedLikeTime } from './time-name.ts';
 
 /** Longest name of a field that gets a column; longer ones, in bytes, stay in `_raw`, unregistered. */

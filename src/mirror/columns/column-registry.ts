@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { ColumnType } from './column-value.ts';
+import type { ColumnType } from '../rows/column-value.ts';
 import type { Executor } from '../executor.ts';
 import { historyColumns } from '../history/archived-columns.ts';
-import type { FieldColumn } from '../row-payload.ts';
+import type { FieldColumn } from '../rows/row-payload.ts';
 import { beside, keyColumns, type Table } from '../table.ts';
 
 /** What is known of a collection's fields; `mirror.columns` shows it to readers. */

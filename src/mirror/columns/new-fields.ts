@@ -1,7 +1,7 @@
 import type { SeenFields } from './add-columns.ts';
 import { storableName } from './column-plan.ts';
 import type { ColumnRegistry } from './column-registry.ts';
-import type { CutRow } from '../row-payload.ts';
+import type { CutRow } from '../rows/row-payload.ts';
 
 /** Fields that are registered of one collection at most: items that use names as data would fill the registry. */
 const MAX_FIELDS = 2000;

@@ -1,4 +1,4 @@
-import { sqlState } from '../../db/sql-state.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
 import { addColumns, registerOnly, type SeenFields } from './add-columns.ts';
 import { type ColumnRegistry, readRegistry } from './column-registry.ts';
 import { MAX_COLUMNS } from './column-plan.ts';

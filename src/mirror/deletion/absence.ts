@@ -4,7 +4,7 @@ import type { KeyType, Scope } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 import { candidate, CANDIDATE, type CandidateRow, ofScope } from './candidates.ts';
 import type { Executor } from '../executor.ts';
-import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
+import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { MAX_MISSING } from './missing-rows.ts';
 import { inScope, keyTypeName, named, own, type Table } from '../table.ts';
 

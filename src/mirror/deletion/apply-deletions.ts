@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { fenced } from '../../db/fenced.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { ofScope } from './candidates.ts';
@@ -7,11 +7,11 @@ import { deleteChildren, type GoneScope } from './delete-list.ts';
 import { type Deletion, deleteRows, fitting, type GoingRow, goingRows, MAX_ROWS } from './delete-rows.ts';
 import { clearDeletions, isHeld } from './toll.ts';
 import type { Executor } from '../executor.ts';
-import { logWalk } from '../log-walk.ts';
+import { logWalk } from '../scope/log-walk.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { countDoubts, forgetCandidates } from './save-doubts.ts';
-import { throwUnlessAt } from '../scope-row.ts';
+import { throwUnlessAt } from '../scope/scope-row.ts';
 import { beside, own, tableOf } from '../table.ts';
 
 /** Items that lists take with them in one transaction, unless a single list has more. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { ChangedRow, StoredRow } from '../classify.ts';
+import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import type { Executor } from '../executor.ts';
 import { inScope, keyTypeName, named, type Table } from '../table.ts';
 

@@ -1,17 +1,17 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { takeChangeIds } from '../../db/change-ids.ts';
-import { countRows } from '../counters.ts';
+import { takeChangeIds } from '../../db/ownership/change-ids.ts';
+import { countRows } from '../rows/counters.ts';
 import { addDeletions } from './toll.ts';
 import type { Executor } from '../executor.ts';
 import { historyColumns } from '../history/archived-columns.ts';
 import { archiveRows } from '../history/archive.ts';
-import { keyColumn, place, placeOf, placeOrder } from '../key-order.ts';
+import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/quarantine.ts';
-import { saveScope } from '../scope-row.ts';
+import { saveScope } from '../scope/scope-row.ts';
 import { inScope, keyTypeName, named, type Table, typeName } from '../table.ts';
-import { forgetUnsettled } from '../unsettled.ts';
+import { forgetUnsettled } from '../rows/unsettled.ts';
 
 /** Rows deleted by one statement at most, so that it stays within its bound. */
 export const MAX_ROWS = 2_000;

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { MissingRow } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
-import { liveRows } from '../live-rows.ts';
+import { liveRows } from '../rows/live-rows.ts';
 
 /**
  * Missing rows that one observation tells of at most, so that memory stays bounded; those first in key order are

@@ -4,7 +4,7 @@ import type { Scope } from '../../model/collections.ts';
 import { ofScope } from './candidates.ts';
 import type { Executor } from '../executor.ts';
 import { saveDoubts } from './save-doubts.ts';
-import { throwUnlessAt } from '../scope-row.ts';
+import { throwUnlessAt } from '../scope/scope-row.ts';
 import { own } from '../table.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { fenced } from '../../db/fenced.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { beside, named, type Table, tableOf } from '../table.ts';

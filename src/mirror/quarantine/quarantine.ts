@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { canonicalText } from '../../model/json-text.ts';
+import { canonicalText } from '../../model/json/json-text.ts';
 import type { Item, PagePlace } from '../../model/page.ts';
-import type { BadItem } from '../classify.ts';
+import type { BadItem } from '../rows/classify.ts';
 import type { Executor } from '../executor.ts';
 import { beside } from '../table.ts';
 import { type Arrival, insertItems } from './insert-items.ts';

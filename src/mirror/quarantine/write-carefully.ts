@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { sqlState } from '../../db/sql-state.ts';
-import { messageOf } from '../../runtime/message.ts';
-import type { BadItem } from '../classify.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { BadItem } from '../rows/classify.ts';
 import type { Executor } from '../executor.ts';
-import type { RowPayload } from '../row-payload.ts';
-import { type RowWrite, writeRows } from '../write-rows.ts';
+import type { RowPayload } from '../rows/row-payload.ts';
+import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
 /**
  * Errors that lie in the data: values out of range or not representable (class 22), limits of the program such as

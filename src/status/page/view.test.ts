@@ -5,7 +5,7 @@ import {
   sampleCollection,
   sampleReport,
   sampleWebhook,
-} from '../../../test/support/status-report.ts';
+} from '../../../test/support/processes/status-report.ts';
 import { reportView } from './view.ts';
 
 const viewOf = async (...accounts: ReturnType<typeof sampleAccount>[]): Promise<string> =>

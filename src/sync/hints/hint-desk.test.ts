@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { MemoryAccount } from '../../../test/support/memory-account.ts';
-import { VirtualClock } from '../../../test/support/virtual-clock.ts';
+import { MemoryAccount } from '../../../test/support/sync/memory-account.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../../model/errors.ts';
-import { Stopped } from '../../runtime/service.ts';
-import { NOTHING } from '../read-outcome.ts';
+import { Stopped } from '@research-mirror/runtime/service';
+import { NOTHING } from '../account/read-outcome.ts';
 import { hintDesk } from './hint-desk.ts';
-import type { HintedOutcome, HintedRequest } from './read-hinted.ts';
+import type { HintedOutcome, HintedRequest } from '../account/read-hinted.ts';
 
 interface Reading {
   readonly name: CollectionName;

@@ -1,9 +1,9 @@
 import { childrenOf, type CollectionName, type Scope, scopeName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import type { Random } from '../../runtime/clock.ts';
-import { Doorbell } from '../../runtime/doorbell.ts';
-import { Stopped } from '../../runtime/service.ts';
-import type { Companion, Follow } from '../account-service.ts';
+import type { Random } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { Stopped } from '@research-mirror/runtime/service';
+import type { Companion, Follow } from '../account/account-service.ts';
 import { HintPermits, type Permit } from './hint-permits.ts';
 import { HintReading, type HintReadingParts } from './hint-reading.ts';
 import type { ReadingBudget } from './reading-budget.ts';

@@ -1,5 +1,5 @@
 import { PRIORITY, type Priority } from '../../budget/priorities.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { HintBucket } from './hint-bucket.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 

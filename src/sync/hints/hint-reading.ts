@@ -1,14 +1,14 @@
-import type { StoredHint } from '../../db/hint-store.ts';
+import type { StoredHint } from '../../db/events/hint-store.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName, Scope } from '../../model/collections.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import { Stopped } from '../../runtime/service.ts';
-import type { AccountReader } from '../account-reader.ts';
-import type { Follow } from '../account-service.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { Stopped } from '@research-mirror/runtime/service';
+import type { AccountReader } from '../account/account-reader.ts';
+import type { Follow } from '../account/account-service.ts';
 import type { HintPermits, Permit } from './hint-permits.ts';
 import type { HintStore } from './hint-store.ts';
 import { judgeHints, type RowState } from './judge-hints.ts';
-import type { Hinted, HintedOutcome } from './read-hinted.ts';
+import type { Hinted, HintedOutcome } from '../account/read-hinted.ts';
 
 export interface HintReadingParts {
   readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;

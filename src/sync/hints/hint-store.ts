@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { fenced } from '../../db/fenced.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
 import {
   dueHints,
   forgetOtherHints,
@@ -8,10 +8,10 @@ import {
   settleHints,
   type SettledHints,
   type StoredHint,
-} from '../../db/hint-store.ts';
-import { keyColumn } from '../../mirror/key-order.ts';
+} from '../../db/events/hint-store.ts';
+import { keyColumn } from '../../mirror/rows/key-order.ts';
 import { inScope, named, tableOf, typeName } from '../../mirror/table.ts';
-import { liveCount } from '../../mirror/known-rows.ts';
+import { liveCount } from '../../mirror/page/known-rows.ts';
 import { collection, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import type { RowState } from './judge-hints.ts';

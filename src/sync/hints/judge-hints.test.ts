@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StoredHint } from '../../db/hint-store.ts';
+import type { StoredHint } from '../../db/events/hint-store.ts';
 import { judgeHints, type RowState, type Told } from './judge-hints.ts';
 
 const NOW = new Date(Date.UTC(2026, 0, 1));

@@ -1,4 +1,4 @@
-import type { SettledHints, StoredHint } from '../../db/hint-store.ts';
+import type { SettledHints, StoredHint } from '../../db/events/hint-store.ts';
 
 /** A hinted row as the mirror has it. */
 export interface RowState {

@@ -1,5 +1,5 @@
 import { rateGroup } from '../../budget/rate-groups.ts';
-import type { AccountSource } from '../account-source.ts';
+import type { AccountSource } from '../reader/account-source.ts';
 
 /** What an account's budget says of its reads. */
 export interface ReadingBudget {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { LargeList, MemoryAccount, type SentRequest } from '../../../test/support/memory-account.ts';
+import { LargeList, MemoryAccount, type SentRequest } from '../../../test/support/sync/memory-account.ts';
 import { seeded } from '../../../test/support/random.ts';
-import { VirtualClock } from '../../../test/support/virtual-clock.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { accountService, type AccountService } from '../account-service.ts';
+import { accountService, type AccountService } from '../account/account-service.ts';
 import { hintDesk, type HintDesk } from './hint-desk.ts';
 import { readingBudget } from './reading-budget.ts';
 

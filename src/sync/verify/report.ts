@@ -1,4 +1,4 @@
-import type { FieldDifference } from '../../mirror/compare-rows.ts';
+import type { FieldDifference } from '../../mirror/page/compare-rows.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
 /**

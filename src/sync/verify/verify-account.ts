@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../../api/api.ts';
-import type { StorageRules } from '../../mirror/compare-rows.ts';
-import { nextParent } from '../../mirror/live-rows.ts';
+import type { StorageRules } from '../../mirror/page/compare-rows.ts';
+import { nextParent } from '../../mirror/rows/live-rows.ts';
 import {
   childrenOf,
   collection,
@@ -11,9 +11,9 @@ import {
   parentsOf,
 } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import { messageOf } from '../../runtime/message.ts';
-import { isStopped } from '../../runtime/service.ts';
-import type { Reader } from '../reader.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped } from '@research-mirror/runtime/service';
+import type { Reader } from '../reader/reader.ts';
 import { Findings } from './findings.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from './report.ts';
 import { verifyScope } from './verify-scope.ts';

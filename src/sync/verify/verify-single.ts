@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../../api/api.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
-import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/compare-rows.ts';
+import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
 import type { SingleCollection } from '../../model/collections.ts';
-import type { Reader } from '../reader.ts';
+import type { Reader } from '../reader/reader.ts';
 import type { Findings } from './findings.ts';
 import { type Sighting, verdict } from './verdict.ts';
 

@@ -1,10 +1,10 @@
 import type { Item } from '../../model/page.ts';
-import type { ScopeMemory } from '../../walk/memory.ts';
-import { noteWritten } from '../../walk/note-written.ts';
+import type { ScopeMemory } from '../../walk/memory/memory.ts';
+import { noteWritten } from '../../walk/memory/note-written.ts';
 import { step } from '../../walk/step.ts';
 import type { End, Step } from '../../walk/walk.ts';
-import { askPage, type AskOptions } from '../ask-page.ts';
-import type { Reader } from '../reader.ts';
+import { askPage, type AskOptions } from '../walk-run/ask-page.ts';
+import type { Reader } from '../reader/reader.ts';
 
 /** What a walk that writes nothing takes. */
 export interface QuietReading extends Omit<AskOptions, 'broken'> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../../test/support/virtual-clock.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { ByteRate } from './byte-rate.ts';
 
 it('gives no more than its burst and so much a second, and all of a burst after a quiet time', async () => {

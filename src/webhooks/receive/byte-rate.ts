@@ -1,4 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 
 /** A token bucket of bytes: so many a second, and a burst of them after a quiet time. */
 export class ByteRate {

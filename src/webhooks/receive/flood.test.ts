@@ -1,9 +1,13 @@
 import type * as crypto from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryAccounts, MemorySink, storedSecrets } from '../../../test/support/receiving-accounts.ts';
-import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
-import { VirtualClock } from '../../../test/support/virtual-clock.ts';
-import type { Scheme } from '../../model/signature-scheme.ts';
+import {
+  MemoryAccounts,
+  MemorySink,
+  storedSecrets,
+} from '../../../test/support/webhooks/receiving-accounts.ts';
+import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import type { Scheme } from '../../model/webhook/signature-scheme.ts';
 import { Notes } from './notes.ts';
 import { CANONICAL, Receiver } from './receiver.ts';
 

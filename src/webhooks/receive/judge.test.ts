@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
-import type { Scheme, SchemeChoice } from '../../model/signature-scheme.ts';
-import type { StoredSecrets } from '../../model/webhook-secrets.ts';
+import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
+import type { Scheme, SchemeChoice } from '../../model/webhook/signature-scheme.ts';
+import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { presentedSignatures } from '../signature/presented.ts';
 import { type Signed, signedBody } from '../signature/verify-signature.ts';
 import { ACCEPTED_MS, FRESH_MS, judge, REPLACED_MS, type Verdict } from './judge.ts';

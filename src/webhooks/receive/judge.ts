@@ -1,6 +1,6 @@
-import { isLately } from '../../model/registration.ts';
-import { SIGNATURE_SCHEMES, type Scheme, type SchemeChoice } from '../../model/signature-scheme.ts';
-import type { ProvenSecret, StoredSecrets } from '../../model/webhook-secrets.ts';
+import { isLately } from '../../model/webhook/registration.ts';
+import { SIGNATURE_SCHEMES, type Scheme, type SchemeChoice } from '../../model/webhook/signature-scheme.ts';
+import type { ProvenSecret, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { isSigned } from '../signature/presented.ts';
 import { isPermitted, nextPin } from '../signature/strength.ts';
 import { LATER, proofsOf, type Proof, type Signed } from '../signature/verify-signature.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../runtime/clock.ts';
-import { formatCount } from '../../runtime/figures.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { formatCount } from '@research-mirror/runtime/figures';
 
 /** Lines that anybody on the network can cause: one of a kind at once, then at most one a minute. */
 const QUIET_MS = 60_000;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { envelope } from '../../../test/support/signing.ts';
+import { envelope } from '../../../test/support/webhooks/signing.ts';
 import { readEvent } from './read-event.ts';
 
 function read(body: string | Buffer): ReturnType<typeof readEvent> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { fieldSource } from '../../model/json-text.ts';
+import { fieldSource } from '../../model/json/json-text.ts';
 import { readKey } from '../../model/key.ts';
-import type { VerifiedEvent } from '../../model/verified-event.ts';
+import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
 
 /** Longest type, in characters: those of the service have some twenty (specification 6). */
 const MAX_TYPE = 200;

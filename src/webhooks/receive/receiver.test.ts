@@ -1,10 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MemoryAccounts, MemorySink, storedSecrets } from '../../../test/support/receiving-accounts.ts';
-import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
-import { VirtualClock } from '../../../test/support/virtual-clock.ts';
-import { DatabaseUnavailable } from '../../model/errors.ts';
+import {
+  MemoryAccounts,
+  MemorySink,
+  storedSecrets,
+} from '../../../test/support/webhooks/receiving-accounts.ts';
+import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { HintedRow } from '../../model/hint.ts';
-import type { Scheme } from '../../model/signature-scheme.ts';
+import type { Scheme } from '../../model/webhook/signature-scheme.ts';
 import { Notes } from './notes.ts';
 import { Receiver } from './receiver.ts';
 

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
-import type { SchemeChoice } from '../../model/signature-scheme.ts';
-import type { EventSink } from '../../model/verified-event.ts';
-import type { ReceivingAccounts } from '../../model/webhook-secrets.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import { formatSpan } from '../../runtime/figures.ts';
-import { messageOf } from '../../runtime/message.ts';
+import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
+import type { EventSink } from '../../model/webhook/verified-event.ts';
+import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { formatSpan } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
 import { presentedSignatures } from '../signature/presented.ts';
 import { signedBody } from '../signature/verify-signature.ts';
 import { type Answer, answer } from './answer.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { messageOf } from '../../runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import { answer, type Answer, type AnswerStatus } from './answer.ts';
 import { FIRST_BYTES, readBody } from './body.ts';
 import { ByteRate } from './byte-rate.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type { Answer } from './answer.ts';
 import type { ByteRate } from './byte-rate.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../../test/support/eventually.ts';
-import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
-import { deliver, webhookListeners } from '../../../test/support/webhook-listeners.ts';
-import { VirtualClock } from '../../../test/support/virtual-clock.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
+import { deliver, webhookListeners } from '../../../test/support/webhooks/webhook-listeners.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { WEBHOOK_SERVER_LIMITS } from './webhook-server.ts';
 
 // What anybody on the internet can take of the listener, at most.

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { serverBehind } from '../../../test/support/server-behind.ts';
-import { envelope, SECRET, signedHeaders } from '../../../test/support/signing.ts';
-import { deliver, webhookListeners } from '../../../test/support/webhook-listeners.ts';
-import { Unusable } from '../../model/errors.ts';
+import { serverBehind } from '../../../test/support/databases/server-behind.ts';
+import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
+import { deliver, webhookListeners } from '../../../test/support/webhooks/webhook-listeners.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
 
 const { listen } = webhookListeners();
 

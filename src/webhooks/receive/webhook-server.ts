@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import { listenProblem } from '../../model/listen-problem.ts';
-import { listenUntilClosed } from '../../runtime/listening.ts';
-import { messageOf } from '../../runtime/message.ts';
-import { service, type Service } from '../../runtime/service.ts';
+import { listenProblem } from '../../model/webhook/listen-problem.ts';
+import { listenUntilClosed } from '@research-mirror/runtime/listening';
+import { messageOf } from '@research-mirror/runtime/message';
+import { service, type Service } from '@research-mirror/runtime/service';
 import { type NoteLog, Notes } from './notes.ts';
 import { type RequestLimits, Requests, type RequestsOptions } from './requests.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Registration, type SeenWebhook, UNREGISTERED } from '../../model/registration.ts';
+import { type Registration, type SeenWebhook, UNREGISTERED } from '../../model/webhook/registration.ts';
 import { afterRequest } from './after-request.ts';
 
 const URL = 'https://mirror.example.com/webhooks/1001';

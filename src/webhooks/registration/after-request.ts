@@ -1,4 +1,4 @@
-import { isLately, type Registration, type RegistrationChange } from '../../model/registration.ts';
+import { isLately, type Registration, type RegistrationChange } from '../../model/webhook/registration.ts';
 import type { Outcome } from './outcome.ts';
 import { NO_SECRET } from './remedies.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOUR, MINUTE, RegistrationWorld } from '../../../test/support/registration-world.ts';
+import { HOUR, MINUTE, RegistrationWorld } from '../../../test/support/webhooks/registration-world.ts';
 
 // What anybody who finds the listener can bring the registration to, by sending deliveries that nothing explains.
 

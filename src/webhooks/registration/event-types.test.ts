@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../model/event-types.ts';
+import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
 import { deliversAll } from './event-types.ts';
 
 describe('a webhook delivers all that was registered', () => {

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../model/event-types.ts';
+import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
 
 /** How services spell "all" in a list. */
 const ALL = new Set(['*', 'all']);

@@ -5,7 +5,7 @@ import {
   type Seen,
   type SeenWebhook,
   type StoredRegistration,
-} from '../../model/registration.ts';
+} from '../../model/webhook/registration.ts';
 import { deliversAll } from './event-types.ts';
 import { AGAIN_MS, EFFECT_MS, type RegistrationSettings, type Verdict } from './step.ts';
 import { HELD, leftAlone, nothingThere, STOPPED } from './remedies.ts';

@@ -6,7 +6,7 @@ import {
   type SeenWebhook,
   type StoredRegistration,
   UNREGISTERED,
-} from '../../model/registration.ts';
+} from '../../model/webhook/registration.ts';
 import { judgeSeen } from './judge-seen.ts';
 import { nextStep } from './next-step.ts';
 import { NO_SECRET, STOPPED } from './remedies.ts';

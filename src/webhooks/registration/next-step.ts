@@ -3,7 +3,7 @@ import {
   type Registration,
   type StoredRegistration,
   SUSPECT_MISMATCHES,
-} from '../../model/registration.ts';
+} from '../../model/webhook/registration.ts';
 import { HELD, NO_SECRET } from './remedies.ts';
 import {
   AGAIN_MS,

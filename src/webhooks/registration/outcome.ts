@@ -1,6 +1,6 @@
 import { MalformedAnswer } from '../../model/errors.ts';
-import type { SeenWebhook } from '../../model/registration.ts';
-import { messageOf } from '../../runtime/message.ts';
+import type { SeenWebhook } from '../../model/webhook/registration.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import { readRegistered, type ServiceAnswer } from './read-webhook.ts';
 
 /** What came of a request that registers. */

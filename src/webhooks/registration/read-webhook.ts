@@ -1,6 +1,6 @@
 import { MalformedAnswer } from '../../model/errors.ts';
-import { canonicalText, fieldSource, sliceElements } from '../../model/json-text.ts';
-import type { Seen, SeenWebhook } from '../../model/registration.ts';
+import { canonicalText, fieldSource, sliceElements } from '../../model/json/json-text.ts';
+import type { Seen, SeenWebhook } from '../../model/webhook/registration.ts';
 
 /** An answer of the service, whatever its status. */
 export interface ServiceAnswer {

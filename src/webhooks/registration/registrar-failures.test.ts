@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HOUR, MINUTE, RegistrationWorld } from '../../../test/support/registration-world.ts';
+import { HOUR, MINUTE, RegistrationWorld } from '../../../test/support/webhooks/registration-world.ts';
 import { LeaseLost } from '../../model/errors.ts';
 
 /** Minutes between requests, rounded. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RegisterFault, WebhookManners } from '../../../test/support/emulated-webhooks.ts';
+import type { RegisterFault, WebhookManners } from '../../../test/support/webhooks/emulated-webhooks.ts';
 import {
   HOUR,
   MINUTE,
@@ -8,7 +8,7 @@ import {
   RegistrationWorld,
   type Takeover,
   THEIRS,
-} from '../../../test/support/registration-world.ts';
+} from '../../../test/support/webhooks/registration-world.ts';
 
 const ALL_TYPES = [
   'watchlist.change_detected',

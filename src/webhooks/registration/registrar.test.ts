@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { HOUR, MINUTE, OURS, RegistrationWorld, THEIRS } from '../../../test/support/registration-world.ts';
+import {
+  HOUR,
+  MINUTE,
+  OURS,
+  RegistrationWorld,
+  THEIRS,
+} from '../../../test/support/webhooks/registration-world.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 
 describe('the registrar', () => {

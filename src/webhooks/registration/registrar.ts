@@ -6,12 +6,12 @@ import {
   type Seen,
   type StoredRegistration,
   SUSPECT_MISSED,
-} from '../../model/registration.ts';
-import type { RegistrationState } from '../../model/webhook-secrets.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Doorbell } from '../../runtime/doorbell.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { messageOf } from '../../runtime/message.ts';
+} from '../../model/webhook/registration.ts';
+import type { RegistrationState } from '../../model/webhook/webhook-secrets.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Doorbell } from '@research-mirror/runtime/doorbell';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { messageOf } from '@research-mirror/runtime/message';
 import { afterRequest } from './after-request.ts';
 import { judgeSeen } from './judge-seen.ts';
 import { nextStep } from './next-step.ts';

@@ -1,4 +1,4 @@
-import type { Seen } from '../../model/registration.ts';
+import type { Seen } from '../../model/webhook/registration.ts';
 import { hostOf } from './same-url.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { MalformedAnswer, TransportError } from '../../model/errors.ts';
-import type { Seen } from '../../model/registration.ts';
-import { messageOf } from '../../runtime/message.ts';
+import type { Seen } from '../../model/webhook/registration.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { readWebhook, type ServiceAnswer } from './read-webhook.ts';
 

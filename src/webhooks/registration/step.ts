@@ -1,4 +1,4 @@
-import type { RegistrationChange } from '../../model/registration.ts';
+import type { RegistrationChange } from '../../model/webhook/registration.ts';
 
 /** How an operator wants it, and what this run of the daemon knows. */
 export interface RegistrationSettings {

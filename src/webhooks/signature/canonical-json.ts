@@ -9,7 +9,7 @@ import {
   scalarEnd,
   stringEnd,
   valueStart,
-} from '../../model/json-scan.ts';
+} from '../../model/json/json-scan.ts';
 
 /**
  * JSON in the one spelling that two programs agree on without sending it: fields sorted by name (code points), no

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Scheme } from '../../model/signature-scheme.ts';
+import type { Scheme } from '../../model/webhook/signature-scheme.ts';
 import { isPermitted, nextPin } from './strength.ts';
 
 it('permits every scheme until one is pinned, then none that is weaker', () => {

@@ -1,4 +1,4 @@
-import type { Scheme, SchemeChoice } from '../../model/signature-scheme.ts';
+import type { Scheme, SchemeChoice } from '../../model/webhook/signature-scheme.ts';
 
 /**
  * How much a right signature proves:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SIGNATURE_SCHEMES, type Scheme } from '../../model/signature-scheme.ts';
+import { SIGNATURE_SCHEMES, type Scheme } from '../../model/webhook/signature-scheme.ts';
 import { presentedSignatures } from './presented.ts';
 import { LATER, type Proof, proofsOf, signedBody } from './verify-signature.ts';
 

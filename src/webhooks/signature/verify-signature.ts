@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Scheme } from '../../model/signature-scheme.ts';
+import type { Scheme } from '../../model/webhook/signature-scheme.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { Presented } from './presented.ts';
 import { secretKeys, standardWebhooksKeys } from './secret-keys.ts';

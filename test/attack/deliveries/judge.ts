@@ -1,4 +1,4 @@
-import type { DeliveryRecord } from '../../../src/sandbox/deliveries/delivery.ts';
+import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery';
 import type { Finding } from '../support/findings.ts';
 
 /** A stored event. */

@@ -1,11 +1,11 @@
-import { type Scheme, SIGNATURE_SCHEMES } from '../../../src/model/signature-scheme.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { type Scheme, SIGNATURE_SCHEMES } from '../../../src/model/webhook/signature-scheme.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';
 import { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { type EventRow, judge } from './judge.ts';
-import { lastingPort } from '../../support/lasting-port.ts';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
 

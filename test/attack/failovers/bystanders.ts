@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import type { Draw } from '../support/draw.ts';
-import { KEYS, type ListName } from '../walks/mirrored.ts';
-import { WatermarkReader } from '../walks/watermark.ts';
+import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
+import { WatermarkReader } from '../walks/checks/watermark.ts';
 
 const USER = '1001';
 const NAMES = Object.keys(KEYS) as ListName[];

@@ -1,4 +1,4 @@
-import type { MovingDatabase } from '../../support/moving-database.ts';
+import type { MovingDatabase } from '../../support/databases/moving-database.ts';
 
 /** A way in which a database goes back in time. */
 interface Disaster {

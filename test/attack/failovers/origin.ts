@@ -1,4 +1,4 @@
-import { type Cluster, createSite } from '../../support/cluster.ts';
+import { type Cluster, createSite } from '../../support/databases/cluster.ts';
 import { openTable } from '../support/server.ts';
 
 /** Gives a stopped cluster with a migrated, empty mirror, of which each game plays on a copy, while `work` lasts. */

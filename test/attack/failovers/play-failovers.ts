@@ -1,11 +1,11 @@
 import pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { messageOf } from '../../../src/runtime/message.ts';
-import type { Cluster } from '../../support/cluster.ts';
-import { eventually } from '../../support/eventually.ts';
-import { lastingPort } from '../../support/lasting-port.ts';
-import { createMovingDatabase, type MovingDatabase } from '../../support/moving-database.ts';
-import type { Running } from '../../support/program.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { Cluster } from '../../support/databases/cluster.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { createMovingDatabase, type MovingDatabase } from '../../support/databases/moving-database.ts';
+import type { Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { EventRow } from '../deliveries/judge.ts';
 import type { SubmissionRow } from '../submissions/judge.ts';

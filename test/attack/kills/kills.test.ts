@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
 import { describeFindings } from '../support/attack.ts';
 import { playLane } from './lane.ts';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { eventually } from '../../support/eventually.ts';
-import type { Running } from '../../support/program.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import type { Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';
 import { openTable } from '../support/server.ts';

@@ -1,6 +1,6 @@
 import { type Attack, playInLanes, Tally } from '../support/attack.ts';
-import { play } from '../walks/play.ts';
-import { type Tables, withTables } from '../walks/tables.ts';
+import { play } from '../walks/game/play.ts';
+import { type Tables, withTables } from '../walks/game/tables.ts';
 import { ALL_PAIRS, FAULTS, MANY, pairing, pairsOf } from './pairs.ts';
 
 const FIRST_USER = 1_000_000;

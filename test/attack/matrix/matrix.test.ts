@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
 import { describeFindings, Tally } from '../support/attack.ts';
-import { openTables, type Tables } from '../walks/tables.ts';
+import { openTables, type Tables } from '../walks/game/tables.ts';
 import { playMatrix } from './attack.ts';
 import { FAULTS, MANY } from './pairs.ts';
 

@@ -1,7 +1,7 @@
-import { SANDBOX_SWITCHES, SWITCH_NAMES } from '../../../src/sandbox/switches/sandbox-switches.ts';
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
+import { SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { Draw } from '../support/draw.ts';
-import { drawGame, type Game, type Variant, VARIANTS } from '../walks/game.ts';
+import { drawGame, type Game, type Variant, VARIANTS } from '../walks/game/game.ts';
 
 /** Every fault of the sandbox that is thrown by chance: whatever is added there is played here. */
 export const FAULTS = SWITCH_NAMES.filter(

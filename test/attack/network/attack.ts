@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { RealAccount } from '../real/real-account.ts';
 import type { Attack } from '../support/attack.ts';
 import type { Draw } from '../support/draw.ts';

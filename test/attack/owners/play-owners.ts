@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { eventually } from '../../support/eventually.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { brake, BRAKES, type Braking, prepareCommitBrake } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';

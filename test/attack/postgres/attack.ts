@@ -1,4 +1,4 @@
-import { messageOf } from '../../../src/runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import type { Attack } from '../support/attack.ts';
 import { playGames, whileRoundsLast } from '../support/play-games.ts';
 import { playPostgres } from './play-postgres.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { messageOf } from '../../../src/runtime/message.ts';
-import { eventually } from '../../support/eventually.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { brake, BRAKES } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';

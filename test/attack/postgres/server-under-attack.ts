@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { startEmbedded } from '../../../src/db/embedded/start.ts';
-import { messageOf } from '../../../src/runtime/message.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { eventually } from '../../support/eventually.ts';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
+import { messageOf } from '@research-mirror/runtime/message';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 
 const run = promisify(execFile);
 

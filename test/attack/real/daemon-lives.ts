@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { messageOf } from '../../../src/runtime/message.ts';
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
-import { eventually } from '../../support/eventually.ts';
-import { differences } from '../../support/mirror-truth.ts';
-import { makeFolder, type Running, startProgram } from '../../support/program.ts';
-import { startTestSandbox, STILL, type TestSandbox } from '../../support/sandbox.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { makeFolder, type Running, startProgram } from '../../support/processes/program.ts';
+import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { brake, type Brake } from '../kills/brakes.ts';
 import { Draw } from '../support/draw.ts';
 import type { Finding, FindingKind, GameResult } from '../support/findings.ts';

@@ -1,20 +1,20 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type pg from 'pg';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
-import { differences } from '../../support/mirror-truth.ts';
-import { makeFolder, type Outcome, type Running, startProgram } from '../../support/program.ts';
-import { STILL } from '../../support/sandbox.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { makeFolder, type Outcome, type Running, startProgram } from '../../support/processes/program.ts';
+import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { Draw } from '../support/draw.ts';
 import { addCounts, type Finding, type GameResult } from '../support/findings.ts';
-import { AnswerLog } from '../walks/answer-log.ts';
-import { checkDeletions } from '../walks/deletions.ts';
-import { drawVariant } from '../walks/game.ts';
-import { checkVersions } from '../walks/history.ts';
-import { KEYS, type ListName } from '../walks/mirrored.ts';
-import { Operator } from '../walks/operator.ts';
-import { openSource, type Source } from '../walks/source.ts';
-import { TruthLog } from '../walks/truth-log.ts';
+import { AnswerLog } from '../walks/source/answer-log.ts';
+import { checkDeletions } from '../walks/checks/deletions.ts';
+import { drawVariant } from '../walks/game/game.ts';
+import { checkVersions } from '../walks/source/history.ts';
+import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
+import { Operator } from '../walks/game/operator.ts';
+import { openSource, type Source } from '../walks/source/source.ts';
+import { TruthLog } from '../walks/source/truth-log.ts';
 
 /** The least that MIRROR_SETTLE may be. */
 const SETTLE_MS = 1_000;

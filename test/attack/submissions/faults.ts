@@ -1,4 +1,4 @@
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { Draw } from '../support/draw.ts';
 
 type FaultName = Extract<keyof SandboxOptions, `fault${string}`>;

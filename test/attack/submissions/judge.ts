@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../../../src/sandbox/service/operation-log.ts';
+import type { OperationRecord } from '@research-mirror/sandbox/service/operation-log';
 import type { Finding } from '../support/findings.ts';
 
 /** A submission as its row says. */

@@ -1,7 +1,7 @@
 import { OPERATION_NAMES, type OperationName } from '../../../src/model/submission.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
-import { eventually } from '../../support/eventually.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';
 import type { GameResult } from '../support/findings.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../../src/runtime/message.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 import { addCounts, type Finding, FINDING_KINDS, type FindingKind, type GameResult } from './findings.ts';
 
 /** How much of it: each attack takes what it understands. */

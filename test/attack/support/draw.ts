@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/runtime/clock.ts';
+import type { Random } from '@research-mirror/runtime/clock';
 import { seeded } from '../../support/random.ts';
 
 /** Choices drawn from one seed: the same seed draws the same. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { programVersion } from '../../../src/app/program-files.ts';
-import { openDatabase, type Database } from '../../../src/db/database.ts';
-import { startEmbedded } from '../../../src/db/embedded/start.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrate.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { ROOT } from '../../support/source-files.ts';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/migrate.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { ROOT } from '../../support/rules/source-files.ts';
 
 /** A database server for the attacks that do not attack it. */
 export interface Server {

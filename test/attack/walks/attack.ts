@@ -1,8 +1,8 @@
 import type { Attack } from '../support/attack.ts';
 import { playGames } from '../support/play-games.ts';
-import { drawGame } from './game.ts';
-import { play } from './play.ts';
-import { withTables } from './tables.ts';
+import { drawGame } from './game/game.ts';
+import { play } from './game/play.ts';
+import { withTables } from './game/tables.ts';
 
 /** First account of the games: each game has one of its own. */
 const FIRST_USER = 10_000;

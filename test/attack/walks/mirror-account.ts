@@ -1,18 +1,18 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import { OwnedAccounts } from '../../../src/db/owned-accounts.ts';
-import type { RunnerParts } from '../../../src/app/runner-parts.ts';
-import { createSchedule } from '../../../src/app/firings.ts';
-import { openAccount, type OpenAccount } from '../../../src/app/open-account.ts';
+import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
+import type { RunnerParts } from '../../../src/app/accounts/runner-parts.ts';
+import { createSchedule } from '../../../src/app/accounts/firings.ts';
+import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { Database } from '../../../src/db/database.ts';
-import { ensureAccount, takeAccount } from '../../../src/db/lease.ts';
-import { ownIdentity } from '../../../src/db/process-identity.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import type { SyncObserver } from '../../../src/sync/observer.ts';
-import { AnswerLog } from './answer-log.ts';
-import type { Source } from './source.ts';
+import type { Database } from '../../../src/db/connection/database.ts';
+import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
+import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { createLogger } from '@research-mirror/runtime/logger';
+import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
+import { AnswerLog } from './source/answer-log.ts';
+import type { Source } from './source/source.ts';
 
 /** One account as the daemon composes it, in this process: real Postgres, real HTTP, every request within reach. */
 export interface MirrorAccount {

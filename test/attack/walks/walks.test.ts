@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
 import { Tally } from '../support/attack.ts';
 import { describeFindings, playInLanes } from '../support/attack.ts';
-import { drawGame } from './game.ts';
-import { play } from './play.ts';
-import { openTables, type Tables } from './tables.ts';
+import { drawGame } from './game/game.ts';
+import { play } from './game/play.ts';
+import { openTables, type Tables } from './game/tables.ts';
 
 /** The seeds of the short form: `npm run attack -- --only walks` draws others. */
 const SEED = 1;

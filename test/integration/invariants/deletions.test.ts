@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Proof } from '../../../src/model/absence.ts';
-import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/deleting.ts';
-import { testAccounts } from '../../support/test-accounts.ts';
+import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/mirror/deleting.ts';
+import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
 /*
  * Invariant 5: no deletion without proof, twice, and never beyond the brake. Whatever pages say, in whatever order: each

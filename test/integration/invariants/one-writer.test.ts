@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBudgetStore } from '../../../src/db/budget-store.ts';
-import { releaseAccount } from '../../../src/db/lease.ts';
-import { pruneLog } from '../../../src/mirror/prune-log.ts';
+import { createBudgetStore } from '../../../src/db/budget/budget-store.ts';
+import { releaseAccount } from '../../../src/db/ownership/lease.ts';
+import { pruneLog } from '../../../src/mirror/scope/prune-log.ts';
 import { NO_DOUBTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';
-import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
-import { itemsOf } from '../../support/mirrored-account.ts';
-import { createTestAccount, type TestAccount } from '../../support/read-account.ts';
-import { createTestProcess } from '../../support/test-process.ts';
+import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
+import { itemsOf } from '../../support/mirror/mirrored-account.ts';
+import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
+import { createTestProcess } from '../../support/processes/test-process.ts';
 
 let account: TestAccount;
 beforeAll(async () => {

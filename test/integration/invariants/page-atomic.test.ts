@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordFreed } from '../../../src/db/budget-store.ts';
+import { recordFreed } from '../../../src/db/budget/budget-store.ts';
 import { NO_DOUBTS } from '../../../src/model/absence.ts';
-import { NO_TOTALS } from '../../../src/sync/walk-totals.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.ts';
-import { MirroredAccount } from '../../support/mirrored-account.ts';
+import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 
 let database: MigratedDatabase;
 beforeAll(async () => {

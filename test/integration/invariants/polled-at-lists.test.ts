@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
-import { cutOff, interrupted, polledAt } from '../../support/freshness-of-account.ts';
-import { createTestAccount, type TestAccount } from '../../support/read-account.ts';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { cutOff, interrupted, polledAt } from '../../support/mirror/freshness-of-account.ts';
+import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
 
 // `freshness.polled_at` says: new rows, and changes of rows that may still change, are here as of then. It may say
 // less than is true, never more.

@@ -1,9 +1,9 @@
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { takeAccount, type Taken } from '../../../src/db/lease.ts';
-import type { ProcessIdentity } from '../../../src/db/process-identity.ts';
-import { eventually } from '../../support/eventually.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.ts';
+import { takeAccount, type Taken } from '../../../src/db/ownership/lease.ts';
+import type { ProcessIdentity } from '../../../src/db/ownership/process-identity.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
 
 const HERE: ProcessIdentity = { host: 'here', machine: 'this machine', pid: 1, startedTicks: '1' };
 let database: MigratedDatabase;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/switches/sandbox-switches.ts';
-import { createTestAccount, type TestAccount } from '../../support/read-account.ts';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
 
 // Walks of one account against real Postgres and real HTTP, broken off at chosen places.
 

@@ -1,0 +1,33 @@
+import { messageOf } from '../src/message.ts';
+
+const LOOK_MS = 50;
+
+/**
+ * Asks again and again until `condition` gives something other than undefined and false; an error that it throws
+ * counts as "not yet".
+ * @param what ends the sentence "waited 30 s in vain for …"
+ * @param withinMs the patience; a test that needs it all is a failed one
+ */
+export async function eventually<T>(
+  what: string,
+  condition: () => Promise<T | undefined | false> | T | undefined | false,
+  withinMs = 60_000,
+): Promise<T> {
+  const until = performance.now() + withinMs;
+  let last = '';
+  for (;;) {
+    try {
+      const value = await condition();
+      if (value !== undefined && value !== false) return value;
+      last = '';
+    } catch (error) {
+      last = `: ${messageOf(error)}`;
+    }
+    if (performance.now() >= until) {
+      throw new Error(`waited ${withinMs / 1000} s in vain for ${what}${last}`);
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOOK_MS);
+    });
+  }
+}

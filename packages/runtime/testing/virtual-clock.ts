@@ -1,0 +1,166 @@
+import type { Clock } from '../src/clock.ts';
+
+interface Timer {
+  readonly due: number;
+  readonly order: number;
+  readonly fire: () => void;
+  cancelled: boolean;
+}
+
+/**
+ * Time that moves only when a test says so. Timers fire one at a time, by their due moment and then in the order
+ * in which they were set; after each, everything that it set going is run to its end (all promise reactions)
+ * before time moves on. So a run is deterministic, and an hour takes milliseconds.
+ *
+ * Real I/O is not waited for: code under this clock talks to objects in memory.
+ */
+export class VirtualClock implements Clock {
+  #monotonic = 0;
+  #wall: number;
+  #order = 0;
+  readonly #timers = new TimerHeap();
+
+  /** @param start wall clock at the beginning, milliseconds since the epoch */
+  constructor(start: number = Date.UTC(2026, 0, 1)) {
+    this.#wall = start;
+  }
+
+  now(): number {
+    return this.#wall + this.#monotonic;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const onAbort = (): void => {
+        timer.cancelled = true;
+        reject(signal?.reason as Error);
+      };
+      const timer = this.#set(ms, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /** Calls `action` once, `ms` from now: for the emulated outside world of a test. */
+  after(ms: number, action: () => void): void {
+    this.#set(ms, action);
+  }
+
+  /** The wall clock is set, as by NTP or an operator; the monotonic one goes on. */
+  jumpWall(ms: number): void {
+    this.#wall += ms;
+  }
+
+  /** Lets `ms` pass, with everything that falls due meanwhile. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#monotonic + ms;
+    await settled();
+    while (this.#fireNext(end)) await settled();
+    this.#monotonic = end;
+  }
+
+  /** Lets time pass until nothing is due any more, at most for `limitMs`. @throws when that is not enough */
+  async runUntilIdle(limitMs: number = 86_400_000): Promise<void> {
+    const end = this.#monotonic + limitMs;
+    await settled();
+    while (this.#fireNext(end)) await settled();
+    if (this.#timers.first() !== undefined)
+      throw new Error(`still busy after ${String(limitMs)} ms of virtual time`);
+  }
+
+  /** Lets time pass until `promise` settles, and gives its value. @throws what it throws; when it can never settle */
+  async runUntil<T>(promise: Promise<T>, limitMs: number = 86_400_000): Promise<T> {
+    const end = this.#monotonic + limitMs;
+    const state = { open: true };
+    const close = (): void => {
+      state.open = false;
+    };
+    promise.then(close, close);
+    await settled();
+    while (state.open) {
+      if (!this.#fireNext(end)) {
+        throw new Error(
+          `the promise did not settle: nothing is due within ${String(limitMs)} ms of virtual time`,
+        );
+      }
+      await settled();
+    }
+    return await promise;
+  }
+
+  #set(ms: number, fire: () => void): Timer {
+    const due = this.#monotonic + Math.max(0, ms);
+    const timer: Timer = { due, order: this.#order++, fire, cancelled: false };
+    this.#timers.push(timer);
+    return timer;
+  }
+
+  /** Fires the next timer that is due by `end`; false when there is none. */
+  #fireNext(end: number): boolean {
+    const next = this.#timers.first();
+    if (next === undefined || next.due > end) return false;
+    this.#timers.pop();
+    this.#monotonic = next.due;
+    next.fire();
+    return true;
+  }
+}
+
+/** Resolves when all promise reactions have run: immediates come after them. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** Binary heap by due moment, then order; cancelled timers are dropped when they come up. */
+class TimerHeap {
+  readonly #heap: Timer[] = [];
+
+  first(): Timer | undefined {
+    while (this.#heap[0]?.cancelled === true) this.pop();
+    return this.#heap[0];
+  }
+
+  push(timer: Timer): void {
+    let child = this.#heap.push(timer) - 1;
+    while (child > 0) {
+      const parent = (child - 1) >> 1;
+      const above = this.#heap[parent];
+      if (above === undefined || before(above, timer)) break;
+      this.#heap[child] = above;
+      child = parent;
+    }
+    this.#heap[child] = timer;
+  }
+
+  pop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    let parent = 0;
+    for (;;) {
+      const [left, right] = [this.#heap[2 * parent + 1], this.#heap[2 * parent + 2]];
+      if (left === undefined) break;
+      const [child, below] =
+        right !== undefined && before(right, left) ? [2 * parent + 2, right] : [2 * parent + 1, left];
+      if (before(last, below)) break;
+      this.#heap[parent] = below;
+      parent = child;
+    }
+    this.#heap[parent] = last;
+  }
+}
+
+function before(a: Timer, b: Timer): boolean {
+  return a.due < b.due || (a.due === b.due && a.order < b.order);
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { Stopped } from '@research-mirror/runtime/service';
+import { signatureHeaders } from '../events/signature.ts';
+import { NumberedLog } from '../numbered-log.ts';
+import type { Webhook } from '../service/account/registration.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import type { Delivery, DeliveryCounters, DeliveryRecord } from './delivery.ts';
+import { closeConnections, openConnections, postEvent } from './post-event.ts';
+
+/** Longest wait between two attempts: an hour. */
+const MOST_WAIT_MS = 3_600_000;
+
+/** Secret that nobody was given. */
+const WRONG_SECRET = 'f'.repeat(64);
+
+interface Errand {
+  readonly delivery: Delivery;
+  attempts: number;
+}
+
+export interface CourierOptions {
+  readonly clock: Clock;
+  readonly options: () => SandboxOptions;
+  /** The registration that deliveries to a user follow now. */
+  readonly webhookOf: (userId: number) => Webhook | undefined;
+}
+
+/**
+ * Delivers: a bounded number at a time, each as often as the switches say, until it is answered 2xx. Nobody waits for
+ * it; a delivery goes where the webhook is registered at the time of the attempt, signed with the secret of then.
+ */
+export class Courier {
+  readonly #clock: Clock;
+  readonly #options: () => SandboxOptions;
+  readonly #webhookOf: (userId: number) => Webhook | undefined;
+  readonly #connections = openConnections();
+  readonly #stopping = new AbortController();
+  readonly #requests = new Set<AbortController>();
+  readonly #log = new NumberedLog<DeliveryRecord>();
+  /** All that are not under way, oldest first; those of them whose time has come. */
+  readonly #waiting = new Set<Errand>();
+  readonly #ready = new Set<Errand>();
+  readonly #underWay = new Set<Promise<void>>();
+  #counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
+
+  constructor({ clock, options, webhookOf }: CourierOptions) {
+    this.#clock = clock;
+    this.#options = options;
+    this.#webhookOf = webhookOf;
+  }
+
+  /** Takes a delivery, to be sent in `delayMs`. */
+  take(delivery: Delivery, delayMs: number): void {
+    this.#wait({ delivery, attempts: 0 }, delayMs);
+  }
+
+  /** Attempts with numbers above `after`, in the order in which they ended. */
+  log(after: number): readonly DeliveryRecord[] {
+    return this.#log.after(after);
+  }
+
+  counters(): Omit<DeliveryCounters, 'events' | 'lost' | 'missed'> {
+    return { ...this.#counts, waiting: this.#waiting.size, underWay: this.#underWay.size };
+  }
+
+  /** Begins the counters and the log anew; numbers go on. */
+  reset(): void {
+    this.#log.clear();
+    this.#counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
+  }
+
+  /** Ends what is under way at once, and sends nothing more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Stopped('the sandbox'));
+    for (const request of this.#requests) request.abort();
+    this.#waiting.clear();
+    this.#ready.clear();
+    await Promise.all(this.#underWay);
+    closeConnections(this.#connections);
+  }
+
+  #wait(errand: Errand, delayMs: number): void {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    this.#waiting.add(errand);
+    for (const oldest of this.#waiting) {
+      if (this.#waiting.size <= this.#options().deliveryWaiting) break;
+      this.#waiting.delete(oldest);
+      this.#ready.delete(oldest);
+      this.#counts.dropped += 1;
+    }
+    if (delayMs <= 0) {
+      this.#makeReady(errand);
+      return;
+    }
+    this.#clock.sleep(delayMs, signal).then(
+      () => this.#makeReady(errand),
+      () => {
+        // Stopped.
+      },
+    );
+  }
+
+  #makeReady(errand: Errand): void {
+    if (!this.#waiting.has(errand)) return;
+    this.#ready.add(errand);
+    this.#work();
+  }
+
+  /** Begins as many attempts as may be under way. */
+  #work(): void {
+    for (const errand of this.#ready) {
+      if (this.#underWay.size >= this.#options().deliveryParallel) return;
+      this.#ready.delete(errand);
+      this.#waiting.delete(errand);
+      const attempt = this.#attempt(errand).finally(() => {
+        this.#underWay.delete(attempt);
+        this.#work();
+      });
+      this.#underWay.add(attempt);
+    }
+  }
+
+  async #attempt(errand: Errand): Promise<void> {
+    const { delivery } = errand;
+    const webhook = this.#webhookOf(delivery.userId);
+    if (webhook === undefined) {
+      this.#counts.unregistered += 1;
+      return;
+    }
+    errand.attempts += 1;
+    const at = this.#clock.now();
+    const begun = this.#clock.monotonic();
+    const secret = delivery.forged ? WRONG_SECRET : webhook.secret;
+    const headers = signatureHeaders(delivery.body, delivery.eventId, secret, at, this.#options());
+    const status = await this.#post(webhook.url, delivery.body, headers);
+    if (this.#stopping.signal.aborted) return;
+    this.#counts.attempts += 1;
+    this.#log.add({
+      number: this.#log.next,
+      eventId: delivery.eventId,
+      type: delivery.type,
+      userId: delivery.userId,
+      url: webhook.url,
+      at,
+      status,
+      attempt: errand.attempts,
+      forged: delivery.forged,
+      duplicate: delivery.duplicate,
+      latencyMs: Math.round(this.#clock.monotonic() - begun),
+    });
+    this.#settle(errand, status);
+  }
+
+  /** @returns null also where no answer came in time */
+  async #post(url: string, body: string, headers: Record<string, string>): Promise<number | null> {
+    const answered = new AbortController();
+    const request = new AbortController();
+    this.#requests.add(request);
+    const timer = this.#clock.sleep(this.#options().deliveryTimeoutMs, answered.signal).then(
+      () => request.abort(),
+      () => {
+        // Answered in time.
+      },
+    );
+    try {
+      return await postEvent(url, body, headers, this.#connections, request.signal);
+    } finally {
+      this.#requests.delete(request);
+      answered.abort(new Stopped('the timer'));
+      await timer;
+    }
+  }
+
+  #settle(errand: Errand, status: number | null): void {
+    const options = this.#options();
+    const accepted = status !== null && status >= 200 && status < 300;
+    if (errand.delivery.forged) {
+      this.#counts.forgedAccepted += accepted ? 1 : 0;
+      return;
+    }
+    if (accepted) {
+      this.#counts.delivered += 1;
+      return;
+    }
+    const final = status !== null && status >= 400 && status < 500 && options.retryOn4xx === 'no';
+    if (final || errand.attempts > options.deliveryRetries) this.#counts.failed += 1;
+    else this.#wait(errand, Math.min(MOST_WAIT_MS, options.deliveryRetryMs * 2 ** (errand.attempts - 1)));
+  }
+}

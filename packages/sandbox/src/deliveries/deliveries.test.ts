@@ -1,0 +1,144 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { hookedSandbox } from '../../testing/hooked-sandbox.ts';
+import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
+import type { DeliveryRecord } from './delivery.ts';
+
+const hooked = hookedSandbox();
+
+describe('a delivery', () => {
+  const event = { type: 'research.completed' } as const;
+
+  it('that is refused, cut or left without an answer is tried again, and each attempt is told', async () => {
+    await hooked.register();
+    await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryTimeoutMs: 1_000 });
+    const answers = [503, 'cut', 'silence', 302, 200] as const;
+    hooked.receiver.answer(() => answers[hooked.receiver.received.length - 1] ?? 200);
+    const after = (await hooked.sandbox.control.deliveries()).at(-1)?.number;
+    const [id] = await hooked.sandbox.control.emit(event);
+    await hooked.receiver.got(5);
+    const log = await told(5, after);
+    expect(log.map(({ eventId, status, attempt }) => [eventId, status, attempt])).toEqual([
+      [id, 503, 1],
+      [id, null, 2],
+      [id, null, 3],
+      [id, 302, 4],
+      [id, 200, 5],
+    ]);
+    expect(new Set(hooked.receiver.received.map(({ body }) => body)).size).toBe(1);
+    expect(log[2]?.latencyMs).toBeGreaterThan(40);
+    expect(log[0]).toMatchObject({
+      type: event.type,
+      userId: hooked.sandbox.userId,
+      url: `${hooked.receiver.url}/hooks`,
+    });
+  });
+
+  it('that is answered 4xx is given up, unless the switch says otherwise', async () => {
+    await hooked.register();
+    await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryRetries: 2 });
+    hooked.receiver.answer(400);
+    await hooked.sandbox.control.resetCounters();
+    await hooked.sandbox.control.emit(event);
+    expect((await told(1)).map(({ attempt }) => attempt)).toEqual([1]);
+    await hooked.sandbox.control.change({ retryOn4xx: 'yes' });
+    await hooked.sandbox.control.emit(event);
+    expect((await told(4)).map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
+    const { deliveries } = await hooked.sandbox.control.counters();
+    expect(deliveries).toMatchObject({ events: 2, attempts: 4, failed: 2, delivered: 0, waiting: 0 });
+  });
+
+  it('comes twice, never, or beside a forged one, as the switches say', async () => {
+    const { secret } = await hooked.register();
+    const { control } = hooked.sandbox;
+    await control.resetCounters();
+    await control.change({ deliveryDuplicate: 1, deliveryForged: 1 });
+    const [id] = await control.emit(event);
+    await hooked.receiver.got(3);
+    const genuine = hooked.receiver.received.filter(
+      ({ body, headers }) =>
+        headers['x-service-signature'] === createHmac('sha256', String(secret)).update(body).digest('hex'),
+    );
+    expect(genuine.map(({ body }) => (JSON.parse(body) as { id: string }).id)).toEqual([id, id]);
+    const log = await told(3);
+    expect(log.filter(({ forged }) => forged).map(({ eventId }) => eventId)).toEqual([
+      expect.not.stringContaining(id ?? ''),
+    ]);
+    expect(log.filter(({ duplicate }) => duplicate).map(({ eventId }) => eventId)).toEqual([id]);
+    await control.change({ deliveryDuplicate: 0, deliveryForged: 0, deliveryLost: 1 });
+    expect(await control.emit(event)).toEqual([expect.stringMatching(/^evt_/)]);
+    expect((await control.counters()).deliveries).toMatchObject({
+      events: 2,
+      lost: 1,
+      delivered: 2,
+      // The receiver here verifies nothing.
+      forgedAccepted: 1,
+      waiting: 0,
+      underWay: 0,
+    });
+  });
+
+  it('is held back, so that later ones overtake it', async () => {
+    await hooked.register();
+    await hooked.sandbox.control.change({ deliveryReorder: 0.5 });
+    const ids = await hooked.sandbox.control.emit({ ...event, count: 20 });
+    const got = (await hooked.receiver.got(20)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
+    expect(new Set(got)).toEqual(new Set(ids));
+    expect(got).not.toEqual(ids);
+  });
+
+  it('is one of few at a time; of those that wait when there are too many, the oldest go', async () => {
+    await hooked.register();
+    hooked.receiver.answer('silence');
+    await eventually('the last test’s deliveries', async () => {
+      const { deliveries } = await hooked.sandbox.control.counters();
+      return deliveries.underWay === 0;
+    });
+    await hooked.sandbox.control.resetCounters();
+    await hooked.sandbox.control.change({ deliveryParallel: 2, deliveryWaiting: 3 });
+    const ids = await hooked.sandbox.control.emit({ ...event, count: 10 });
+    await hooked.receiver.got(2);
+    const { deliveries } = await hooked.sandbox.control.counters();
+    expect(deliveries).toMatchObject({ events: 10, underWay: 2, waiting: 3, dropped: 5 });
+    await hooked.sandbox.control.change({ deliveryParallel: 8 });
+    const [last] = await hooked.sandbox.control.emit(event);
+    const got = (await hooked.receiver.got(5)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
+    expect(new Set(got)).toEqual(new Set([ids[0], ids[1], ids[8], ids[9], last]));
+  });
+
+  it('holds up no request, however many there are', async () => {
+    await hooked.register();
+    await hooked.sandbox.control.resetCounters();
+    const storm = hooked.sandbox.control.emit({ ...event, count: 5000 });
+    const during = await eventually('the storm', async () => {
+      const { deliveries } = await hooked.sandbox.control.counters();
+      return deliveries.events > 0 && deliveries.events;
+    });
+    expect(during).toBeLessThan(5000);
+    expect((await hooked.call('/v1/ping'))['status']).toBe('ok');
+    expect(await storm).toHaveLength(5000);
+  });
+});
+
+describe('a sandbox that is stopped', () => {
+  it('waits for no delivery', async () => {
+    const other = await startTestSandbox({ ...STILL, deliveryTimeoutMs: 600_000 });
+    hooked.receiver.answer('silence');
+    await other.control.registerElsewhere({ url: hooked.receiver.url });
+    await other.control.emit({ type: 'research.completed', count: 20 });
+    await hooked.receiver.got(8);
+    await other.stop();
+    expect(hooked.receiver.received).toHaveLength(8);
+  });
+});
+
+/** The last attempts, once there are as many after `after`. */
+async function told(count: number, after = 0): Promise<DeliveryRecord[]> {
+  let log: DeliveryRecord[] = [];
+  await eventually('the log of deliveries', async () => {
+    log = await hooked.sandbox.control.deliveries(after);
+    return log.length >= count;
+  });
+  return log;
+}

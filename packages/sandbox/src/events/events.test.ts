@@ -1,0 +1,143 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { hookedSandbox } from '../../testing/hooked-sandbox.ts';
+
+const hooked = hookedSandbox();
+
+describe('a registered webhook', () => {
+  it('is told, with a signature over the raw body, of a job that is finished through the control API', async () => {
+    const { secret } = await hooked.register();
+    const [id = ''] = await hooked.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'queued' },
+    });
+    await hooked.sandbox.control.mutate({
+      op: 'update',
+      collection: 'research_jobs',
+      id,
+      fields: { status: 'completed', document_id: 7, url: 'https://é.example/' },
+    });
+    const [got] = await hooked.receiver.got(1);
+    expect(JSON.parse(got?.body ?? '')).toEqual({
+      id: expect.stringMatching(/^evt_[0-9a-f]{24}$/) as string,
+      type: 'research.completed',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+      data: { job_id: Number(id), document_id: 7, company_url: 'https://é.example/' },
+    });
+    expect(got?.headers['x-service-signature']).toBe(
+      createHmac('sha256', String(secret))
+        .update(got?.body ?? '')
+        .digest('hex'),
+    );
+  });
+
+  it('is told of bulk jobs, lists and watched companies, by their own IDs', async () => {
+    await hooked.register();
+    const ids: Record<string, string> = {};
+    for (const collection of ['bulk_research_jobs', 'lists', 'watchlist'] as const) {
+      const fields = { status: 'processing', score: 1 };
+      const [id = ''] = await hooked.sandbox.control.mutate({ op: 'insert', collection, fields });
+      ids[collection] = id;
+      const change = { status: 'failed', score: 99 };
+      await hooked.sandbox.control.mutate({ op: 'update', collection, id, fields: change });
+    }
+    const got = (await hooked.receiver.got(3)).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    expect(got.map(({ type, data }) => [type, data])).toEqual([
+      ['bulk.failed', expect.objectContaining({ bulk_job_id: Number(ids['bulk_research_jobs']) })],
+      ['list.failed', expect.objectContaining({ list_id: Number(ids['lists']) })],
+      ['watchlist.change_detected', expect.objectContaining({ id: Number(ids['watchlist']), score: 99 })],
+    ]);
+  });
+
+  it('is told when a move of the clock finishes a job that was posted', async () => {
+    await hooked.register();
+    await hooked.sandbox.control.clock({ freeze: true });
+    const { job_id: id } = await hooked.call('/v1/research', 'POST', {
+      company_url: 'https://posted.example',
+    });
+    const { list_id: list } = await hooked.call('/v1/lists', 'POST', { name: 'Posted' });
+    await hooked.sandbox.control.clock({ advanceMs: 600_000 });
+    const bodies = (await hooked.receiver.got(2)).map(
+      ({ body }) => JSON.parse(body) as Record<string, unknown>,
+    );
+    await hooked.sandbox.control.clock({ resume: true });
+    const told = bodies.filter(({ data }) => {
+      const { job_id: job, list_id: analyzed } = data as Record<string, unknown>;
+      return job === id || analyzed === list;
+    });
+    expect(told).toHaveLength(2);
+    expect(told.map(({ type }) => type)).toContain('list.analyzed');
+    expect(told.map(({ type }) => type)).toContainEqual(
+      expect.stringMatching(/^research\.(completed|failed)$/),
+    );
+  });
+
+  it('is told of nothing but the types that it asked for, and of nothing once it is removed', async () => {
+    await hooked.register(['list.analyzed']);
+    expect(await hooked.sandbox.control.emit({ type: 'research.completed' })).toEqual([null]);
+    const [id] = await hooked.sandbox.control.emit({ type: 'list.analyzed' });
+    expect(JSON.parse((await hooked.receiver.got(1))[0]?.body ?? '')).toMatchObject({
+      id,
+      type: 'list.analyzed',
+    });
+    await hooked.call('/v1/webhooks', 'DELETE');
+    expect(await hooked.sandbox.control.emit({ type: 'list.analyzed' })).toEqual([null]);
+    expect(hooked.receiver.received).toHaveLength(1);
+  });
+
+  it.each([
+    ['id-only', (id: number) => ({ id })],
+    ['missing', () => undefined],
+    ['other', () => expect.objectContaining({ changes: [] }) as object],
+  ] as const)('is told of data as the switch says, %s, research events aside', async (eventData, data) => {
+    await hooked.register();
+    await hooked.sandbox.control.change({ eventData });
+    const [list] = (await hooked.call('/v1/lists'))['data'] as { list_id: number }[];
+    await hooked.sandbox.control.emit({ type: 'list.analyzed' }, { type: 'research.failed', ids: ['17'] });
+    const [first, second] = (await hooked.receiver.got(2)).map(
+      ({ body }) => JSON.parse(body) as { data: unknown },
+    );
+    expect(first?.data).toEqual(data(list?.list_id ?? 0));
+    expect(second?.data).toMatchObject({
+      job_id: 17,
+      company_url: expect.stringMatching(/^https:/) as string,
+    });
+  });
+});
+
+describe('events on order', () => {
+  it('tell of the items named, of the newest, or whatever they are given, digit by digit', async () => {
+    await hooked.register();
+    const { control } = hooked.sandbox;
+    const collection = 'research_jobs' as const;
+    const newest = (await control.truth({ collection })).slice(0, 2).map((text) => /\d+/.exec(text)?.[0]);
+    const ids = await control.emit(
+      { type: 'research.completed', count: 2 },
+      { type: 'research.completed', ids: ['9007199254740993', 'x'] },
+      { type: 'moon.full', data: { phase: 1 }, count: 2 },
+    );
+    expect(new Set(ids).size).toBe(6);
+    const bodies = (await hooked.receiver.got(6)).map(({ body }) => body);
+    const told = bodies.map(
+      (body) => /"job_id":("?\w+"?)/.exec(body)?.[1] ?? /"data":(.*)\}$/.exec(body)?.[1],
+    );
+    expect(new Set(told)).toEqual(new Set([...newest, '9007199254740993', '"x"', '{"phase":1}']));
+  });
+
+  it('that make no sense are refused by name', async () => {
+    await hooked.register();
+    const { control } = hooked.sandbox;
+    await expect(control.emit({ type: 'moon.full' })).rejects.toThrow(
+      'type must be one of research.completed',
+    );
+    await expect(control.emit({ type: 'list.failed', user: 9 })).rejects.toThrow('there is no user 9');
+    await expect(control.emit({ type: 'list.failed', count: 0 })).rejects.toThrow('count must be');
+    await expect(control.registerElsewhere({ url: 'nowhere' })).rejects.toThrow('url must be');
+    await expect(control.registerElsewhere({ url: 'http://x.example', event_types: ['no'] })).rejects.toThrow(
+      'event_types must be',
+    );
+    await control.registerElsewhere({ url: null });
+    await expect(control.rotateSecret()).rejects.toThrow('there is no webhook');
+  });
+});

@@ -1,0 +1,22 @@
+import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
+import { UserData } from '../../world/user-data.ts';
+import { Registration } from './registration.ts';
+
+/** A user of the service: its data, its webhook, and what its POST operations cost. */
+export class User {
+  readonly data: UserData;
+  readonly registration: Registration;
+  /** Credits that operations used up. */
+  spent = 0;
+  /** Accepted POST operations: numbers their answers' IDs. */
+  operations = 0;
+  /** `starting_after` of the last page that each list was asked for, by path; null: it had none. */
+  readonly lastCursors = new Map<string, string | null>();
+  /** Answers by Idempotency-Key, where the switch honours it. */
+  readonly answered = new Map<string, { readonly status: number; readonly body: string }>();
+
+  constructor(userId: number, epoch: number, options: () => SandboxOptions) {
+    this.data = new UserData(userId, epoch, options);
+    this.registration = new Registration(`${options().seed}/${userId}`);
+  }
+}

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { hookedSandbox } from '../../../testing/hooked-sandbox.ts';
+
+const hooked = hookedSandbox();
+
+describe('a registration', () => {
+  const event = { type: 'list.failed' } as const;
+  const hmac = (secret: unknown, body: string | undefined): string =>
+    createHmac('sha256', String(secret))
+      .update(body ?? '')
+      .digest('hex');
+
+  it('is followed by GET and deliveries only later, where the switch says so', async () => {
+    const first = await hooked.register();
+    await hooked.sandbox.control.change({ registerLate: 600_000 });
+    await hooked.register(['list.failed']);
+    expect(await hooked.call('/v1/webhooks')).toMatchObject({ event_types: null });
+    await hooked.sandbox.control.emit(event);
+    expect((await hooked.receiver.got(1))[0]?.headers['x-service-signature']).toBe(
+      hmac(first['secret'], hooked.receiver.received[0]?.body),
+    );
+    // What comes late comes in order: nothing is left to wait for.
+    await hooked.call('/v1/webhooks', 'DELETE');
+    await hooked.sandbox.control.change({ registerLate: 1 });
+    const second = await hooked.register(['list.failed']);
+    await eventually('the registration', async () =>
+      Array.isArray((await hooked.call('/v1/webhooks'))['event_types']),
+    );
+    await hooked.sandbox.control.emit(event);
+    expect((await hooked.receiver.got(2))[1]?.headers['x-service-signature']).toBe(
+      hmac(second['secret'], hooked.receiver.received[1]?.body),
+    );
+  });
+
+  it('takes effect where its answer is lost', async () => {
+    await hooked.sandbox.control.change({ registerLost: 1 });
+    await expect(hooked.register()).rejects.toThrow('fetch failed');
+    expect(await hooked.call('/v1/webhooks')).toMatchObject({ url: `${hooked.receiver.url}/hooks` });
+    expect((await hooked.sandbox.control.counters()).byFault['registerLost']).toBe(1);
+  });
+
+  it('answers with a new secret, the same, or none', async () => {
+    const first = await hooked.register();
+    await hooked.sandbox.control.change({ registerSecret: 'same' });
+    expect((await hooked.register())['secret']).toBe(first['secret']);
+    await hooked.sandbox.control.change({ registerSecret: 'missing' });
+    expect(await hooked.register()).not.toHaveProperty('secret');
+    expect((await hooked.sandbox.control.webhook())?.secret).not.toBe(first['secret']);
+  });
+
+  it('is replaced by somebody else, and gets another secret, without a word', async () => {
+    const { secret } = await hooked.register();
+    await hooked.sandbox.control.rotateSecret();
+    await hooked.sandbox.control.emit(event);
+    await hooked.receiver.got(1);
+    expect(hooked.receiver.received[0]?.headers['x-service-signature']).not.toBe(
+      hmac(secret, hooked.receiver.received[0]?.body),
+    );
+    const url = `${hooked.receiver.url}/theirs`;
+    await hooked.sandbox.control.registerElsewhere({ url, event_types: ['list.failed'] });
+    expect(await hooked.call('/v1/webhooks')).toMatchObject({ url, event_types: ['list.failed'] });
+    await hooked.sandbox.control.emit(event);
+    expect((await hooked.receiver.got(2))[1]?.path).toBe('/theirs');
+  });
+
+  it('that goes away takes with it what waits to be delivered', async () => {
+    await hooked.register();
+    await hooked.sandbox.control.resetCounters();
+    hooked.receiver.answer(503);
+    await hooked.sandbox.control.change({ deliveryRetryMs: 20 });
+    await hooked.sandbox.control.emit(event);
+    await hooked.receiver.got(1);
+    await hooked.call('/v1/webhooks', 'DELETE');
+    await eventually('the end of the delivery', async () => {
+      const { deliveries } = await hooked.sandbox.control.counters();
+      return deliveries.unregistered === 1 && deliveries.waiting === 0;
+    });
+    expect(hooked.receiver.received).toHaveLength(1);
+  });
+});

@@ -1,0 +1,191 @@
+import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { startTestSandbox, STILL, type TestSandbox } from '../../testing/sandbox.ts';
+import { SWITCH_NAMES, type SandboxOptions } from '../switches/sandbox-switches.ts';
+
+let sandbox: TestSandbox;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ ...STILL, limits: 'off' });
+});
+
+afterAll(async () => {
+  await sandbox.stop();
+});
+
+/** All faults off again. */
+afterEach(async () => {
+  const off = SWITCH_NAMES.filter((name) => /^fault(?!Routes|Effect)/.test(name)).map((name) => [name, 0]);
+  await sandbox.control.change({
+    ...(Object.fromEntries(off) as Partial<SandboxOptions>),
+    faultRoutes: 'all',
+    faultEffect: 'undone',
+    error200: 'error',
+    emptySays: 'end',
+  });
+});
+
+function idsOf(text: string): string[] {
+  return (JSON.parse(text) as { data: { id: number }[] }).data.map(({ id }) => String(id));
+}
+
+async function get(path = '/v1/research', init: RequestInit = {}): Promise<{ status: number; text: string }> {
+  const headers = { authorization: `Bearer ${sandbox.key}` };
+  const response = await fetch(`${sandbox.url}${path}`, { redirect: 'manual', headers, ...init });
+  return { status: response.status, text: await response.text() };
+}
+
+function jobs(): Promise<number> {
+  return sandbox.control.count({ collection: 'research_jobs' });
+}
+
+describe('a fault', () => {
+  it.each([
+    ['fault500', 500],
+    ['fault503', 503],
+    ['fault402', 402],
+    ['fault408', 408],
+    ['fault425', 425],
+    ['fault409', 409],
+    ['faultRedirect', 302],
+  ] as const)('%s answers %i', async (fault, status) => {
+    await sandbox.control.change({ [fault]: 1 });
+    expect((await get()).status).toBe(status);
+    expect((await sandbox.control.counters()).byFault[fault]).toBe(1);
+  });
+
+  it.each([
+    ['faultHtml', /^<!DOCTYPE html>/],
+    ['faultGarbage', /"compl$/],
+    ['faultError200', /^\{"error"/],
+    ['faultEmpty', /^\{"object":"list","data":\[\],"has_more":false\}$/],
+  ] as const)('%s answers 200 with what is no page of items', async (fault, pattern) => {
+    await sandbox.control.change({ [fault]: 1 });
+    const { status, text } = await get();
+    expect(status).toBe(200);
+    expect(text).toMatch(pattern);
+  });
+
+  it.each(['faultReset', 'faultResetEarly', 'faultTruncated'] as const)(
+    '%s cuts the connection',
+    async (fault) => {
+      await sandbox.control.change({ [fault]: 1 });
+      await expect(get()).rejects.toThrow(/fetch failed|terminated/);
+      expect((await sandbox.control.counters()).byRouteAndStatus['GET /v1/research cut']).toBeGreaterThan(0);
+      expect((await sandbox.control.counters()).inFlight).toBe(0);
+    },
+  );
+
+  it('lets a replica answer that lags', async () => {
+    await sandbox.control.change({ faultStale: 1, staleMs: 100_000 });
+    await sandbox.control.clock({ freeze: true });
+    const before = (await get()).text;
+    const [id = ''] = await sandbox.control.mutate({ op: 'insert', collection: 'research_jobs' });
+    await sandbox.control.clock({ advanceMs: 99_000 });
+    expect((await get()).text).not.toContain(`"job_id":${id},`);
+    await sandbox.control.clock({ advanceMs: 1000 });
+    expect((await get()).text).toContain(`"job_id":${id},`);
+    expect(before).not.toContain(`"job_id":${id},`);
+    await sandbox.control.clock({ resume: true });
+  });
+
+  it.each([
+    ['error', /^\{"error":\{"code"/],
+    ['errors', /^\{"errors":\[/],
+    ['success', /^\{"success":false/],
+    ['beside-data', /^\{"object":"list","data":\[\],"has_more":false,"error"/],
+  ] as const)('puts an error of the kind %s inside a 200', async (error200, pattern) => {
+    await sandbox.control.change({ faultError200: 1, error200 });
+    expect(await get()).toMatchObject({ status: 200, text: expect.stringMatching(pattern) as string });
+  });
+
+  it('may say of an empty page that more follow', async () => {
+    await sandbox.control.change({ faultEmpty: 1, emptySays: 'more' });
+    expect((await get()).text).toBe('{"object":"list","data":[],"has_more":true}');
+  });
+
+  it('repeats the page that the same list was asked for before', async () => {
+    const first = idsOf((await get('/v1/watchlist?limit=3')).text);
+    const second = idsOf((await get(`/v1/watchlist?limit=3&starting_after=${first.at(-1)}`)).text);
+    await sandbox.control.change({ faultRepeated: 1 });
+    const after = `/v1/watchlist?limit=3&starting_after=${second.at(-1)}`;
+    expect(idsOf((await get(after)).text)).toEqual(second);
+    expect(idsOf((await get(after)).text)).not.toEqual(second);
+  });
+
+  it('ignores the cursor', async () => {
+    const first = idsOf((await get('/v1/watchlist?limit=3')).text);
+    await sandbox.control.change({ faultIgnored: 1 });
+    expect(idsOf((await get(`/v1/watchlist?limit=3&starting_after=${first.at(-1)}`)).text)).toEqual(first);
+  });
+
+  it('refuses a good key', async () => {
+    await sandbox.control.change({ faultKey: 1 });
+    expect((await get('/v1/ping')).status).toBe(401);
+  });
+
+  it('lets a body drip: its headers come at once, its end late', async () => {
+    await sandbox.control.change({ faultDrip: 1, slowMs: 200 });
+    const begun = performance.now();
+    const response = await fetch(`${sandbox.url}/v1/watchlist`, {
+      headers: { authorization: `Bearer ${sandbox.key}` },
+    });
+    const headersAfter = performance.now() - begun;
+    expect(idsOf(await response.text()).length).toBeGreaterThan(50);
+    expect(performance.now() - begun - headersAfter).toBeGreaterThan(100);
+    expect((await sandbox.control.counters()).inFlight).toBe(0);
+  });
+
+  it('makes an answer slow, so that a client that will not wait gets none', async () => {
+    await sandbox.control.change({ faultSlow: 1, slowMs: 60_000 });
+    const impatient = get('/v1/ping', { signal: AbortSignal.timeout(50) });
+    await expect(impatient).rejects.toThrow(/timeout/);
+  });
+
+  it('comes as often as its probability says', async () => {
+    await sandbox.control.change({ fault500: 0.3 });
+    let count = 0;
+    for (let number = 0; number < 300; number += 1) count += (await get('/v1/ping')).status === 500 ? 1 : 0;
+    expect(count).toBeGreaterThan(55);
+    expect(count).toBeLessThan(125);
+  });
+
+  it('may be kept to lists or to POST operations', async () => {
+    await sandbox.control.change({ fault500: 1, faultRoutes: 'lists' });
+    expect([(await get('/v1/ping')).status, (await get()).status]).toEqual([200, 500]);
+    await sandbox.control.change({ faultRoutes: 'posts' });
+    expect([
+      (await get()).status,
+      (await get('/v1/research', { method: 'POST', body: '{}' })).status,
+    ]).toEqual([200, 500]);
+  });
+
+  it('faultResetEarly cuts a POST before its body is read: nothing takes effect', async () => {
+    const before = await jobs();
+    await sandbox.control.change({ faultResetEarly: 1, faultEffect: 'done' });
+    await expect(get('/v1/research', { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
+    expect(await jobs()).toBe(before);
+  });
+
+  it('that makes a POST slow lets it take effect, for a client that is gone by then, too', async () => {
+    const before = await jobs();
+    await sandbox.control.change({ faultSlow: 1, slowMs: 60_000 });
+    const signal = AbortSignal.timeout(100);
+    await expect(get('/v1/research', { method: 'POST', body: '{}', signal })).rejects.toThrow(/timeout/);
+    expect(await jobs()).toBe(before + 1);
+  });
+
+  it.each(['fault500', 'fault408', 'fault425', 'faultReset'] as const)(
+    '%s hides whether a POST took effect',
+    async (fault) => {
+      const post = (): Promise<unknown> =>
+        get('/v1/research', { method: 'POST', body: '{}' }).catch(() => 'no answer');
+      const before = await jobs();
+      await sandbox.control.change({ [fault]: 1, faultEffect: 'done' });
+      await post();
+      expect(await jobs()).toBe(before + 1);
+      await sandbox.control.change({ faultEffect: 'undone' });
+      await post();
+      expect(await jobs()).toBe(before + 1);
+    },
+  );
+});

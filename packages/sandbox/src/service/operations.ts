@@ -1,0 +1,122 @@
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import { companyDomain } from '../world/company.ts';
+import { fraction, hashText, mix } from '../hash.ts';
+import type { Population } from '../world/population.ts';
+import { failure, json, type Answer } from './answer.ts';
+import type { Operation } from './routes.ts';
+import type { User } from './account/user.ts';
+
+/** Credits that each operation uses up. */
+const COST: Readonly<Record<Operation, number>> = {
+  research: 1,
+  enrich: 0.5,
+  clay_enrich: 0.25,
+  bulk_research: 10,
+  list: 0,
+  list_analyze: 5,
+  sequence: 2,
+};
+
+/** How long an analysis asked for by `POST /v1/lists/{id}/analyze` takes. */
+const ANALYSIS_MS = 20_000;
+
+/**
+ * The POST operations of specification 4.4. Their payloads are not shown there: any JSON is accepted, and what the
+ * operation made appears in its list at once.
+ * @param body parsed; undefined for an empty one
+ */
+export function operate(
+  user: User,
+  operation: Operation,
+  id: string,
+  body: unknown,
+  options: SandboxOptions,
+  time: number,
+): Answer {
+  const { data } = user;
+  const status = Number(options.postStatus);
+  const accepted = (text: string): Answer => {
+    user.spent += COST[operation];
+    return json(status, text);
+  };
+  switch (operation) {
+    case 'research':
+      return accepted(created(data.collection('research_jobs'), companyFields(body), time));
+    case 'bulk_research':
+      return accepted(created(data.collection('bulk_research_jobs'), nameFields(body), time));
+    case 'list':
+      return accepted(created(data.collection('lists'), nameFields(body), time));
+    case 'enrich':
+    case 'clay_enrich': {
+      user.operations += 1;
+      const domain = companyDomain(hashText(JSON.stringify(body) ?? ''));
+      return accepted(
+        `{"object":"enrichment","id":"enr_${user.operations}","status":"completed","domain":"${domain}","score":${user.operations % 100}}`,
+      );
+    }
+    case 'list_analyze':
+      return analyze(user, id, options, time, accepted);
+    case 'sequence': {
+      const jobs = data.collection('research_jobs');
+      const job = jobs.find(id, time);
+      if (job === undefined || !jobs.visible(job, time)) {
+        return failure(404, 'not_found', 'No such research job', options.errorBody);
+      }
+      user.operations += 1;
+      return accepted(
+        `{"object":"sequence","id":"seq_${user.operations}","job_id":${typeof job === 'number' ? jobs.plan.ids.json(job) : JSON.stringify(id)},"status":"queued","steps":[]}`,
+      );
+    }
+  }
+}
+
+/** Adds an item with the next ID. @returns its text, as its list answers it */
+function created(population: Population, fields: Record<string, unknown>, time: number): string {
+  const slot = population.sequence.post(time);
+  if (Object.keys(fields).length > 0) {
+    const item = { id: population.idOf(slot), slot, rank: slot };
+    population.overlay.add(item, { kind: 'update', at: time, silent: true, fields });
+  }
+  return population.text(slot, time);
+}
+
+/** The list is `analyzing` for a while, and then `completed`; where jobs fail, the analysis of some lists does. */
+function analyze(
+  user: User,
+  id: string,
+  options: SandboxOptions,
+  time: number,
+  accepted: (text: string) => Answer,
+): Answer {
+  const lists = user.data.collection('lists');
+  const list = lists.find(id, time);
+  if (list === undefined || !lists.visible(list, time)) {
+    return failure(404, 'not_found', 'No such list', options.errorBody);
+  }
+  const item = typeof list === 'number' ? { id, slot: list, rank: list } : list;
+  const silent = false;
+  const fails = fraction(mix(hashText(id), 43)) < options.failedShare;
+  lists.overlay.add(item, { kind: 'update', at: time, silent, fields: { status: 'analyzing' } });
+  lists.overlay.add(item, {
+    kind: 'update',
+    at: time + ANALYSIS_MS,
+    silent,
+    fields: { status: fails ? 'failed' : 'completed' },
+  });
+  return accepted(lists.text(list, time));
+}
+
+/** What a body says of the company; only texts, so that the job still reads like one. */
+function companyFields(body: unknown): Record<string, unknown> {
+  const { company_url: companyUrl, url = companyUrl, name } = fieldsOf(body);
+  return { ...(typeof url === 'string' ? { url } : {}), ...(typeof name === 'string' ? { name } : {}) };
+}
+
+function nameFields(body: unknown): Record<string, unknown> {
+  const { name } = fieldsOf(body);
+  return typeof name === 'string' ? { name } : {};
+}
+
+function fieldsOf(body: unknown): Record<string, unknown> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}

@@ -1,0 +1,132 @@
+import { account, ping } from './account/account.ts';
+import { failure, json, type Answer } from './answer.ts';
+import { envelope } from './envelope.ts';
+import { listAnswer } from './list-answer.ts';
+import { operate } from './operations.ts';
+import { readPage } from './page.ts';
+import type { Action } from './routes.ts';
+import type { User } from './account/user.ts';
+import { deleteWebhook, readWebhook, registerWebhook } from './account/webhooks.ts';
+import type { SandboxState } from '../sandbox-state.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import type { Population } from '../world/population.ts';
+
+/** A request of a known user to a known endpoint. */
+export interface Asked {
+  readonly user: User;
+  readonly action: Action;
+  readonly query: URLSearchParams;
+  /** Raw text of the body, '' where there is none. */
+  readonly body: string;
+  readonly idempotencyKey: string | undefined;
+  /** Moment of the data: now, or earlier for a replica that lags. */
+  readonly time: number;
+}
+
+/** The service's honest answer. */
+export function respond(asked: Asked, state: SandboxState): Answer {
+  const { user, action, time } = asked;
+  const { options } = state;
+  switch (action.kind) {
+    case 'ping':
+      return ping(user);
+    case 'account':
+      return account(user, options);
+    case 'webhook-read':
+      return readWebhook(user.registration.at(state.clock.monotonic()), options);
+    case 'webhook-delete':
+      return deleteWebhook(user.registration);
+    case 'webhook-register':
+      return withJson(asked, state, (body) =>
+        registerWebhook(user.registration, body, options, state.clock.monotonic()),
+      );
+    case 'list':
+      return page(asked, user.data.collection(action.collection), 'result', state);
+    case 'list-items': {
+      const lists = user.data.collection('lists');
+      const list = user.data.list(action.id, time);
+      const exists = list !== undefined && lists.visible(list, time);
+      if (exists) return page(asked, user.data.items(list), 'accounts', state);
+      if (list !== undefined && options.deletedList === 'empty') {
+        return listAnswer([], 0, envelope(false, undefined, 'accounts', options));
+      }
+      return failure(404, 'not_found', 'No such list', options.errorBody);
+    }
+    case 'post':
+      return once(asked, state, () =>
+        logged(
+          asked,
+          state,
+          withJson(asked, state, (body) => operate(user, action.operation, action.id, body, options, time)),
+        ),
+      );
+  }
+}
+
+/** A page with nothing on it, as a fault. */
+export function emptyPage(action: Action, options: SandboxOptions): Answer {
+  const nestedName = action.kind === 'list-items' ? 'accounts' : 'result';
+  return listAnswer([], 0, envelope(options.emptySays === 'more', undefined, nestedName, options));
+}
+
+function page(asked: Asked, population: Population, nestedName: string, state: SandboxState): Answer {
+  const { options } = state;
+  const { time } = asked;
+  const reading = readPage(
+    {
+      population,
+      limit: asked.query.get('limit') ?? undefined,
+      startingAfter: asked.query.get('starting_after') ?? undefined,
+      time,
+    },
+    state.rankings,
+    options,
+  );
+  if ('status' in reading) return failure(reading.status, reading.code, reading.message, options.errorBody);
+  const { refs, hasMore } = reading;
+  const last = refs.at(-1);
+  const lastId = last === undefined ? undefined : population.idOf(last);
+  const texts = refs.values().map((ref) => population.text(ref, time));
+  return listAnswer(texts, refs.length, envelope(hasMore, lastId, nestedName, options));
+}
+
+/** Operations on a target may come without a body; everything else that is not JSON is refused. */
+function withJson(asked: Asked, state: SandboxState, then: (body: unknown) => Answer): Answer {
+  if (asked.body === '' && 'id' in asked.action && asked.action.id !== '') return then(undefined);
+  let body: unknown;
+  try {
+    body = JSON.parse(asked.body);
+  } catch {
+    return failure(400, 'invalid_json', 'The body is not JSON', state.options.errorBody);
+  }
+  return then(body);
+}
+
+/** Writes down an operation that took effect, which its answer says. */
+function logged({ user, action, body, idempotencyKey }: Asked, state: SandboxState, answer: Answer): Answer {
+  if (answer.status < 300 && action.kind === 'post') {
+    state.operations.add(
+      {
+        at: state.clock.now(),
+        userId: user.data.userId,
+        operation: action.operation,
+        target: action.id === '' ? null : action.id,
+        idempotencyKey: idempotencyKey ?? null,
+      },
+      body,
+    );
+  }
+  return answer;
+}
+
+/** With `idempotency` honoured, a second POST with the same key gets the first one's answer and has no effect. */
+function once({ user, idempotencyKey }: Asked, state: SandboxState, act: () => Answer): Answer {
+  if (state.options.idempotency === 'ignored' || idempotencyKey === undefined) return act();
+  const before = user.answered.get(idempotencyKey);
+  if (before !== undefined) return json(before.status, before.body);
+  const answer = act();
+  if (answer.status < 300 && answer.body !== undefined) {
+    user.answered.set(idempotencyKey, { status: answer.status, body: answer.body });
+  }
+  return answer;
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { askedSandbox } from '../testing/asked-sandbox.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { startSandbox } from './start-sandbox.ts';
+
+const scene = askedSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
+const { ask, post, walk } = scene;
+
+describe('the service', () => {
+  it('answers ping and account with the key’s owner', async () => {
+    expect((await ask('/v1/ping')).body).toEqual({ object: 'ping', status: 'ok', user_id: 7 });
+    expect((await ask('/v1/ping', { key: 'two' })).body['user_id']).toBe(7);
+    expect((await ask('/v1/ping', { key: 'three' })).body['user_id']).toBe(8);
+    expect((await ask('/v1/account')).body).toEqual({
+      object: 'account',
+      user_id: 7,
+      email: expect.stringContaining('@'),
+      credits: expect.any(Number),
+      subscription: expect.any(String),
+      org: expect.any(String),
+    });
+  });
+
+  it('refuses a missing and a wrong key, with the status and the body that the switches name', async () => {
+    expect((await ask('/v1/ping', { key: '' })).status).toBe(401);
+    expect((await ask('/v1/ping', { key: 'four' })).body).toEqual({
+      error: { code: 'invalid_key', message: expect.any(String) },
+    });
+    await scene.sandbox.control.change({ badKey: '403', missingKey: '422', errorBody: 'details' });
+    expect((await ask('/v1/ping', { key: '' })).status).toBe(422);
+    const refused = await ask('/v1/ping', { key: 'four' });
+    expect([refused.status, refused.body]).toEqual([
+      403,
+      { detail: [expect.objectContaining({ type: 'invalid_key' })] },
+    ]);
+    await scene.sandbox.control.change({ badKey: '401', missingKey: '401', errorBody: 'html' });
+    expect((await ask('/v1/ping', { key: 'four' })).text).toContain('<html>');
+    await scene.sandbox.control.change({ errorBody: 'code' });
+  });
+
+  it('carries the rate limit headers on every response', async () => {
+    for (const got of [
+      await ask('/v1/ping'),
+      await ask('/v1/nothing'),
+      await ask('/v1/ping', { key: 'x' }),
+      await post('/v1/lists', '{'),
+    ]) {
+      for (const name of ['Limit', 'Remaining', 'Reset'])
+        expect(got.headers.get(`X-RateLimit-${name}`)).toMatch(/^\d+$/);
+    }
+  });
+
+  it.each(['/v1/research', '/v1/research/bulk', '/v1/lists', '/v1/watchlist'] as const)(
+    'pages through %s',
+    async (path) => {
+      const collection = (
+        {
+          '/v1/research': 'research_jobs',
+          '/v1/research/bulk': 'bulk_research_jobs',
+          '/v1/lists': 'lists',
+          '/v1/watchlist': 'watchlist',
+        } as const
+      )[path];
+      const ids = await walk(path);
+      const truth = await scene.sandbox.control.truth({ collection });
+      expect(truth.map((text) => String(Object.values(JSON.parse(text) as object)[0]))).toEqual(ids);
+      expect(await scene.sandbox.control.count({ collection })).toBe(ids.length);
+      expect(ids.length).toBeGreaterThan(20);
+    },
+  );
+
+  it('pages through the items of a list', async () => {
+    const [list = ''] = await walk('/v1/lists');
+    const ids = await walk(`/v1/lists/${list}`);
+    expect(ids).toHaveLength(60);
+    expect(await scene.sandbox.control.truth({ collection: 'list_items', list })).toHaveLength(60);
+    expect((await ask('/v1/lists/999')).status).toBe(404);
+  });
+
+  it('answers the very bytes that the control API calls the truth', async () => {
+    await scene.sandbox.control.clock({ freeze: true });
+    const { text } = await ask('/v1/research?limit=500');
+    const truth = await scene.sandbox.control.truth({ collection: 'research_jobs' });
+    expect(text).toBe(`{"object":"list","data":[${truth.join(',')}],"has_more":false}`);
+    await scene.sandbox.control.clock({ resume: true });
+  });
+
+  it('registers, shows and forgets a webhook, with a new secret each time', async () => {
+    expect((await ask('/v1/webhooks')).text).toBe('null');
+    const url = 'https://hooks.example/in';
+    const first = await post('/v1/webhooks/register', { url });
+    expect(first.body).toEqual({
+      object: 'webhook',
+      url,
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      active: true,
+      event_types: null,
+    });
+    const second = await post('/v1/webhooks/register', { url, event_types: ['research.completed'] });
+    expect(second.body['secret']).not.toBe(first.body['secret']);
+    expect((await ask('/v1/webhooks')).body).toEqual({
+      object: 'webhook',
+      url,
+      active: true,
+      event_types: ['research.completed'],
+    });
+    expect((await scene.sandbox.control.webhook(7))?.secret).toBe(second.body['secret']);
+    expect((await ask('/v1/webhooks', { key: 'three' })).text).toBe('null');
+    expect((await post('/v1/webhooks/register', { url: 'nowhere' })).status).toBe(400);
+    expect((await post('/v1/webhooks/register', { url, event_types: ['moon.full'] })).status).toBe(400);
+    const gone = await ask('/v1/webhooks', { method: 'DELETE' });
+    expect([gone.status, gone.text]).toEqual([204, '']);
+    for (const [noWebhook, status, text] of [
+      ['object', 200, '{}'],
+      ['404', 404, expect.any(String)],
+      ['204', 204, ''],
+      ['empty-list', 200, expect.stringContaining('"data":[]')],
+    ] as const) {
+      await scene.sandbox.control.change({ noWebhook });
+      const got = await ask('/v1/webhooks');
+      expect([got.status, got.text]).toEqual([status, text]);
+    }
+    await scene.sandbox.control.change({ noWebhook: 'null' });
+  });
+
+  it.each([
+    ['string', expect.stringMatching(/^\d+\.\d\d$/)],
+    ['object', { balance: expect.any(Number), unit: 'credits' }],
+    ['cents', expect.any(Number)],
+    ['null', null],
+  ] as const)('tells credits as %s', async (credits, shape) => {
+    await scene.sandbox.control.change({ credits });
+    expect((await ask('/v1/account')).body['credits']).toEqual(shape);
+  });
+});
+
+describe('the limits of the service', () => {
+  it('refuse the 61st request of a key within 60 s, and say when to come again', async () => {
+    await scene.sandbox.control.change({ limits: 'on' });
+    await scene.sandbox.control.resetWindows();
+    const statuses: number[] = [];
+    for (let number = 0; number < 60; number += 1) statuses.push((await ask('/v1/ping')).status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const refused = await ask('/v1/watchlist');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('X-RateLimit-Remaining')).toBe('0');
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(50);
+    expect((await ask('/v1/ping', { key: 'two' })).status).toBe(200);
+    expect((await post('/v1/enrich', {})).status).toBe(201);
+    expect((await scene.sandbox.control.counters()).rateLimited).toBe(1);
+    await scene.sandbox.control.change({ limits: 'off' });
+  });
+});
+
+describe('starting a sandbox', () => {
+  it('fails with every problem of its options', async () => {
+    await expect(startSandbox({ jobs: -1, latencyMin: 3.5 })).rejects.toThrow(/jobs: .*latency-min: /);
+  });
+
+  it('fails in one line when its port is taken, and leaves nothing open', async () => {
+    const port = Number(new URL(scene.sandbox.url).port);
+    await expect(startSandbox({ port, controlPort: 0 })).rejects.toThrow(Unusable);
+    await expect(startSandbox({ port: 0, controlPort: port })).rejects.toThrow(
+      /can't listen on 127\.0\.0\.1/,
+    );
+  });
+});

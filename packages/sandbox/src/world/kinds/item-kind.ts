@@ -1,0 +1,29 @@
+import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
+
+/** One item of a population at a time: all that its fields are functions of. */
+export interface Subject {
+  /** Hash of what the item is: stable over its life. */
+  readonly hash: number;
+  readonly slot: number;
+  readonly createdAt: number;
+  /** `created_at` as shown: with ties in the order `created`. */
+  readonly shownCreatedAt: number;
+  /** How often and when the item's score last changed by itself. */
+  readonly scoreVersion: number;
+  readonly scoredAt: number;
+  /** When the item was last changed from outside (posts, the control API); -Infinity if never. */
+  readonly changedAt: number;
+  readonly time: number;
+}
+
+/** What distinguishes the items of one collection. */
+export interface ItemKind {
+  readonly keyField: string;
+  /** Members of the item's JSON object without its ID. */
+  members(subject: Subject, options: SandboxOptions): string;
+  updatedAt(subject: Subject, options: SandboxOptions): number;
+  /** What the order `score` sorts by; -1 for none. */
+  score(subject: Subject, options: SandboxOptions): number;
+  /** First moment after the subject's time at which a field changes by itself, score changes aside. */
+  nextChange(subject: Subject, options: SandboxOptions): number;
+}

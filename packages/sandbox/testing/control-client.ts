@@ -1,0 +1,130 @@
+import type { ClockMove, SandboxCounters } from '../src/control/control.ts';
+import type { EventOrder, WebhookOrder } from '../src/control/event-calls.ts';
+import type { Mutation } from '../src/control/mutation.ts';
+import type { DeliveryRecord } from '../src/deliveries/delivery.ts';
+import type { OperationRecord } from '../src/service/operation-log.ts';
+import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
+import type { RequestRecord } from '../src/traffic.ts';
+
+/** Which items: a collection of a user (the first one if left out); for `list_items` the list's ID too. */
+export interface Which {
+  readonly collection: Mutation['collection'];
+  readonly user?: number;
+  readonly list?: string;
+}
+
+/** Client of the sandbox's control API; every refusal throws with its problem. */
+export class SandboxControl {
+  readonly #url: string;
+
+  constructor(controlUrl: string) {
+    this.#url = controlUrl;
+  }
+
+  /** JSON texts of the items, exactly as their list would answer them now, in its order. */
+  async truth(which: Which): Promise<string[]> {
+    const text = await (await this.#fetch(`/truth?${queryOf(which)}`)).text();
+    return text === '' ? [] : text.trimEnd().split('\n');
+  }
+
+  async count(which: Which): Promise<number> {
+    return (await this.#json<{ count: number }>(`/count?${queryOf(which)}`)).count;
+  }
+
+  counters(): Promise<SandboxCounters> {
+    return this.#json('/counters');
+  }
+
+  /** Requests with numbers above `after` (the last 200,000 are kept). */
+  log(after = 0): Promise<RequestRecord[]> {
+    return this.#lines(`/log?after=${after}`);
+  }
+
+  /** Attempts to deliver an event with numbers above `after`, in the order in which they ended (the last 200,000). */
+  deliveries(after = 0): Promise<DeliveryRecord[]> {
+    return this.#lines(`/deliveries?after=${after}`);
+  }
+
+  /** POST operations that took effect, with numbers above `after` (the last 200,000). */
+  operations(after = 0): Promise<OperationRecord[]> {
+    return this.#lines(`/operations?after=${after}`);
+  }
+
+  async resetCounters(): Promise<void> {
+    await this.#json('/counters/reset', {});
+  }
+
+  /** Forgets what the rate limits counted. */
+  async resetWindows(): Promise<void> {
+    await this.#json('/windows/reset', {});
+  }
+
+  /** Changes data at the present moment. @returns the items' IDs */
+  async mutate(...mutations: Mutation[]): Promise<string[]> {
+    return (await this.#json<{ ids: string[] }>('/mutations', mutations)).ids;
+  }
+
+  /** Changes switches while the sandbox runs. */
+  change(options: Partial<SandboxOptions>): Promise<SandboxOptions> {
+    return this.#json('/options', options);
+  }
+
+  options(): Promise<SandboxOptions> {
+    return this.#json('/options');
+  }
+
+  /** The moment of the data; a move changes it first. */
+  clock(move?: ClockMove): Promise<{ now: string; frozen: boolean }> {
+    return this.#json('/clock', move);
+  }
+
+  /** The user's registration, with its secret. */
+  webhook(user?: number): Promise<{ url: string; secret: string; eventTypes: string[] | null } | null> {
+    return this.#json(user === undefined ? '/webhook' : `/webhook?user=${user}`);
+  }
+
+  /** Somebody else registers a URL with the account's key, or removes the registration (url null). */
+  async registerElsewhere(order: WebhookOrder): Promise<void> {
+    await this.#json('/webhook', order);
+  }
+
+  /** The service makes a new secret and tells nobody. */
+  async rotateSecret(user?: number): Promise<void> {
+    await this.#json('/webhook/rotate', user === undefined ? {} : { user });
+  }
+
+  /** Emits events now. @returns their IDs; null where the registration does not want them, or there is none */
+  async emit(...orders: EventOrder[]): Promise<(string | null)[]> {
+    return (await this.#json<{ ids: (string | null)[] }>('/events', orders)).ids;
+  }
+
+  async #lines<T>(path: string): Promise<T[]> {
+    const text = await (await this.#fetch(path)).text();
+    return text === ''
+      ? []
+      : text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as T);
+  }
+
+  async #json<T>(path: string, body?: unknown): Promise<T> {
+    return (await (await this.#fetch(path, body)).json()) as T;
+  }
+
+  async #fetch(path: string, body?: unknown): Promise<Response> {
+    const response = await fetch(
+      `${this.#url}${path}`,
+      body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) },
+    );
+    if (response.ok) return response;
+    throw new Error(`the sandbox refuses ${path}: ${await response.text()}`);
+  }
+}
+
+function queryOf(which: Which): string {
+  const query = new URLSearchParams({ collection: which.collection });
+  if (which.user !== undefined) query.set('user', String(which.user));
+  if (which.list !== undefined) query.set('list', which.list);
+  return query.toString();
+}

@@ -1,0 +1,83 @@
+import { quote, serviceMessage } from '../../api/service-message.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import { webhookStore } from '../../db/webhook/webhook-store.ts';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import type { Companion } from '../../sync/account/account-service.ts';
+import { hintDesk } from '../../sync/hints/hint-desk.ts';
+import { createHintStore } from '../../sync/hints/hint-store.ts';
+import { readingBudget } from '../../sync/hints/reading-budget.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { registrar } from '../../webhooks/registration/registrar.ts';
+import { isFinished } from './found-changes.ts';
+import type { RunnerParts } from './runner-parts.ts';
+import type { OpenAccount } from './open-account.ts';
+import { submitLoop } from './submit-loop.ts';
+
+/** What an account does beside its schedule: it reads what events named, sends what was queued, keeps its webhook. */
+export interface AccountEdges {
+  readonly loops: readonly Companion[];
+  /** To be rung when there is something for it. */
+  readonly bells: {
+    readonly hints: Doorbell;
+    readonly submissions: Doorbell;
+    readonly registration: Doorbell;
+  };
+}
+
+export function accountEdges(parts: RunnerParts, account: OpenAccount): AccountEdges {
+  const { log, link, config } = parts;
+  const { fence, reader, source } = account;
+  const desk = hintDesk({
+    reader,
+    store: createHintStore(parts.db, config.schema, fence),
+    collections: config.collections,
+    budget: readingBudget(source),
+    settleMs: config.settleMs,
+    onFailure: (what, error) =>
+      log.warn({ err: error }, `account ${fence.userId}: ${what}: ${messageOf(error)}`),
+    clock: link.clock,
+    random: link.random,
+  });
+  const submissions = new Doorbell();
+  const registration = new Doorbell();
+  return {
+    loops: [
+      desk.loop,
+      submitLoop(account, { parts }, submissions),
+      registrationLoop(parts, account, registration),
+    ],
+    bells: { hints: desk.bell, submissions, registration },
+  };
+}
+
+function registrationLoop(
+  { config, db, link, log, hide, onChanged, onRegistration }: RunnerParts,
+  { fence, source }: OpenAccount,
+  bell: Doorbell,
+): Companion {
+  const { publicUrl, takeover } = config.webhook;
+  // Nobody waits for it: were it of high priority, a first load would leave slots to events that do not come yet.
+  const priority = PRIORITY.POLL;
+  let refusedBy: string | undefined;
+  return registrar({
+    userId: fence.userId,
+    publicUrl,
+    takeover,
+    service: {
+      ask: async (request) => {
+        const answer = await source.once({ ...request, priority });
+        refusedBy = answer?.keyHash;
+        return answer;
+      },
+      keyIsGood: async (stop) =>
+        refusedBy === undefined || source.isGood(refusedBy, { signal: new AbortController().signal, stop }),
+      said: (text) => quote(serviceMessage(text), link.scrub),
+    },
+    store: webhookStore({ db, schema: config.schema, fence, onChanged, isFinished }),
+    clock: link.clock,
+    log,
+    hide,
+    bell,
+    onChange: onRegistration,
+  });
+}

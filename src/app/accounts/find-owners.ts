@@ -1,0 +1,64 @@
+import type { Kysely } from 'kysely';
+import type { Secret } from '../../config/secret.ts';
+import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { createFirstPingStore } from '../../db/budget/first-ping-store.ts';
+import { KeyRefused } from '../../model/errors.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { hashOfKey, linkKey, pingOwner, type ServiceLink } from './service-link.ts';
+
+export interface KeyRegister {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly link: ServiceLink;
+}
+
+/** Keys whose owner is known from earlier runs, by owner, and those that have to be asked for. */
+export async function sortKeys(
+  { db, schema }: KeyRegister,
+  keys: readonly Secret[],
+): Promise<{
+  readonly byOwner: ReadonlyMap<string, readonly Secret[]>;
+  readonly unknown: readonly Secret[];
+}> {
+  const known = new Map(
+    (await knownKeys(db, schema, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
+  );
+  const byOwner = new Map<string, Secret[]>();
+  const unknown: Secret[] = [];
+  for (const key of keys) {
+    const owner = known.get(hashOfKey(key));
+    if (owner === undefined) unknown.push(key);
+    else byOwner.set(owner, [...(byOwner.get(owner) ?? []), key]);
+  }
+  return { byOwner, unknown };
+}
+
+/**
+ * Asks the service whose the key is, and remembers it. The ping's slot is kept under the key; its budget is read anew by
+ * whoever takes the account: another process may have used the key until then.
+ * @returns the account
+ * @throws KeyRefused, and what requests throw
+ */
+export async function askOwner(
+  { db, schema, link }: KeyRegister,
+  key: Secret,
+  stop: AbortSignal,
+): Promise<string> {
+  const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db, schema));
+  try {
+    const userId = await pingOwner(api, stop);
+    await rememberKey(db, schema, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
+    return userId;
+  } catch (error) {
+    if (error instanceof KeyRefused) {
+      const pingedAt = await databaseTime(db);
+      await rememberKey(db, schema, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });
+    }
+    throw error;
+  } finally {
+    budget.close(new Error('the owner of the key was asked'));
+    // Pings that never left give their slots back. Where that can't be stored, they count as sent for a while.
+    await budget.flush().catch(() => {});
+  }
+}

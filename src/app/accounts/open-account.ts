@@ -1,0 +1,125 @@
+import type { Kysely } from 'kysely';
+import type { ServiceConfig } from '../../config/config.ts';
+import type { Secret } from '../../config/secret.ts';
+import { createBudgetStore } from '../../db/budget/budget-store.ts';
+import { releaseAccount } from '../../db/ownership/lease.ts';
+import { mendMoments } from '../../db/accounts/mend-moments.ts';
+import { recheckIfDue } from '../../db/accounts/recheck.ts';
+import type { TableChange } from '../../db/notify/notifications.ts';
+import { openHistory } from '../../mirror/history/coverage.ts';
+import { createMirror } from '../../mirror/create-mirror.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { Fence } from '../../model/fence.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { messageOf } from '@research-mirror/runtime/message';
+import { AccountReader } from '../../sync/account/account-reader.ts';
+import { AccountSource } from '../../sync/reader/account-source.ts';
+import { createAccountStore, type AccountStore } from '../../sync/reader/account-store.ts';
+import { Ownership } from '../../sync/ownership/ownership.ts';
+import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
+import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
+import { stateClass } from '../../walk/memory/warmth.ts';
+import type { Schedule } from './firings.ts';
+import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
+import { linkKey, type ServiceLink } from './service-link.ts';
+
+export interface AccountParts {
+  readonly config: ServiceConfig;
+  readonly db: Kysely<unknown>;
+  readonly link: ServiceLink;
+  readonly observers: readonly SyncObserver[];
+  readonly onChanged: (change: TableChange) => void;
+  readonly log: Logger;
+  readonly schedule: Schedule;
+  /** The accounts that this process works on. */
+  readonly owned: OwnedAccounts;
+  /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
+  readonly clock: Clock;
+}
+
+/** An account that this process owns, composed. */
+export interface OpenAccount {
+  readonly fence: Fence;
+  readonly source: AccountSource;
+  readonly store: AccountStore;
+  readonly mirror: Mirror;
+  readonly reader: AccountReader;
+  /** Stores what the budgets learnt, and gives the account up; also after the lease was lost. */
+  close(): Promise<void>;
+}
+
+export async function openAccount(
+  parts: AccountParts,
+  fence: Fence,
+  keys: readonly Secret[],
+): Promise<OpenAccount> {
+  parts.owned.add(fence);
+  try {
+    return await compose(parts, fence, keys);
+  } catch (error) {
+    parts.owned.remove(fence);
+    throw error;
+  }
+}
+
+async function compose(parts: AccountParts, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
+  const { config, db, link } = parts;
+  const { schema } = config;
+  if (await recheckIfDue(db, schema, fence, config.collections)) {
+    parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
+  }
+  await mendMoments(db, schema, fence);
+  const budgetStore = createBudgetStore(db, schema, fence);
+  const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
+  const store = createAccountStore(db, schema, fence);
+  const ownership = new Ownership({
+    userId: fence.userId,
+    store: createOwnershipStore({ db, schema, fence, origin: config.service.url }),
+    clock: link.clock,
+  });
+  const source = new AccountSource(all, ownership);
+  await openHistory(db, schema, fence, config.collections, config.history.kept);
+  const mirror = createMirror(db, {
+    schema,
+    schemaDrift: config.schemaDrift,
+    ignoreFields: config.ignoreFields,
+    excludeFields: config.excludeFields,
+    settleMs: config.settleMs,
+    deletes: config.deletes,
+    history: config.history.kept,
+    stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
+  });
+  const reader = new AccountReader(
+    {
+      fence,
+      source,
+      mirror,
+      store,
+      observer: observeAll(parts.observers),
+      onChanged: parts.onChanged,
+      clock: parts.clock,
+      settleMs: config.settleMs,
+    },
+    (name, now) => parts.schedule.after(fence.userId, name, now),
+  );
+  return {
+    fence,
+    source,
+    store,
+    mirror,
+    reader,
+    close: async () => {
+      for (const { budget } of all) budget.close(new Error('the account is closed'));
+      const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
+      const released = await Promise.allSettled([releaseAccount(db, schema, fence)]);
+      parts.owned.remove(fence);
+      for (const each of [...flushed, ...released]) {
+        // The lease may be lost or the database away: then there is nothing to store or to give up.
+        if (each.status === 'rejected') {
+          parts.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
+        }
+      }
+    },
+  };
+}

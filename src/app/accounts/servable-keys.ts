@@ -1,0 +1,31 @@
+import type { Kysely } from 'kysely';
+import type { ServiceConfig } from '../../config/config.ts';
+import type { Secret } from '../../config/secret.ts';
+import { movedKeys, originOf, otherService } from '../../db/accounts/account-identity.ts';
+import { hashOfKey } from './service-link.ts';
+
+/** The keys by which an account may be asked for, or why nothing may be asked or written for it. */
+export type ServableKeys = { readonly keys: readonly Secret[] } | { readonly why: string };
+
+/**
+ * Leaves out keys that answered for another account. To be asked before anything else is done for an account: where the
+ * configured service is not the one that it was mirrored from, no request may go there.
+ * @param keys of the account, as far as known
+ */
+export async function servableKeys(
+  {
+    db,
+    config,
+  }: { readonly db: Kysely<unknown>; readonly config: Pick<ServiceConfig, 'schema' | 'service'> },
+  userId: string,
+  keys: readonly Secret[],
+): Promise<ServableKeys> {
+  const { url } = config.service;
+  const origin = await originOf(db, config.schema, userId);
+  if (origin !== null && origin !== url) return { why: otherService(userId, origin, url) };
+  const moved = await movedKeys(db, config.schema, keys.map(hashOfKey));
+  const [first] = moved;
+  const left = keys.filter((key) => !moved.some(({ keyHash }) => keyHash === hashOfKey(key)));
+  if (first !== undefined && left.length === 0) return { why: first.why };
+  return { keys: left };
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { createApi, type Api, type Exchange } from '../../api/api.ts';
+import type { Transport } from '../../api/transport.ts';
+import type { Budget, BudgetEvent } from '../../budget/budget.ts';
+import { createBudget } from '../../budget/create-budget.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import type { BudgetStore } from '../../budget/store/store.ts';
+import type { Secret } from '../../config/secret.ts';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { pingedOwner } from '../../sync/ownership/owner-of.ts';
+
+/** Everything that a key's client and budget are made of, but the key. */
+export interface ServiceLink {
+  readonly transport: Transport;
+  readonly share: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly scrub: (text: string) => string;
+  readonly onExchange: (exchange: Exchange) => void;
+  readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
+}
+
+/** A key with its client and its budget. */
+export interface LinkedKey {
+  readonly keyHash: string;
+  readonly api: Api;
+  readonly budget: Budget;
+}
+
+/** By which a key is known in the database, in logs and on pages: SHA-256, hexadecimal. */
+export function hashOfKey(key: Secret): string {
+  return createHash('sha256').update(key.reveal()).digest('hex');
+}
+
+/** Makes the key's client on a budget that goes on where `store` left off. */
+export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
+  const { transport, share, clock, random, scrub, onExchange } = link;
+  const keyHash = hashOfKey(key);
+  const budget = createBudget({
+    keyHash,
+    clock,
+    share,
+    store,
+    loaded: await store.load(keyHash),
+    onEvent: (event) => link.onBudgetEvent(keyHash, event),
+  });
+  const api = createApi({ transport, key: key.reveal(), budget, clock, random, scrub, onExchange });
+  return { keyHash, api, budget };
+}
+
+/**
+ * Asks whose the key is (specification 2.1).
+ * @returns the owner's ID, decimal digits of a bigint
+ * @throws KeyRefused, and what requests throw
+ */
+export async function pingOwner(api: Api, stop: AbortSignal): Promise<string> {
+  const answer = await api.object({
+    path: '/v1/ping',
+    route: '/v1/ping',
+    priority: PRIORITY.POLL,
+    signal: new AbortController().signal,
+    stop,
+  });
+  return pingedOwner(answer);
+}

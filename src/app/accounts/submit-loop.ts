@@ -1,0 +1,35 @@
+import { TRANSPORT_LIMITS } from '../../api/transport.ts';
+import { createSubmissionStore } from '../../db/submissions/submission-store.ts';
+import { explainWait, whyCreditsHold } from '../../db/submissions/waiting-submissions.ts';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { submitter } from '../../submit/submitter.ts';
+import type { RunnerParts } from './runner-parts.ts';
+import type { OpenAccount } from './open-account.ts';
+
+/**
+ * Sends what is queued of an account that this process holds, until the signal aborts.
+ * @param bell rung when something was queued
+ */
+export function submitLoop(
+  { fence, source }: OpenAccount,
+  { parts }: { readonly parts: RunnerParts },
+  bell = new Doorbell(),
+): (signal: AbortSignal) => Promise<never> {
+  const { config, db, link, log } = parts;
+  const { schema, submit } = config;
+  const { creditsFloor: floor } = submit;
+  return submitter({
+    source,
+    store: createSubmissionStore({ db, schema, fence, collections: new Set(config.collections) }),
+    clock: link.clock,
+    whyCreditsHold: async () =>
+      floor === undefined ? undefined : whyCreditsHold(db, schema, fence.userId, floor),
+    explainWait: (why) => explainWait(db, schema, fence, why),
+    ownsUntil: parts.ownsUntil,
+    bell,
+    enabled: submit.enabled,
+    timeoutMs: TRANSPORT_LIMITS.totalMs,
+    log,
+    onDone: parts.onSubmission,
+  });
+}

@@ -1,0 +1,103 @@
+import {
+  askedOfDaemons,
+  isAskedFor,
+  retiredAccounts,
+  sayAsked,
+  type StoredPause,
+  storedPauses,
+} from '../../db/accounts/asked.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
+import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
+import { saveCollection } from '../../mirror/scope/log-walk.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { AccountRetired, LeaseLost } from '../../model/errors.ts';
+import type { Fence } from '../../model/fence.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { type Service, service } from '@research-mirror/runtime/service';
+import type { AccountsService } from '../accounts/accounts-service.ts';
+import { DAEMON } from '../process/process.ts';
+import type { RunnerParts } from '../accounts/runner-parts.ts';
+
+/** How often (ms) it is looked at: a retired account is given up within that time. */
+const LOOK_MS = 5_000;
+
+/** Since when collections are paused; null: not any more. */
+type Pauses = ReadonlyMap<CollectionName, Date | null>;
+
+/**
+ * Says what this daemon is asked to mirror, and which collections no daemon is asked for: those are paused, not late.
+ * Each account's owner says it of its own; of an account that nobody owns whoever comes first takes it for a moment.
+ * It also gives up accounts that were retired.
+ */
+export function pauseKeeper(
+  parts: RunnerParts,
+  accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
+): Service {
+  const { db, config, clock, log, processId } = parts;
+  const { schema } = config;
+
+  const look = async (): Promise<void> => {
+    const retired = await retiredAccounts(db, schema);
+    const runners = accounts.runners();
+    for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
+    await sayAsked(db, schema, processId, {
+      accounts: runners.map(({ userId }) => userId).filter((userId) => !retired.has(userId)),
+      collections: config.collections,
+      allKnown: accounts.allKnown(),
+    });
+    const daemons = await askedOfDaemons(db, schema, DAEMON);
+    const wrong = (await storedPauses(db, schema)).filter(
+      ({ userId, collection, paused }) =>
+        !retired.has(userId) && paused === isAskedFor(daemons, userId, collection),
+    );
+    if (wrong.length === 0) return;
+    const now = await databaseTime(db);
+    for (const [userId, some] of Map.groupBy(wrong, (each) => each.userId)) {
+      const pauses = pausesOf(some, now);
+      const runner = runners.find((each) => each.userId === userId);
+      const fence = runner?.current()?.account.fence;
+      // An account that another process owns is that one's to say.
+      if (fence !== undefined) await store(fence, pauses);
+      else if (runner === undefined) await storeOfNobody(userId, pauses);
+    }
+  };
+
+  const store = (fence: Fence, pauses: Pauses): Promise<void> =>
+    fenced(db, schema, fence, async (trx) => {
+      for (const [name, pausedAt] of pauses)
+        await saveCollection(trx, schema, fence.userId, name, { pausedAt });
+    });
+
+  const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
+    const taken = await takeAccount(db, schema, userId, processId, parts.identity);
+    if (taken.state === 'held') return;
+    try {
+      await store(taken.fence, pauses);
+      log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);
+    } finally {
+      await releaseAccount(db, schema, taken.fence);
+    }
+  };
+
+  return service('pauses', async ({ signal, ready }) => {
+    ready();
+    let failing = false;
+    for (;;) {
+      try {
+        await look();
+        failing = false;
+      } catch (error) {
+        // Taken by another, or retired, in the meantime: the next look tells.
+        const over = error instanceof LeaseLost || error instanceof AccountRetired;
+        if (!failing && !over) log.warn(`what is to be mirrored: ${messageOf(error)}`);
+        failing = !over;
+      }
+      await clock.sleep(LOOK_MS, signal);
+    }
+  });
+}
+
+function pausesOf(wrong: readonly StoredPause[], now: Date): Pauses {
+  return new Map(wrong.map(({ collection, paused }) => [collection, paused ? null : now]));
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { CronLines } from '../../config/config.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
+import { pollAfterRegistration } from './poll-after-registration.ts';
+
+const CRON = Object.fromEntries(
+  COLLECTION_NAMES.map((name) => [name, { poll: name === 'lists' ? 'never' : '@daily', full: 'never' }]),
+) as Record<CollectionName, CronLines>;
+
+function polledAfter({
+  doubted = false,
+  ...news
+}: {
+  readonly userId: string;
+  readonly renewed: boolean;
+  readonly doubted?: boolean;
+}): string[] {
+  const polled: string[] = [];
+  const account = (userId: string) => ({
+    userId,
+    current: () => ({
+      service: { pollDue: (name: CollectionName) => void polled.push(`${userId} ${name}`) },
+    }),
+  });
+  const elsewhere = { userId: '3', current: () => undefined };
+  const config = { collections: ['research_jobs', 'lists', 'watchlist'] as const, cron: CRON };
+  pollAfterRegistration(config, [account('1'), account('2'), elsewhere], { ...news, doubted });
+  return polled;
+}
+
+it('has the account’s collections polled that are ever polled', () => {
+  expect(polledAfter({ userId: '2', renewed: true })).toEqual(['2 research_jobs', '2 watchlist']);
+});
+
+it('has those polled that events announce where it is in doubt whether events are understood, also if never else', () => {
+  expect(polledAfter({ userId: '2', renewed: false, doubted: true })).toEqual(['2 research_jobs', '2 lists']);
+});
+
+it('does nothing for a registration that was there before, or an account that is not run here', () => {
+  expect(polledAfter({ userId: '2', renewed: false })).toEqual([]);
+  expect(polledAfter({ userId: '3', renewed: true })).toEqual([]);
+  expect(polledAfter({ userId: '4', renewed: true })).toEqual([]);
+});

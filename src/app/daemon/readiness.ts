@@ -1,0 +1,36 @@
+import { type Kysely, sql } from 'kysely';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { formatSpan } from '@research-mirror/runtime/figures';
+import type { Ready } from '../../status/answers.ts';
+
+export interface ReadinessSources {
+  readonly db: Kysely<unknown>;
+  /** Until when the last heartbeat counts (db/heartbeat.ts): each is a committed write. */
+  readonly ownsUntil: () => number;
+  readonly clock: Clock;
+}
+
+/**
+ * Whether what comes now could be stored. A database that answers questions may still take no write: after a failover
+ * the address may lead to a standby, a disk may be full, the schema may be gone. Rejects where it does not answer.
+ */
+export async function readiness({ db, ownsUntil, clock }: ReadinessSources): Promise<Ready> {
+  const { rows } = await sql<{ refuses: boolean }>`
+    select current_setting('transaction_read_only')::boolean as refuses`.execute(db);
+  if (rows[0]?.refuses === true) {
+    return {
+      ok: false,
+      why: 'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written',
+    };
+  }
+  const late = clock.monotonic() - ownsUntil();
+  if (late === Infinity)
+    return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
+  if (late > 0) {
+    return {
+      ok: false,
+      why: `the database takes no heartbeat: the last one ran out ${formatSpan(late)} ago (see the log)`,
+    };
+  }
+  return { ok: true };
+}

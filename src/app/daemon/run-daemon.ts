@@ -1,0 +1,192 @@
+import { commandService } from '../../commands/command-service.ts';
+import type { ServiceConfig } from '../../config/config.ts';
+import { endpointHost } from '../../db/installation/fingerprint.ts';
+import { createInstallation } from '../../db/installation/installation-service.ts';
+import { createWakeups } from '../../db/notify/wakeups.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { messageOf } from '@research-mirror/runtime/message';
+import { type Service, startAll, stopAll } from '@research-mirror/runtime/service';
+import { createMetrics } from '../../status/metrics.ts';
+import { createStatusServer } from '../../status/server.ts';
+import type { Ready } from '../../status/answers.ts';
+import type { SyncObserver } from '../../sync/reader/observer.ts';
+import type { AccountRunner } from '../accounts/account-runner.ts';
+import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
+import { logObserver } from '../process/log-observer.ts';
+import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
+import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
+import { pauseKeeper } from './pause-keeper.ts';
+import { createProcess, DAEMON } from '../process/process.ts';
+import { pollAfterRegistration } from './poll-after-registration.ts';
+import { owedReadings } from './owed-readings.ts';
+import { programVersion } from '../program-files.ts';
+import { RETRY, retryHandler } from '../quarantine/quarantine-handler.ts';
+import { readiness } from './readiness.ts';
+import { statusReport } from '../status/status-report.ts';
+import { statusToken } from './status-token.ts';
+import { SYNC, syncHandler } from '../sync/sync-handler.ts';
+import { VERIFY, verifyHandler } from '../verify/verify-handler.ts';
+import { type WebhookListener, webhookListener } from './webhook-listener.ts';
+import { workFinder } from './work-finder.ts';
+
+export interface DaemonOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly scrub: (text: string) => string;
+  readonly onProgress?: (progress: PassProgress) => void;
+  /** Called once, when the daemon mirrors and serves its page. */
+  readonly onReady?: (address: { readonly statusUrl: string }) => void;
+}
+
+/**
+ * Runs the daemon until the signal aborts; resolves after a clean stop.
+ * @throws what keeps it from running: Unusable, or a defect
+ */
+export async function runDaemon(config: ServiceConfig, options: DaemonOptions): Promise<void> {
+  const { signal, log, hide, scrub, onProgress } = options;
+  const clock = systemClock;
+  const metrics = createMetrics(programVersion());
+  let mirror: OpenMirror | undefined;
+  let accounts: AccountsService | undefined;
+  let listener: WebhookListener | undefined;
+  let ownsUntil = (): number => -Infinity;
+  let unreached = 'the database is not reached or not migrated yet';
+  const ready = async (): Promise<Ready> =>
+    mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
+
+  // The page comes first: whoever waits for a database that is away sees why.
+  const server = createStatusServer({
+    host: config.http.host,
+    port: config.http.port,
+    token: await statusToken(config, hide, log),
+    metrics,
+    clock,
+    log,
+    ready,
+    status: async () => {
+      if (mirror === undefined) throw new Error(unreached);
+      const { db, words } = mirror;
+      const now = ownsUntil() === -Infinity ? undefined : await ready();
+      return statusReport({ config, db, words, accounts, unready: now?.ok === false ? now.why : undefined });
+    },
+  });
+  await server.start();
+  const started: Service[] = [server];
+  try {
+    mirror = await openMirrorPatiently(config, {
+      program: 'research-mirror start',
+      clock,
+      log,
+      signal,
+      hide,
+      onFailure: (error) => {
+        unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
+      },
+    });
+    // Commands beside the daemon listen for as long as they take: the list is read at each event.
+    const observers: SyncObserver[] = [logObserver(log), metrics];
+    if (onProgress !== undefined) observers.push(sumUp(onProgress));
+    const running = await createProcess({
+      command: DAEMON,
+      config,
+      mirror,
+      clock,
+      log,
+      scrub,
+      hide,
+      onExchange: (exchange) => metrics.requestEnded(exchange),
+      onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
+      onRegistration: (news) => {
+        listener?.registrationChanged(news.userId);
+        pollAfterRegistration(config, accounts?.runners() ?? [], news);
+      },
+      observers,
+    });
+    const { heartbeat, notifications, parts } = running;
+    ownsUntil = () => heartbeat.ownsUntil();
+    accounts = accountsService(parts, config.service.keys);
+    const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
+    const { publicUrl } = config.webhook;
+    if (publicUrl !== undefined) {
+      listener = await webhookListener(publicUrl, { config, mirror, accounts, metrics, clock, log, hide });
+    }
+    const { schema } = config;
+    const installation = createInstallation({
+      db: mirror.db,
+      schema,
+      host: endpointHost(mirror.direct.url, mirror.direct.variables),
+      submit: config.submit,
+      clock,
+      log,
+    });
+    const commands = new Doorbell();
+    const work = new Doorbell();
+    const carriers = [heartbeat, notifications, installation];
+    const workers = [
+      ...(listener === undefined ? [] : [listener.server]),
+      accounts,
+      pauseKeeper(parts, accounts),
+      workFinder({
+        db: mirror.db,
+        schema,
+        runners,
+        owed: owedReadings(parts),
+        bell: work,
+        clock,
+        onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
+      }),
+      createWakeups({
+        connection: mirror.direct,
+        schema,
+        clock,
+        log,
+        onWake: () => {
+          commands.ring();
+          work.ring();
+        },
+      }),
+      commandService({
+        db: mirror.db,
+        schema,
+        processId: heartbeat.processId,
+        bell: commands,
+        handlers: {
+          [SYNC]: syncHandler(config, runners, observers),
+          [VERIFY]: verifyHandler(config, mirror.db, runners),
+          [RETRY]: retryHandler(config, mirror.db, runners, parts.onChanged),
+        },
+        clock,
+        onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
+      }),
+    ];
+    try {
+      await startAll([...carriers, ...workers]);
+      started.push(...carriers, ...workers);
+      log.info({ url: server.url() }, `mirroring into ${mirror.words}; status page ${server.url()}`);
+      options.onReady?.({ statusUrl: server.url() });
+      await firstEnd(started, signal);
+    } finally {
+      // Side by side: each may wait for a page on the wire, and a stop has 8 s for all of them.
+      await Promise.all(workers.map((each) => each.stop()));
+      await stopAll(carriers);
+      await running.close();
+    }
+  } finally {
+    await server.stop();
+    await mirror?.close();
+  }
+}
+
+/** Waits for the stop, or for a service that ends by itself. @throws that service's error */
+async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const error = await Promise.race([stopped, ...services.map((each) => each.ended)]);
+  if (error !== undefined && !signal.aborted) throw error;
+}

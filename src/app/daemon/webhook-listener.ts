@@ -1,0 +1,86 @@
+import { createEventSink } from '../../db/events/event-sink.ts';
+import { receivingAccounts } from '../../db/webhook/receiving-accounts.ts';
+import type { Config } from '../../config/config.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
+import type { Metrics } from '../../status/metrics.ts';
+import type { AnswerStatus } from '../../webhooks/receive/answer.ts';
+import { createWebhookServer, type WebhookServer } from '../../webhooks/receive/webhook-server.ts';
+import type { AccountsService } from '../accounts/accounts-service.ts';
+import type { OpenMirror } from '../process/open-mirror.ts';
+
+export interface WebhookListenerOptions {
+  readonly config: Config;
+  readonly mirror: Pick<OpenMirror, 'openPool'>;
+  readonly accounts: AccountsService;
+  readonly metrics: Pick<Metrics, 'deliveryJudged'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+}
+
+/** The listener for deliveries, and what it is to be told. */
+export interface WebhookListener {
+  readonly server: WebhookServer;
+  /** This process has changed the account's registration. */
+  registrationChanged(userId: string): void;
+}
+
+/** Connections for deliveries: each is there for some milliseconds, and a delivery has a second. */
+const CONNECTIONS = 4;
+
+/** What a refusal is called in the metrics. */
+const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, string>> = {
+  400: 'bad_signature',
+  404: 'no_account',
+  405: 'bad_request',
+  413: 'too_large',
+  415: 'bad_request',
+  503: 'not_now',
+};
+
+/** @param publicUrl MIRROR_PUBLIC_URL */
+export async function webhookListener(
+  publicUrl: string,
+  { config, mirror, accounts, metrics, clock, log, hide }: WebhookListenerOptions,
+): Promise<WebhookListener> {
+  const { schema, webhook } = config;
+  const db = await mirror.openPool(CONNECTIONS);
+  const sink = createEventSink({ db, schema, collections: config.collections, clock });
+  const bellsOf = (userId: string) =>
+    accounts
+      .runners()
+      .find((runner) => runner.userId === userId)
+      ?.current()?.bells;
+  const receiving = receivingAccounts({
+    db,
+    schema,
+    clock,
+    allPinged: () => accounts.allKnown(),
+    hide,
+    onSuspicion: (userId) => bellsOf(userId)?.registration.ring(),
+  });
+  const server = createWebhookServer({
+    host: webhook.host,
+    port: webhook.port,
+    header: webhook.header,
+    scheme: webhook.scheme,
+    prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
+    accounts: receiving,
+    store: {
+      async store(userId, event) {
+        const outcome = await sink.store(userId, event);
+        metrics.deliveryJudged(outcome, event.type);
+        return outcome;
+      },
+    },
+    clock,
+    log,
+    onEvent: (userId) => bellsOf(userId)?.hints.ring(),
+    onAnswer: (status) => {
+      if (status !== 200) metrics.deliveryJudged(REFUSALS[status]);
+    },
+  });
+  return { server, registrationChanged: (userId) => receiving.forget(userId) };
+}

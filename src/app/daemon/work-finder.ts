@@ -1,0 +1,60 @@
+import type { Kysely } from 'kysely';
+import { accountsWithDueHints } from '../../db/events/hint-store.ts';
+import { accountsWithSubmissions } from '../../db/submissions/submissions.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Doorbell } from '@research-mirror/runtime/doorbell';
+import { type Service, service } from '@research-mirror/runtime/service';
+import type { AccountRunner } from '../accounts/account-runner.ts';
+
+export interface WorkFinderOptions {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly runners: () => readonly AccountRunner[];
+  /** Sees to it that what their schedules promised is read. */
+  readonly owed: (runners: readonly AccountRunner[]) => Promise<void>;
+  /** Rung when another process may have left something. */
+  readonly bell: Doorbell;
+  readonly clock: Clock;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** How often (ms) the queue is looked at: `submit()` sends no NOTIFY, which would lock the whole cluster's commits. */
+const LOOK_MS = 1_000;
+
+/**
+ * Rings the accounts of this process for which there is something to read or to send: three statements each second,
+ * however many accounts there are. What is due is found by stored moments that have passed, so that whoever was not
+ * awake then finds it as soon as it is.
+ */
+export function workFinder({
+  db,
+  schema,
+  runners,
+  owed,
+  bell,
+  clock,
+  onFailure,
+}: WorkFinderOptions): Service {
+  return service('work finder', async ({ signal, ready }) => {
+    ready();
+    let failing = false;
+    for (;;) {
+      try {
+        await owed(runners());
+        const hinted = new Set(await accountsWithDueHints(db, schema));
+        const queued = new Set(await accountsWithSubmissions(db, schema));
+        for (const runner of runners()) {
+          if (hinted.has(runner.userId)) runner.current()?.bells.hints.ring();
+          if (queued.has(runner.userId)) runner.current()?.bells.submissions.ring();
+        }
+        failing = false;
+      } catch (error) {
+        if (!failing) onFailure(error);
+        failing = true;
+      }
+      const over = new AbortController();
+      const either = AbortSignal.any([signal, over.signal]);
+      await Promise.race([bell.heard(either), clock.sleep(LOOK_MS, either)]).finally(() => over.abort());
+    }
+  });
+}

@@ -1,0 +1,32 @@
+import { countOf, formatSpan } from '@research-mirror/runtime/figures';
+import type { Logger } from '@research-mirror/runtime/logger';
+import type { SyncObserver } from '../../sync/reader/observer.ts';
+
+/** What happens, as log lines: pages are for debugging, walks of single lists too. */
+export function logObserver(log: Logger): SyncObserver {
+  return {
+    pageWritten: ({ scope, ...rest }) => log.debug({ ...scope, ...rest }, 'page written'),
+    walkStarted: ({ scope, kind, resumed }) => log.debug({ ...scope, kind, resumed }, 'walk begun'),
+    doubtsWait: ({ rows, milliseconds, ...rest }) =>
+      log.info(
+        { ...rest, rows },
+        `${rest.collection}: ${countOf(rows, 'row')} in doubt, read again in ${formatSpan(milliseconds)}`,
+      ),
+    deletionsJudged: ({ scope, deleted, held }) => {
+      if (deleted > 0)
+        log.info({ ...scope, deleted }, `${scope.collection}: ${countOf(deleted, 'row')} deleted`);
+      if (held > 0) {
+        const remedy = `sync ${scope.collection} --full --accept-deletions`;
+        log.warn(
+          { ...scope, held },
+          `${scope.collection}: the brake holds ${held} deletions back (${remedy})`,
+        );
+      }
+    },
+    walkEnded: ({ scope, outcome, error, ...rest }) => {
+      const level = outcome === 'failed' ? 'warn' : scope.parent === '' ? 'info' : 'debug';
+      const text = error === undefined ? `${rest.kind} ${outcome}` : `${rest.kind} failed: ${error}`;
+      log[level]({ ...scope, ...rest }, `${scope.collection}: ${text}`);
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { createTransport } from '../../api/transport.ts';
+import type { Exchange } from '../../api/api.ts';
+import type { ServiceConfig } from '../../config/config.ts';
+import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
+import { createNotifications, type Notifications } from '../../db/notify/notifications.ts';
+import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
+import { ownIdentity } from '../../db/ownership/process-identity.ts';
+import { LeaseLost } from '../../model/errors.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
+import type { SyncObserver } from '../../sync/reader/observer.ts';
+import type { RunnerParts } from '../accounts/runner-parts.ts';
+import { createSchedule } from '../accounts/firings.ts';
+import type { OpenMirror } from './open-mirror.ts';
+import { programVersion } from '../program-files.ts';
+
+/** The command whose processes carry out what others leave for them. */
+export const DAEMON = 'start';
+
+export interface ProcessOptions {
+  /** `start`, `sync`: what others see of this process. */
+  readonly command: string;
+  readonly config: ServiceConfig;
+  readonly mirror: OpenMirror;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly scrub: (text: string) => string;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly onExchange: (exchange: Exchange) => void;
+  /** What came of sending a submission; left out: nobody is told. */
+  readonly onSubmission?: RunnerParts['onSubmission'];
+  /** An account's webhook registration is another now; left out: nobody is told. */
+  readonly onRegistration?: RunnerParts['onRegistration'];
+  /** Read at each event: may grow and shrink. */
+  readonly observers: readonly SyncObserver[];
+}
+
+/** What a process that reads accounts consists of, whether it stays or makes one pass. */
+export interface MirrorProcess {
+  readonly parts: RunnerParts;
+  readonly heartbeat: Heartbeat;
+  readonly notifications: Notifications;
+  /** Closes connections to the service. */
+  close(): Promise<void>;
+}
+
+export async function createProcess(options: ProcessOptions): Promise<MirrorProcess> {
+  const { config, mirror, clock, log } = options;
+  const { schema } = config;
+  const identity = await ownIdentity();
+  const processId = randomUUID();
+  const version = programVersion();
+  const owned = new OwnedAccounts();
+  const heartbeat = createHeartbeat({
+    db: mirror.heartbeatDb,
+    schema,
+    processId,
+    identity,
+    command: options.command,
+    version,
+    clock,
+    log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
+    onClockBack: async () => {
+      log.warn(
+        'the clock of the database went back: accounts are opened anew, so that nothing waits for the future',
+      );
+      await owned.reopen(mirror.heartbeatDb, schema);
+    },
+    afterBeat: async () => {
+      for (const userId of await owned.releaseStrays(mirror.heartbeatDb, schema, processId)) {
+        log.warn(`account ${userId}: named this process as its owner, which does not work on it: given up`);
+      }
+    },
+  });
+  const notifications = createNotifications(mirror.db, schema, clock);
+  const wire = createTransport({
+    baseUrl: config.service.url,
+    clock,
+    userAgent: `research-mirror/${version}`,
+    proxy: config.proxy,
+  });
+  /** A process that can't say that it lives may have lost its accounts: it asks nothing more for them (design 10). */
+  const throwIfSilent = (): void => {
+    if (clock.monotonic() > heartbeat.ownsUntil()) {
+      throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
+    }
+  };
+  const parts: RunnerParts = {
+    config,
+    db: mirror.db,
+    processId,
+    identity,
+    log,
+    observers: options.observers,
+    onChanged: (change) => notifications.changed(change),
+    schedule: createSchedule(config),
+    clock: {
+      now: () => heartbeat.databaseNow(),
+      monotonic: () => clock.monotonic(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    },
+    ownsUntil: () => heartbeat.ownsUntil(),
+    owned,
+    hide: options.hide,
+    onSubmission: options.onSubmission ?? (() => {}),
+    onRegistration: options.onRegistration ?? (() => {}),
+    link: {
+      transport: {
+        ...wire,
+        get: (path, key, signal, asked) => {
+          throwIfSilent();
+          return wire.get(path, key, signal, asked);
+        },
+        send: (request) => {
+          throwIfSilent();
+          return wire.send(request);
+        },
+      },
+      share: config.budgetShare,
+      clock,
+      random: Math.random,
+      scrub: options.scrub,
+      onExchange: options.onExchange,
+      onBudgetEvent: (keyHash, { kind, group, message }) =>
+        log[kind === 'limit-changed' ? 'info' : 'warn'](
+          { key: keyHash.slice(0, 8), group, kind },
+          `rate limit: ${message}`,
+        ),
+    },
+  };
+  return { parts, heartbeat, notifications, close: () => wire.close() };
+}

@@ -1,0 +1,92 @@
+import { type Kysely, sql } from 'kysely';
+import { mirrorTables } from '../../db/connection/tables.ts';
+import type { CollectionName } from '../../model/collections.ts';
+
+/** An item in quarantine. */
+export interface QuarantineEntry {
+  /** By which it is named: the beginning of the SHA-256 of its text. */
+  readonly id: string;
+  readonly userId: string;
+  readonly collection: string;
+  /** The list that it is an item of; '' outside lists. */
+  readonly list: string;
+  /** Null: it has none that can be stored. */
+  readonly key: string | null;
+  /** To follow "the item …". */
+  readonly reason: string;
+  readonly since: Date;
+  readonly lastSeenAt: Date;
+  /** Bytes of its text. */
+  readonly size: number;
+  /** Its text is kept. */
+  readonly kept: boolean;
+}
+
+export interface QuarantineList {
+  /** How many there are. */
+  readonly items: number;
+  /** How many of them are there without their text: more than is kept. */
+  readonly withoutText: number;
+  /** The newest ones. */
+  readonly entries: readonly QuarantineEntry[];
+}
+
+/** Hexadecimal digits of an ID: more than enough to tell millions of items apart. */
+const ID_DIGITS = 16;
+
+/** Those in quarantine, the newest first, `limit` at most. */
+export async function listQuarantine(
+  db: Kysely<unknown>,
+  schema: string,
+  collections: readonly CollectionName[],
+  limit: number,
+): Promise<QuarantineList> {
+  const kept = mirrorTables(db, schema).selectFrom('quarantine').where('collection', 'in', collections);
+  const rows = await kept
+    .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'kept', 'first_seen_at', 'last_seen_at'])
+    .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
+    .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
+    .orderBy('first_seen_at', 'desc')
+    .orderBy('item_hash')
+    .limit(limit)
+    .execute();
+  const { items, without } = await kept
+    .select(sql<string>`count(*)`.as('items'))
+    .select(sql<string>`count(*) filter (where not kept)`.as('without'))
+    .executeTakeFirstOrThrow();
+  return {
+    items: Number(items),
+    withoutText: Number(without),
+    entries: rows.map((row) => ({
+      id: row.id,
+      userId: row._user_id,
+      collection: row.collection,
+      list: row.parent,
+      key: row.key,
+      reason: row.reason,
+      since: row.first_seen_at,
+      lastSeenAt: row.last_seen_at,
+      size: Number(row.size),
+      kept: row.kept,
+    })),
+  };
+}
+
+/**
+ * Texts of the items whose ID begins with `id`, verbatim, null for one whose text is not kept; two at most.
+ * @param id hexadecimal digits
+ */
+export async function quarantinedTexts(
+  db: Kysely<unknown>,
+  schema: string,
+  id: string,
+): Promise<(string | null)[]> {
+  const rows = await mirrorTables(db, schema)
+    .selectFrom('quarantine')
+    .select(['item', 'kept'])
+    .distinct()
+    .where(sql<boolean>`encode(item_hash, 'hex') like ${`${id.toLowerCase()}%`}`)
+    .limit(2)
+    .execute();
+  return rows.map(({ item, kept }) => (kept ? item : null));
+}

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-edges.ts';
+import { judgeStatus } from './judge-status.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const DAEMON: ProcessStatus = {
+  processId: 'p',
+  command: 'start',
+  version: '1.0.0',
+  host: 'm',
+  pid: 1,
+  startedAt: '2026-01-01T00:00:00Z',
+  alive: true,
+};
+
+function collection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
+  return {
+    collection: 'lists',
+    state: 'current',
+    liveRows: 1,
+    deletedRows: 0,
+    polledAt: '2026-01-01T11:59:00Z',
+    completeAsOf: null,
+    nextPollAt: '2026-01-01T12:00:00Z',
+    nextFullAt: null,
+    lastError: null,
+    lastErrorAt: null,
+    quarantinedItems: 0,
+    fieldConflicts: 0,
+    heldDeletions: 0,
+    waitingDeletions: 0,
+    waitingForWalks: 0,
+    ...changes,
+  };
+}
+
+function account(changes: Partial<AccountStatus> = {}): AccountStatus {
+  return {
+    userId: '42',
+    email: null,
+    state: 'active',
+    error: null,
+    owner: 'p',
+    collections: [collection()],
+    walks: [],
+    budgets: [],
+    webhook: NO_WEBHOOK,
+    submissions: NO_SUBMISSIONS,
+    ...changes,
+  };
+}
+
+describe('judgeStatus', () => {
+  it('tells once what stopped an account, and by its collections what else fails', () => {
+    const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
+    const collections = [same, other].filter((each) => each !== undefined);
+    const stopped = account({ state: 'stopped', error: 'moved', collections });
+    expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
+      'account 42 has stopped: moved',
+      '42/lists fails: odd',
+    ]);
+  });
+
+  it('finds nothing wrong with current collections under a running daemon', () => {
+    expect(judgeStatus([account()], [DAEMON], NOW, null)).toEqual({ problems: [], notes: [] });
+  });
+
+  it('takes a mirror without daemon for healthy until its polls are late', () => {
+    expect(judgeStatus([account()], [], NOW, null).problems).toEqual([]);
+    const overdue = collection({ state: 'overdue', nextPollAt: '2026-01-01T11:54:00Z' });
+    const late = account({ collections: [overdue] });
+    expect(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null).problems).toEqual([
+      'polls of account 42 are up to 6 min late (lists): no daemon runs, "research-mirror start"',
+    ]);
+  });
+
+  it('says which full walks are overdue, and by how much', () => {
+    const overdue = { state: 'overdue', nextFullAt: '2026-01-01T04:00:00Z' } as const;
+    const collections = [
+      collection(overdue),
+      collection({ ...overdue, collection: 'watchlist', nextFullAt: '2026-01-01T11:50:00Z' }),
+      collection({ collection: 'research_jobs', nextFullAt: '2026-01-01T02:00:00Z' }),
+    ];
+    expect(judgeStatus([account({ collections })], [DAEMON], NOW, null).problems).toEqual([
+      'full walks of account 42, which find deletions, are up to 8 h late (lists)',
+    ]);
+  });
+
+  it('says why an account has stopped, and not that its polls are late, too', () => {
+    const stopped = account({
+      state: 'stopped',
+      error: 'the key is refused',
+      collections: [collection({ state: 'overdue', nextPollAt: '2026-01-01T01:00:00Z' })],
+    });
+    expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
+      'account 42 has stopped: the key is refused',
+    ]);
+  });
+
+  it('tells of failing collections as problems, of imperfect data as notes', () => {
+    const collections = [
+      collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
+      collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
+    ];
+    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
+    expect(problems).toEqual(['42/lists fails: answers HTML']);
+    expect(notes).toHaveLength(2);
+  });
+
+  it('takes what nobody is asked to mirror for paused, whatever it was before', () => {
+    const paused = { state: 'paused', nextPollAt: null, lastError: 'no', heldDeletions: 3 } as const;
+    const some = account({ collections: [collection(paused), collection({ collection: 'watchlist' })] });
+    const whole = account({ userId: '43', state: 'stopped', error: 'no', collections: [collection(paused)] });
+    const retired = account({ userId: '44', state: 'retired', collections: [collection(paused)] });
+    const { problems, notes } = judgeStatus([some, whole, retired], [DAEMON], NOW, null);
+    expect(problems).toEqual([]);
+    expect(notes).toEqual([
+      '42: lists paused: no daemon is asked to mirror them',
+      'account 43 is paused: no daemon has a key of it; "research-mirror accounts retire 43" takes it out',
+      'account 44 is retired: "research-mirror accounts retire 44 --undo" takes it back',
+    ]);
+  });
+
+  it('tells of held deletions as a problem, with the command that lets them go', () => {
+    const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
+    const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
+    expect(problems).toEqual([
+      '42/lists: the brake holds 400 of 1,000 rows back from deletion; if they are gone on purpose: ' +
+        'research-mirror sync lists --full --accept-deletions',
+    ]);
+  });
+
+  it('tells what deletions wait for as notes', () => {
+    const collections = [
+      collection({ waitingDeletions: 1 }),
+      collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
+    ];
+    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
+    expect(problems).toEqual([]);
+    expect(notes).toEqual([
+      '42/lists: 1 row in doubt waits for a second proof',
+      '42/watchlist: 3 rows in doubt wait for a second proof',
+      '42/watchlist: 2 rows in doubt wait for two equal walks: the order of this list is not known',
+    ]);
+  });
+});

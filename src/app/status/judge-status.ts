@@ -1,0 +1,159 @@
+import type {
+  AccountStatus,
+  CollectionStatus,
+  HeldStatus,
+  ProcessStatus,
+} from '../../model/status-report.ts';
+import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
+import { judgeEdges } from './judge-edges.ts';
+import type { Judgement } from './judgement.ts';
+
+/** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
+const LATE_POLL = 5 * 60_000;
+const LATE_FULL = 15 * 60_000;
+
+/**
+ * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
+ * a healthy mirror; one that is dead shows by polls that are late.
+ * @param now the database's time
+ * @param held what holds submissions back; null: nothing
+ */
+export function judgeStatus(
+  accounts: readonly AccountStatus[],
+  processes: readonly ProcessStatus[],
+  now: Date,
+  held: HeldStatus | null,
+): Judgement {
+  const running = processes.some(({ alive }) => alive);
+  const remedy = running ? '' : ': no daemon runs, "research-mirror start"';
+  const problems: string[] = [];
+  const notes: string[] = [];
+  if (accounts.length === 0) problems.push(`no account has been mirrored yet${remedy}`);
+  for (const account of accounts) {
+    const { userId, state, error } = account;
+    if (state === 'retired') {
+      notes.push(
+        `account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`,
+      );
+      continue;
+    }
+    const collections = account.collections.filter((each) => each.state !== 'paused');
+    notes.push(...pausedIn(account, collections));
+    // What nobody is asked to mirror may be as it is.
+    if (collections.length === 0 && account.collections.length > 0) continue;
+    if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
+    // What stopped the account is told once.
+    const told = state === 'stopped' ? error : null;
+    const failing = collections.filter(
+      (each) => each.state === 'failing' && (told === null || each.lastError !== told),
+    );
+    problems.push(
+      ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
+    );
+    problems.push(...collections.flatMap((each) => heldBack(userId, each)));
+    // An account that has stopped says why itself.
+    const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
+    problems.push(
+      ...lateOnes(
+        `polls of account ${userId} are`,
+        overdue,
+        LATE_POLL,
+        remedy,
+        (each) => each.nextPollAt,
+        now,
+      ),
+    );
+    problems.push(
+      ...lateOnes(
+        `full walks of account ${userId}, which find deletions, are`,
+        overdue,
+        LATE_FULL,
+        remedy,
+        (each) => each.nextFullAt,
+        now,
+      ),
+    );
+    for (const each of collections) notes.push(...notesOn(userId, each));
+  }
+  const edges = judgeEdges(accounts.filter(isAskedFor), held, running);
+  problems.push(...edges.problems);
+  notes.push(...edges.notes);
+  if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
+  return { problems, notes };
+}
+
+function isAskedFor({ state, collections }: AccountStatus): boolean {
+  return (
+    state !== 'retired' && !(collections.length > 0 && collections.every((each) => each.state === 'paused'))
+  );
+}
+
+/** What of the account no daemon is asked to mirror. */
+function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
+  const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
+  if (paused.length === 0) return [];
+  if (asked.length > 0) return [`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`];
+  return [
+    `account ${userId} is paused: no daemon has a key of it; "research-mirror accounts retire ${userId}" takes it out`,
+  ];
+}
+
+/** What the brake holds, and how it is lifted; [] where it holds nothing. */
+export function heldBack(
+  userId: string,
+  {
+    collection,
+    heldDeletions,
+    liveRows,
+  }: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
+): string[] {
+  if (heldDeletions === 0) return [];
+  const share = `${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')}`;
+  const remedy = `research-mirror sync ${collection} --full --accept-deletions`;
+  return [
+    `${userId}/${collection}: the brake holds ${share} back from deletion; if they are gone on purpose: ${remedy}`,
+  ];
+}
+
+/** @param subject as the sentence begins */
+function lateOnes(
+  subject: string,
+  overdue: readonly CollectionStatus[],
+  bound: number,
+  remedy: string,
+  promised: (each: CollectionStatus) => string | null,
+  now: Date,
+): string[] {
+  const late = overdue
+    .map((each) => {
+      const at = promised(each);
+      return { name: each.collection, ms: at === null ? 0 : now.getTime() - Date.parse(at) };
+    })
+    .filter(({ ms }) => ms > bound);
+  if (late.length === 0) return [];
+  const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
+  return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];
+}
+
+function notesOn(userId: string, each: CollectionStatus): string[] {
+  const where = `${userId}/${each.collection}`;
+  const notes: string[] = [];
+  if (each.quarantinedItems > 0) {
+    notes.push(
+      `${where}: ${formatCount(each.quarantinedItems)} items could not be mirrored (table quarantine)`,
+    );
+  }
+  if (each.fieldConflicts > 0) {
+    notes.push(
+      `${where}: ${formatCount(each.fieldConflicts)} values did not fit their column (view columns)`,
+    );
+  }
+  const inDoubt = (rows: number): string =>
+    `${where}: ${countOf(rows, 'row')} in doubt ${rows === 1 ? 'waits' : 'wait'} for`;
+  const second = each.waitingDeletions - each.waitingForWalks;
+  if (second > 0) notes.push(`${inDoubt(second)} a second proof`);
+  if (each.waitingForWalks > 0) {
+    notes.push(`${inDoubt(each.waitingForWalks)} two equal walks: the order of this list is not known`);
+  }
+  return notes;
+}

@@ -1,0 +1,119 @@
+import type { Kysely } from 'kysely';
+import type { GroupSnapshot } from '../../budget/budget.ts';
+import type { Config } from '../../config/config.ts';
+import { movedKeys } from '../../db/accounts/account-identity.ts';
+import { knownKeys } from '../../db/accounts/api-keys.ts';
+import { readStoredStatus } from '../../db/status/stored-status.ts';
+import type {
+  AccountStatus,
+  GroupBudgetStatus,
+  KeyBudgetStatus,
+  StatusReport,
+} from '../../model/status-report.ts';
+import type { AccountsService } from '../accounts/accounts-service.ts';
+import { foundChanges } from '../accounts/found-changes.ts';
+import { judgeRecovery } from './judge-recovery.ts';
+import { judgeStatus } from './judge-status.ts';
+import { programVersion } from '../program-files.ts';
+import { hashOfKey } from '../accounts/service-link.ts';
+
+export interface StatusSources {
+  readonly config: Config;
+  readonly db: Kysely<unknown>;
+  /** The database in words, without password. */
+  readonly words: string;
+  /** The running daemon's accounts; undefined for a command, which knows what Postgres knows. */
+  readonly accounts: AccountsService | undefined;
+  /** Why the running daemon can write nothing at this moment. */
+  readonly unready?: string | undefined;
+}
+
+/** What is mirrored, how fresh, and what is wrong: from Postgres, and from the memory of a daemon. */
+export async function statusReport({
+  config,
+  db,
+  words,
+  accounts,
+  unready,
+}: StatusSources): Promise<StatusReport> {
+  const stored = await readStoredStatus(db, config.schema);
+  const budgets = budgetsByUser(accounts);
+  const changes = await foundChanges(stored.accounts, db, config.schema, stored.now);
+  const told = stored.accounts.map((account): AccountStatus => ({
+    ...account,
+    budgets: budgets.get(account.userId) ?? account.budgets,
+    webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
+  }));
+  const judged = judgeStatus(told, stored.processes, stored.now, stored.held);
+  const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
+  const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
+  const recovery = judgeRecovery(stored.recovery);
+  const problems = [
+    ...(unready === undefined ? [] : [unready]),
+    ...keys,
+    ...(await movedBesideOthers(config, db, told)),
+    ...recovery.problems,
+    ...judged.problems,
+  ];
+  return {
+    version: programVersion(),
+    at: stored.now.toISOString(),
+    healthy: problems.length === 0,
+    problems,
+    notes: [...recovery.notes, ...judged.notes],
+    service: config.service?.url ?? null,
+    database: words,
+    schema: config.schema,
+    processes: stored.processes,
+    accounts: told,
+    errors: stored.errors,
+    held: stored.held,
+    recovery: stored.recovery,
+  };
+}
+
+/** Configured keys that a ping was refused for, and that never had an owner, by short hash: what a command can know. */
+async function refusedKeys(config: Config, db: Kysely<unknown>): Promise<ReadonlyMap<string, string>> {
+  const found = await knownKeys(db, config.schema, (config.service?.keys ?? []).map(hashOfKey));
+  return new Map(
+    found.flatMap(({ keyHash, userId, error }) =>
+      userId === undefined && error !== undefined ? [[keyHash.slice(0, 8), error] as const] : [],
+    ),
+  );
+}
+
+/** Configured keys that answer for another account, where other keys carry their own: else the account says it. */
+async function movedBesideOthers(
+  config: Config,
+  db: Kysely<unknown>,
+  accounts: readonly AccountStatus[],
+): Promise<string[]> {
+  const moved = await movedKeys(db, config.schema, (config.service?.keys ?? []).map(hashOfKey));
+  const said = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
+  return moved.filter(({ why }) => !said.has(why)).map(({ why }) => why);
+}
+
+function budgetsByUser(
+  accounts: AccountsService | undefined,
+): ReadonlyMap<string, readonly KeyBudgetStatus[]> {
+  const found = new Map<string, readonly KeyBudgetStatus[]>();
+  for (const runner of accounts?.runners() ?? []) {
+    const keys = runner.current()?.account.source.keys ?? [];
+    found.set(
+      runner.userId,
+      keys.map(({ keyHash, budget }) => ({
+        key: keyHash.slice(0, 8),
+        groups: budget
+          .snapshot()
+          .groups.filter(({ sent }) => sent > 0)
+          .map(groupStatus),
+      })),
+    );
+  }
+  return found;
+}
+
+function groupStatus(group: GroupSnapshot): GroupBudgetStatus {
+  const { limit, size, used, waiting, foreignUse, pausedForMs, refused } = group;
+  return { group: group.group, limit, size, used, waiting, foreignUse, pausedForMs, refused };
+}

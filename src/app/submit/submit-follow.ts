@@ -1,0 +1,62 @@
+import type { Kysely } from 'kysely';
+import { findSubmission, type StoredSubmission } from '../../db/submissions/submissions.ts';
+import type { SubmissionState } from '../../model/submission.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { submissionsBefore } from './submissions-before.ts';
+
+/** How far a submission is. */
+export interface SubmitProgress {
+  readonly submission: StoredSubmission;
+  /** How many are sent before it; 0 unless it is queued. */
+  readonly before: number;
+}
+
+export interface Following {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: SubmitProgress) => void;
+}
+
+/** How often (ms) the row is looked at. */
+const LOOK_MS = 250;
+
+/** States that pass; `held` is none: somebody has to release it. */
+const PASSING: ReadonlySet<SubmissionState> = new Set<SubmissionState>(['queued', 'sending']);
+
+export function isSettled({ state }: StoredSubmission): boolean {
+  return !PASSING.has(state);
+}
+
+/**
+ * Waits until the submission has ended, or is held.
+ * @param goesOn asked after each look; false: nobody sends it any more
+ * @returns it as it was seen last
+ * @throws the signal's reason
+ */
+export async function followSubmission(
+  id: string,
+  { db, schema, clock, signal, onProgress }: Following,
+  goesOn: () => Promise<boolean>,
+): Promise<StoredSubmission> {
+  for (;;) {
+    const submission = await presentSubmission(db, schema, id);
+    if (isSettled(submission)) return submission;
+    const before = submission.state === 'queued' ? await submissionsBefore(db, schema, submission) : 0;
+    onProgress({ submission, before });
+    if (!(await goesOn())) return await presentSubmission(db, schema, id);
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+/** @throws RangeError where it is gone: its retention is over, or somebody deleted it */
+export async function presentSubmission(
+  db: Kysely<unknown>,
+  schema: string,
+  id: string,
+): Promise<StoredSubmission> {
+  const submission = await findSubmission(db, schema, id);
+  if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
+  return submission;
+}

@@ -1,0 +1,80 @@
+import { type Kysely, sql } from 'kysely';
+import { sqlState } from '../../db/connection/sql-state.ts';
+import { syncTables } from '../../db/connection/tables.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+
+/** A POST operation to be queued: arguments of `<schema>.submit`. */
+export interface SubmitRequest {
+  /** As somebody typed it. */
+  readonly operation: string;
+  /** JSON text of an object. */
+  readonly payload: string;
+  readonly target: string | undefined;
+  readonly userId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** `<schema>.submit` or `<schema>.cancel_submission` refused. */
+export class SubmitRefused extends Error {
+  override readonly name = 'SubmitRefused';
+  /** What was asked for is wrong in itself; else it can't be done at the moment, or not with these settings. */
+  readonly wrong: boolean;
+  readonly sqlState: string;
+
+  constructor(error: Error, state: string, wrong: boolean) {
+    const { hint } = error as { readonly hint?: string };
+    super(hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`, { cause: error });
+    this.sqlState = state;
+    this.wrong = wrong;
+  }
+}
+
+/** The queue is full, or off: nothing is wrong with what was asked for. */
+const NOT_NOW = new Set(['RM014', 'RM015']);
+
+/** Queues it by the function that analysts call, with its rules. @returns the submission's ID @throws SubmitRefused */
+export async function queueSubmission(
+  db: Kysely<unknown>,
+  schema: string,
+  { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
+): Promise<string> {
+  return refusing(async () => {
+    const { rows } = await sql<{ id: string }>`
+      select ${sql.id(schema, 'submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
+        ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`.execute(db);
+    const id = rows[0]?.id;
+    if (id === undefined) throw new RangeError('a select of a function gave no row');
+    return id;
+  });
+}
+
+/** Takes a submission back that has not been sent. @param id decimal digits @throws SubmitRefused */
+export async function cancelSubmission(db: Kysely<unknown>, schema: string, id: string): Promise<void> {
+  await refusing(() => sql`select ${sql.id(schema, 'cancel_submission')}(${id}::bigint)`.execute(db));
+}
+
+/** The account that is meant; undefined where `submit` is to say that it is not clear. */
+export async function accountMeant(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string | undefined,
+): Promise<string | undefined> {
+  const all = syncTables(db, schema).selectFrom('account').select('_user_id').limit(2);
+  // Compared as text: what somebody typed may be no bigint at all.
+  const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
+  const accounts = await named.execute();
+  return accounts.length === 1 ? accounts[0]?._user_id : undefined;
+}
+
+async function refusing<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const state = sqlState(error);
+    if (state === undefined || !(error instanceof Error)) throw error;
+    if (state.startsWith('RM')) throw new SubmitRefused(error, state, !NOT_NOW.has(state));
+    // 22: text or a number that Postgres has no value for; 54: nested too deeply.
+    if (/^(22|54)/.test(state)) throw new SubmitRefused(error, state, true);
+    throw error;
+  }
+}

@@ -1,0 +1,116 @@
+import { collection, COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { RowsByCollection } from '../../mirror/mirror.ts';
+import type { WalkTotals } from '../../mirror/scope/walk-end.ts';
+import { addTotals, NO_TOTALS } from '../../sync/walk-run/walk-totals.ts';
+import type { AccountReader } from '../../sync/account/account-reader.ts';
+
+export interface PassOptions {
+  readonly collections: readonly CollectionName[];
+  readonly full: boolean;
+  /** Lifts the brake of deletions; with `full` only. */
+  readonly acceptDeletions: boolean;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** What one pass did of one collection. */
+export interface CollectionPass extends WalkTotals {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly milliseconds: number;
+  /** Why it could not be read to its end; null when it was. */
+  readonly error: string | null;
+  /** Rows that the mirror has as not deleted. */
+  readonly liveRows: number;
+  /** Proven deletions that the brake holds back. */
+  readonly held: number;
+  /** Rows that a full walk found missing, and of which no second reading told. */
+  readonly unproven: number;
+  /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
+  readonly completeAsOf: string | null;
+  /**
+   * That is no earlier than the pass's own beginning less MIRROR_SETTLE, by which replicas may lag; null: it was not read,
+   * rows of it went with those of another one.
+   */
+  readonly complete: boolean | null;
+}
+
+type ReadPass = Omit<CollectionPass, keyof Afterwards>;
+type Afterwards = Pick<CollectionPass, 'liveRows' | 'held' | 'completeAsOf' | 'complete'>;
+
+/** A collection's part of the pass, and what went with the rows that were deleted in it. */
+interface Read {
+  readonly pass: ReadPass;
+  readonly along: RowsByCollection;
+}
+
+/**
+ * Reads the collections of one account once, side by side; collections that hang on others come after those, which
+ * are read too: lists that nobody knows have no items.
+ * @throws LeaseLost, KeyRefused; the signal's reason
+ */
+export async function passOver(reader: AccountReader, options: PassOptions): Promise<CollectionPass[]> {
+  const { clock, signal } = options;
+  const collections = withParents(options.collections);
+  const owed = reader.completeFromNow();
+  const what = options.full ? 'full' : 'current';
+  const accept = options.full && options.acceptDeletions;
+  const isChild = (name: CollectionName): boolean => {
+    const found = collection(name);
+    return found.kind === 'list' && found.parent !== undefined;
+  };
+  const read = async (name: CollectionName): Promise<Read> => {
+    const begin = clock.monotonic();
+    const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
+    const { along, ...sums } = totals;
+    const milliseconds = Math.round(clock.monotonic() - begin);
+    const message = error === undefined ? null : messageOf(error);
+    const pass = { userId: reader.userId, collection: name, ...sums, milliseconds, error: message, unproven };
+    return { pass, along };
+  };
+  const readAll = async (names: readonly CollectionName[]): Promise<Read[]> => {
+    const ended = await Promise.allSettled(names.map(read));
+    const rejected = ended.find((each) => each.status === 'rejected');
+    if (rejected !== undefined) throw rejected.reason;
+    return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  };
+  const parents = await readAll(collections.filter((name) => !isChild(name)));
+  signal.throwIfAborted();
+  const reads = [...parents, ...(await readAll(collections.filter(isChild)))];
+  await reader.proveComplete(signal);
+  // Asked when all are read: a list's deletion takes its items along.
+  return Promise.all(
+    withAlong(reader.userId, reads).map(async (pass) => {
+      const { liveRows, held, completeAsOf } = await reader.standingOf(pass.collection);
+      const isRead = collections.includes(pass.collection);
+      const complete = isRead ? completeAsOf !== undefined && completeAsOf >= owed : null;
+      return { ...pass, liveRows, held, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
+    }),
+  );
+}
+
+function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
+  const wanted = new Set<CollectionName>(names);
+  for (const name of names) {
+    const found = collection(name);
+    if (found.kind === 'list' && found.parent !== undefined) wanted.add(found.parent.collection);
+  }
+  return COLLECTION_NAMES.filter((name) => wanted.has(name));
+}
+
+/** Counts rows that went with those of another collection as their own collection's, whether that was read or not. */
+function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
+  const { along } = reads.reduce((sum, read) => addTotals(sum, { along: read.along }), NO_TOTALS);
+  const unread = [...along.keys()].filter((name) => reads.every(({ pass }) => pass.collection !== name));
+  const passes = [...reads.map(({ pass }) => pass), ...unread.map((name) => noPass(userId, name, null))];
+  return passes.map((pass) => ({ ...pass, deleted: pass.deleted + (along.get(pass.collection) ?? 0) }));
+}
+
+/** A pass that did not take place: why, or null where nobody asked for it. */
+export function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
+  const { along: _, ...sums } = NO_TOTALS;
+  const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
+  return { ...pass, liveRows: 0, held: 0, completeAsOf: null, complete: null };
+}

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ForeignUse, headroom } from './foreign-use.ts';
+import { FOREIGN_MEMORY_MS } from '../slots/timing.ts';
+
+describe('use by others', () => {
+  it('is the highest value of the last 65 s', () => {
+    const sample = fc.record({
+      after: fc.integer({ min: 0, max: 30_000 }),
+      use: fc.integer({ min: -5, max: 60 }),
+    });
+    fc.assert(
+      fc.property(fc.array(sample, { minLength: 1 }), (samples) => {
+        const foreign = new ForeignUse();
+        const seen: { at: number; use: number }[] = [];
+        let at = 0;
+        for (const { after, use } of samples) {
+          at += after;
+          foreign.observe(at, use);
+          seen.push({ at, use });
+          const recent = seen.filter((each) => each.at + FOREIGN_MEMORY_MS > at).map((each) => each.use);
+          expect(foreign.highest(at)).toBe(Math.max(0, ...recent));
+        }
+      }),
+    );
+  });
+
+  it('is left to them with twice its deviation and one more', () => {
+    expect([0, 1, 4, 30].map(headroom)).toEqual([0, 4, 9, 42]);
+  });
+});

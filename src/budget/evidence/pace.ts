@@ -1,0 +1,61 @@
+import { GUARD_MS, LESSON_MEMORY_MS, WIDEST_GUARD_MS, WINDOW_MS } from '../slots/timing.ts';
+
+/** Guard after the first lesson, and by how much each further one widens it and lowers the rate. */
+const STEP = { guardMs: 1_000, widen: 2, lower: 0.9 } as const;
+
+/** What a 429 that the model excluded taught: remembered for key and group. */
+export interface PaceLesson {
+  /** Requests per window that are tried. */
+  readonly limit: number;
+  readonly guardMs: number;
+  /** Spaced from each answer instead of each sending: no latency can then bring two requests closer together. */
+  readonly fromAnswer: boolean;
+  readonly until: number;
+}
+
+/**
+ * Even spacing, for limiters that refuse what a sliding log allows: token buckets with a small burst, sliding
+ * counters that weigh the last window. One request each 60/max(1, limit − 1) s stays below all of them. If that is
+ * refused, there is no burst at all: then the spacing counts from the answers. If even that is refused, the real
+ * limit is lower than what the service says, and the rate goes down by a tenth each time.
+ */
+export class Pace {
+  #lesson: PaceLesson | undefined;
+
+  constructor(lesson?: PaceLesson) {
+    this.#lesson = lesson;
+  }
+
+  lesson(now: number): PaceLesson | undefined {
+    return this.#lesson !== undefined && this.#lesson.until > now ? this.#lesson : undefined;
+  }
+
+  /** Begins to pace, or paces slower. @param size requests per window until now */
+  learn(size: number, now: number): PaceLesson {
+    const before = this.lesson(now);
+    this.#lesson =
+      before === undefined
+        ? { limit: size, guardMs: STEP.guardMs, fromAnswer: false, until: now + LESSON_MEMORY_MS }
+        : {
+            limit: before.fromAnswer ? Math.max(1, Math.floor(before.limit * STEP.lower)) : before.limit,
+            fromAnswer: true,
+            guardMs: Math.min(WIDEST_GUARD_MS, before.guardMs * STEP.widen),
+            until: now + LESSON_MEMORY_MS,
+          };
+    return this.#lesson;
+  }
+
+  forget(): void {
+    this.#lesson = undefined;
+  }
+
+  guardMs(now: number): number {
+    return this.lesson(now)?.guardMs ?? GUARD_MS;
+  }
+
+  /** Least time between the sendings of two requests; undefined: not paced. */
+  intervalMs(now: number): number | undefined {
+    const lesson = this.lesson(now);
+    return lesson === undefined ? undefined : WINDOW_MS / Math.max(1, lesson.limit - 1);
+  }
+}

@@ -1,0 +1,77 @@
+import type { AnswerHeaders } from '../budget.ts';
+import { LONGEST_PAUSE_MS } from '../slots/timing.ts';
+
+/** What one answer says about its rate limit; members that are missing or nonsense are undefined. */
+export interface RateHeaders {
+  /** Requests per window, 1 or more. */
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  /** Milliseconds until the window resets, by the server's own clock (`Date`). A hint: clocks and meanings differ. */
+  readonly resetInMs: number | undefined;
+  /** `Retry-After` in milliseconds, unclamped; undefined when missing or nonsense. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Shortest pause after a 429, and its length when the answer names none (unknowns.md). */
+const PAUSE = { leastMs: 1_000, defaultMs: 60_000 } as const;
+
+/** A Reset further away than this is no window's end, but a misread format. */
+const FARTHEST_RESET_MS = 900_000;
+
+/**
+ * Reads the headers of specification 8.2.
+ * @param wallNow this machine's wall clock in ms, used only where the answer has no `Date`
+ */
+export function readRateHeaders(headers: AnswerHeaders, wallNow: number): RateHeaders {
+  const date = momentOf(field(headers, 'date')) ?? wallNow;
+  const limit = countOf(field(headers, 'x-ratelimit-limit'));
+  return {
+    limit: limit === 0 ? undefined : limit,
+    remaining: countOf(field(headers, 'x-ratelimit-remaining')),
+    resetInMs: resetIn(field(headers, 'x-ratelimit-reset'), date),
+    retryAfterMs: retryAfter(field(headers, 'retry-after'), date),
+  };
+}
+
+/** For how long a 429 stops its group. */
+export function pauseAfter(headers: RateHeaders): number {
+  const asked = headers.retryAfterMs ?? Math.min(headers.resetInMs ?? PAUSE.defaultMs, PAUSE.defaultMs);
+  return Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE.leastMs, asked));
+}
+
+function field(headers: AnswerHeaders, name: string): string | undefined {
+  const value = headers[name];
+  const first = typeof value === 'string' ? value : value?.[0];
+  return first === undefined || first.trim() === '' ? undefined : first.trim();
+}
+
+/** A count such as `60`, also with the parameters of the IETF draft (`60;w=60`). */
+function countOf(text: string | undefined): number | undefined {
+  const digits = /^(\d{1,12})\s*(?:[,;]|$)/.exec(text ?? '')?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Seconds, possibly decimal, are rounded up to whole ones: servers tend to round down. */
+function retryAfter(text: string | undefined, date: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text)) * 1_000;
+  const moment = momentOf(text);
+  return moment === undefined ? undefined : moment - date;
+}
+
+/** Epoch seconds, epoch milliseconds, seconds from now, or a date: told apart by their size. */
+function resetIn(text: string | undefined, date: number): number | undefined {
+  if (text === undefined) return undefined;
+  const number = /^\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : undefined;
+  const moment = number === undefined ? momentOf(text) : number * (number > 1e11 ? 1 : 1_000);
+  if (moment === undefined) return undefined;
+  const delta = number !== undefined && number < 1e8 ? number * 1_000 : moment - date;
+  return delta >= 0 && delta <= FARTHEST_RESET_MS ? delta : undefined;
+}
+
+/** An HTTP or ISO 8601 date; `Date.parse` alone also takes fragments such as `-5`. */
+function momentOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^([A-Za-z]{3},? |\d{4}-\d{2}-\d{2}T)/.test(text)) return undefined;
+  const moment = Date.parse(text);
+  return Number.isNaN(moment) ? undefined : moment;
+}

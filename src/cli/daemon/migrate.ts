@@ -1,0 +1,86 @@
+import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/config.ts';
+import { openDatabase, type Database } from '../../db/connection/database.ts';
+import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/migrate.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { examples, type AddCommand } from '../terminal/command.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { failureText } from '../steps/failure.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { makeLog } from '../steps/log.ts';
+import { reachMirror } from '../steps/mirror-database.ts';
+import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+interface MigrateOptions {
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+export const addMigrate: AddCommand = (program, run) => {
+  program
+    .command('migrate')
+    .summary("bring the database to this program's version")
+    .description(
+      "Brings the database to this program's version; start and sync do so by themselves. A database of a newer " +
+        'program, on which this one may not run, is left alone, and the command ends with 1.',
+    )
+    .option('--check', 'only tell: ends with 1 when the database is behind')
+    .option('--json', 'the answer as JSON')
+    .addHelpText(
+      'after',
+      examples([
+        ['research-mirror migrate --check', 'would start change the schema?'],
+        ['DATABASE_URL=postgres://owner@… research-mirror migrate', 'as another user than the daemon'],
+      ]),
+    )
+    .action(
+      run(async (shell, options: MigrateOptions) => {
+        const config = loadConfig(shell.env, 'database');
+        const reached = await reachMirror(config, shell, {
+          program: 'research-mirror migrate',
+          which: options.check === true ? 'own' : 'own or new',
+          log: makeLog(config, shell, shell.err, 'warn'),
+        });
+        try {
+          const database = await openDatabase({ ...reached.direct, max: 2, bounds: MIGRATION_BOUNDS });
+          try {
+            return await bringUp(shell, config, database, options);
+          } finally {
+            await database.close();
+          }
+        } finally {
+          await reached.leave();
+        }
+      }),
+    );
+};
+
+async function bringUp(
+  shell: Shell,
+  { schema }: Config,
+  { kysely: db }: Database,
+  { check, json }: MigrateOptions,
+): Promise<ExitCode> {
+  const options = { db, schema, folder: MIGRATIONS, version: programVersion() };
+  let pending: readonly string[];
+  try {
+    pending = await pendingMigrations(options);
+  } catch (error) {
+    // Of the database's own errors (no right, no connection) there is a cause; without one it is a judgement on the
+    // database as it stands: newer than this program, made by other files, too old a PostgreSQL.
+    if (!(error instanceof Unusable) || error.cause !== undefined) throw error;
+    shell.err.write(shell.scrubber.scrub(failureText(error, false)));
+    return EXIT.NO;
+  }
+  const applied = check === true ? [] : await migrate({ ...options, clock: shell.clock });
+  const behind = check === true ? pending : [];
+  const text =
+    behind.length > 0
+      ? `schema "${schema}" is behind by ${countOf(behind.length, 'migration')}: ${behind.join(', ')}`
+      : applied.length > 0
+        ? `schema "${schema}" is now up to date: applied ${applied.join(', ')}`
+        : `schema "${schema}" is up to date`;
+  shell.out.write(`${json === true ? JSON.stringify({ schema, pending: behind, applied }) : text}\n`);
+  return behind.length > 0 ? EXIT.NO : EXIT.DONE;
+}

@@ -1,0 +1,79 @@
+import type { QuarantineList } from '../../app/quarantine/quarantine-list.ts';
+import type { RetriedCollection, RetryReport } from '../../app/quarantine/quarantine.ts';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { formatTable } from '../terminal/table.ts';
+
+export function describeQuarantine(
+  { items, withoutText, entries }: QuarantineList,
+  width: number | undefined,
+): string {
+  if (items === 0) return 'nothing is in quarantine\n';
+  const table = formatTable(
+    [
+      { title: 'id', align: 'left' },
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      { title: 'list', align: 'right' },
+      { title: 'key', align: 'left' },
+      { title: 'since (UTC)', align: 'left' },
+      { title: 'last seen', align: 'left' },
+      { title: 'bytes', align: 'right' },
+      { title: 'the item …', align: 'left' },
+    ],
+    entries.map((each) => [
+      each.id,
+      each.userId,
+      each.collection,
+      each.list,
+      each.key ?? '',
+      minute(each.since),
+      minute(each.lastSeenAt),
+      formatCount(each.size),
+      each.reason,
+    ]),
+    width,
+  );
+  const more =
+    items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
+  const without =
+    withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
+  return `${table}${countOf(items, 'item')}${more}${without}; --show ID prints one\n`;
+}
+
+function minute(moment: Date): string {
+  return moment.toISOString().slice(0, 16).replace('T', ' ');
+}
+
+export function retryingLine(retried: Iterable<RetriedCollection>): string {
+  const all = [...retried];
+  const sum = (of: (each: RetriedCollection) => number): number =>
+    all.reduce((total, each) => total + of(each), 0);
+  return `trying again: ${countOf(
+    sum(({ tried }) => tried),
+    'item',
+  )}, ${formatCount(sum(({ mirrored }) => mirrored))} mirrored`;
+}
+
+export function describeRetry({ collections }: RetryReport, width: number | undefined): string {
+  if (collections.length === 0) return 'nothing is in quarantine\n';
+  const rows = collections.flatMap((each) => {
+    const { userId, collection, tried, mirrored, unchanged, left, error } = each;
+    const remaining = left.reduce((sum, { items }) => sum + items, 0);
+    const figures = [tried, mirrored, unchanged, remaining].map(formatCount);
+    const reasons = left.map(({ reason, items }) => ['', '', '', '', '', formatCount(items), reason]);
+    return [[userId, collection, ...figures, error ?? ''], ...reasons];
+  });
+  return formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      { title: 'tried', align: 'right' },
+      { title: 'mirrored', align: 'right' },
+      { title: 'there already', align: 'right' },
+      { title: 'left', align: 'right' },
+      { title: 'why', align: 'left' },
+    ],
+    rows,
+    width,
+  );
+}

@@ -1,0 +1,44 @@
+import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
+import { formatCount } from '@research-mirror/runtime/figures';
+import { printable } from '../terminal/table.ts';
+
+/** How an account hears of events, in one line. @param age `5 s ago`, or `never` */
+export function webhookLine(
+  { state, host, lastEventAt, hintsWaiting, changes }: WebhookStatus,
+  age: (at: string | null) => string,
+): string {
+  const at = host === null ? '' : ` at ${printable(host)}`;
+  const is: Record<typeof state, string> = {
+    none: 'none, polling only',
+    registering: `being registered${at}`,
+    registered: `registered${at}`,
+    foreign: `another's${at}, polling only`,
+    suspect: `registered${at}, but SUSPECT: signatures do not fit`,
+    stopped: 'STOPPED: another program takes its place again and again',
+  };
+  const parts = [is[state]];
+  if (state !== 'none' || lastEventAt !== null) parts.push(`last event ${age(lastEventAt)}`);
+  if (hintsWaiting > 0) parts.push(`${formatCount(hintsWaiting)} to be read again`);
+  const found = changes === null ? 0 : changes.announced + changes.polled;
+  if (changes !== null && found > 0) {
+    const { announced, polled } = changes;
+    parts.push(
+      `of the last ${formatCount(found)} finished it announced ${formatCount(announced)}, polls found ${formatCount(polled)} first`,
+    );
+  }
+  return `webhook: ${parts.join('; ')}`;
+}
+
+/** Submissions that wait, and those of the last day; undefined where there are none. */
+export function submissionsLine(counts: SubmissionCounts): string | undefined {
+  const { queued, sending, held, accepted, rejected, unknown, cancelled } = counts;
+  const told = (states: Readonly<Record<string, number>>): string =>
+    Object.entries(states)
+      .filter(([, count]) => count > 0)
+      .map(([state, count]) => `${formatCount(count)} ${state}`)
+      .join(', ');
+  const waiting = told({ queued, sending, held });
+  const ended = told({ accepted, rejected, unknown, cancelled });
+  if (waiting === '' && ended === '') return undefined;
+  return `submissions: ${waiting === '' ? 'none waits' : waiting}${ended === '' ? '' : `; in the last 24 h ${ended}`}`;
+}

@@ -1,0 +1,75 @@
+import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status-report.ts';
+import { formatAge, formatCount } from '@research-mirror/runtime/figures';
+import { submissionsLine, webhookLine } from './edges-text.ts';
+import { formatTable, printable } from '../terminal/table.ts';
+
+/** A status report for people. @param width of the terminal; undefined: nothing is cut */
+export function describeStatus(report: StatusReport, width: number | undefined): string {
+  const now = Date.parse(report.at);
+  const lines = [
+    `${report.healthy ? 'healthy' : 'NOT HEALTHY'} · ${report.database} · schema ${report.schema}`,
+    ...report.problems.map((problem) => `  problem: ${printable(problem)}`),
+    ...report.notes.map((note) => `  note: ${printable(note)}`),
+    ...report.processes
+      .filter(({ alive }) => alive)
+      .map(({ command, pid, version, startedAt }) => {
+        const begun = formatAge(now - Date.parse(startedAt));
+        return `  running: ${command} (process ${pid}, version ${version}), begun ${begun}`;
+      }),
+  ];
+  const accounts = report.accounts.map((account) => describeAccount(account, now, width));
+  const errors = report.errors.map(
+    ({ at, where, message }) => `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(message)}\n`,
+  );
+  return [
+    `${lines.join('\n')}\n`,
+    ...accounts,
+    ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
+  ].join('');
+}
+
+function describeAccount(account: AccountStatus, now: number, width: number | undefined): string {
+  const who = account.email === null ? account.userId : `${account.userId} (${printable(account.email)})`;
+  const age = (at: string | null): string => (at === null ? 'never' : formatAge(now - Date.parse(at)));
+  const next = (at: string | null): string => {
+    if (at === null) return '–';
+    return Date.parse(at) > now ? formatAge(now - Date.parse(at)) : 'due';
+  };
+  const table = formatTable(
+    [
+      { title: 'collection', align: 'left' },
+      { title: 'state', align: 'left' },
+      { title: 'rows', align: 'right' },
+      { title: 'new as of', align: 'right' },
+      { title: 'complete as of', align: 'right' },
+      { title: 'next poll', align: 'right' },
+      { title: 'next full walk', align: 'right' },
+      { title: '', align: 'left' },
+    ],
+    account.collections.map((each: CollectionStatus) => [
+      each.collection,
+      each.state,
+      formatCount(each.liveRows),
+      age(each.polledAt),
+      age(each.completeAsOf),
+      next(each.nextPollAt),
+      next(each.nextFullAt),
+      each.lastError === null ? '' : `${age(each.lastErrorAt)}: ${each.lastError}`,
+    ]),
+    width,
+  );
+  const walks = account.walks.map(
+    ({ collection, listId, kind, pages, items, startedAt }) =>
+      `  ${kind} walk of ${collection}${listId === null ? '' : ` (list ${listId})`}: ${formatCount(items)} items in ` +
+      `${formatCount(pages)} pages, begun ${age(startedAt)}\n`,
+  );
+  const budgets = account.budgets.flatMap(({ key, groups }) =>
+    groups.map(
+      ({ group, used, limit }) => `  key ${key}…: ${used} of ${limit} requests a minute in use (${group})\n`,
+    ),
+  );
+  const edges = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
+    line === undefined ? '' : `  ${line}\n`,
+  );
+  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...edges].join('')}`;
+}

@@ -1,0 +1,92 @@
+import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
+import { statusReport } from '../../app/status/status-report.ts';
+import type { Config } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { openDatabase } from '../../db/connection/database.ts';
+import { pendingMigrations } from '../../db/migrations/migrate.ts';
+import type { StatusReport } from '../../model/status-report.ts';
+import { examples, type AddCommand } from '../terminal/command.ts';
+import { EXIT } from '../terminal/exit-code.ts';
+import { makeLog } from '../steps/log.ts';
+import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
+import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
+import { describeStatus } from './status-text.ts';
+
+interface StatusOptions {
+  readonly json?: boolean;
+  readonly demo?: boolean;
+}
+
+export const addStatus: AddCommand = (program, run) => {
+  program
+    .command('status')
+    .summary('what is mirrored, how fresh it is, and what is wrong')
+    .description(
+      'What is mirrored, how fresh it is, what is due, and what is wrong. Ends with 0 when the mirror is healthy, with 1 ' +
+        'when it is not. Asks the database only: works beside a running daemon, and without one.',
+    )
+    .option('--json', 'as JSON, for monitoring')
+    .option('--demo', "the demo's mirror, when there is one of your own too")
+    .addHelpText(
+      'after',
+      examples([
+        ['research-mirror status', 'for people'],
+        ['research-mirror status > /dev/null || echo "look at the mirror"', 'for scripts'],
+        ["research-mirror status --json | jq '.problems'", 'for monitoring'],
+      ]),
+    )
+    .action(
+      run(async (shell, options: StatusOptions) => {
+        const config = loadConfig(shell.env, 'database');
+        const log = makeLog(config, shell, shell.err, 'warn');
+        const database = await reachMirror(config, shell, {
+          program: 'research-mirror status',
+          which: options.demo === true ? 'demo' : 'likely',
+          log,
+        });
+        let report: StatusReport;
+        try {
+          report = await readStatus(config, shell, database);
+        } finally {
+          await database.leave();
+        }
+        const text =
+          options.json === true
+            ? `${JSON.stringify(report, undefined, 2)}\n`
+            : describeStatus(report, widthOfTerminal(shell.out));
+        shell.out.write(shell.scrubber.scrub(text));
+        return report.healthy ? EXIT.DONE : EXIT.NO;
+      }),
+    );
+};
+
+async function readStatus(
+  config: Config,
+  shell: Shell,
+  { connection, words }: MirrorDatabase,
+): Promise<StatusReport> {
+  const { schema } = config;
+  const database = await openDatabase({ ...connection, max: 1 });
+  try {
+    const db = database.kysely;
+    const pending = await pendingMigrations({ db, schema, folder: MIGRATIONS, version: programVersion() });
+    if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
+    return {
+      version: programVersion(),
+      at: new Date(shell.clock.now()).toISOString(),
+      healthy: false,
+      problems: [`the database is behind this program (${pending.join(', ')}): "research-mirror migrate"`],
+      notes: [],
+      service: config.service?.url ?? null,
+      database: words,
+      schema,
+      processes: [],
+      accounts: [],
+      errors: [],
+      held: null,
+      recovery: null,
+    };
+  } finally {
+    await database.close();
+  }
+}

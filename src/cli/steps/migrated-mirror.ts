@@ -1,0 +1,55 @@
+import type { Kysely } from 'kysely';
+import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
+import type { Config } from '../../config/config.ts';
+import { openDatabase } from '../../db/connection/database.ts';
+import { pendingMigrations } from '../../db/migrations/migrate.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { makeLog } from './log.ts';
+import { type MirrorDatabase, reachMirror, type ReachOptions } from './mirror-database.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** A mirror's database as a command asks it by itself. */
+export interface MigratedMirror {
+  readonly db: Kysely<unknown>;
+  readonly reached: MirrorDatabase;
+}
+
+/**
+ * Does `work` on the mirror's database, which must be there and of this version.
+ * @param command `events`: what the database's own lists of connections show
+ * @throws Unusable; errors of `work`
+ */
+export async function onMigratedMirror<T>(
+  shell: Shell,
+  config: Config,
+  { command, which }: { readonly command: string; readonly which: ReachOptions['which'] },
+  work: (mirror: MigratedMirror) => Promise<T>,
+): Promise<T> {
+  const reached = await reachMirror(config, shell, {
+    program: `research-mirror ${command}`,
+    which,
+    log: makeLog(config, shell, shell.err, 'warn'),
+  });
+  try {
+    const database = await openDatabase({ ...reached.connection, max: 2 });
+    const { kysely: db } = database;
+    try {
+      const behind = await pendingMigrations({
+        db,
+        schema: config.schema,
+        folder: MIGRATIONS,
+        version: programVersion(),
+      });
+      if (behind.length > 0) {
+        throw new Unusable(
+          `the database is behind this program (${behind.join(', ')}): "research-mirror migrate"`,
+        );
+      }
+      return await work({ db, reached });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await reached.leave();
+  }
+}

@@ -1,0 +1,184 @@
+import type { Kysely } from 'kysely';
+import { isSettled } from '../../app/submit/submit-follow.ts';
+import type { SubmitRequest } from '../../app/submit/submit-request.ts';
+import type { SubmitResult } from '../../app/submit/submit.ts';
+import type { Config } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { suggestion } from '../../config/suggestion.ts';
+import { currentHold } from '../../db/installation/hold.ts';
+import { findSubmission } from '../../db/submissions/submissions.ts';
+import { syncTables } from '../../db/connection/tables.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { OPERATION_NAMES } from '../../model/submission.ts';
+import { isStopped } from '@research-mirror/runtime/service';
+import { examples, type AddCommand } from '../terminal/command.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { makeLog } from '../steps/log.ts';
+import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { Progress } from '../terminal/progress.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { readData } from './submit-data.ts';
+import { checkPayload } from './submit-payload.ts';
+import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
+import { UsageError } from '../terminal/usage-error.ts';
+
+interface SubmitOptions {
+  readonly id?: string;
+  readonly user?: string;
+  readonly data: string;
+  readonly key?: string;
+  readonly wait: boolean;
+  readonly json?: boolean;
+  readonly demo?: boolean;
+}
+
+export const addSubmit: AddCommand = (program, run) => {
+  program
+    .command('submit')
+    .summary('queue one of the service’s POST operations, and wait for its answer')
+    .description(
+      'Queues a POST operation and waits for what comes of it; the daemon sends it, within its rate limit and at most ' +
+        'once. Without a running daemon this command sends it itself. Ends with 0 when the service accepted it, with 1 ' +
+        'when it refused it, with 4 when the outcome is unknown: never repeat it then.',
+    )
+    .argument('<operation>', `one of ${OPERATION_NAMES.join(', ')}`)
+    .option('--id <id>', 'of list_analyze the list, of sequence the research job')
+    .option('--user <id>', 'the account; needed where there are several')
+    .option('--data <json>', 'the payload, a JSON object: as text, @file, or - for standard input', '{}')
+    .option('--key <key>', 'idempotency key: the same key gives the same submission, whenever it is repeated')
+    .option('--no-wait', 'queue it and end')
+    .option('--json', 'the submission as JSON on stdout')
+    .option('--demo', "the demo's mirror, when there is one of your own too")
+    .addHelpText(
+      'after',
+      examples([
+        [`research-mirror submit research --data '{"company_url": "https://example.com"}'`, 'one job'],
+        ['research-mirror submit list_analyze --id 17', 'an operation on a list'],
+        [
+          'research-mirror submit bulk_research --data @companies.json --key 2026-03',
+          'once, however often it is run',
+        ],
+        ['research-mirror submissions', 'what is queued, and what came of it'],
+      ]),
+    )
+    .action(
+      run(async (shell, operation: string, options: SubmitOptions) => {
+        const request = await readRequest(shell, operation, options);
+        const config = loadConfig(shell.env, 'database');
+        if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
+        const { demo = false } = options;
+        // With an account configured it is that one's mirror that is meant, whatever else runs.
+        const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
+        return onMigratedMirror(shell, config, { command: 'submit', which }, (mirror) =>
+          submit(shell, demo ? { ...config, service: undefined } : config, mirror, request, options),
+        );
+      }),
+    );
+};
+
+/** By which option of this command the argument is given that an SQLSTATE of `submit` is about (docs/tables.md). */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ['RM011', '--id'],
+  ['RM012', '--data'],
+  ['RM013', '--user'],
+  ['RM016', '--key'],
+]);
+
+async function readRequest(
+  shell: Shell,
+  operation: string,
+  { id, user, data, key }: SubmitOptions,
+): Promise<SubmitRequest> {
+  if (!OPERATION_NAMES.some((name) => name === operation)) {
+    const near = suggestion(operation, OPERATION_NAMES);
+    throw new UsageError(
+      `there is no operation ${JSON.stringify(operation)}${near}: there are ${OPERATION_NAMES.join(', ')}`,
+    );
+  }
+  if (user !== undefined && !/^-?\d{1,19}$/.test(user))
+    throw new UsageError('--user: must be the account’s number');
+  const payload = checkPayload(await readData(data, shell.signal));
+  return { operation, payload, target: id, userId: user, idempotencyKey: key };
+}
+
+async function submit(
+  shell: Shell,
+  config: Config,
+  { db, reached }: MigratedMirror,
+  request: SubmitRequest,
+  { wait, json = false }: SubmitOptions,
+): Promise<ExitCode> {
+  // Loaded when needed: --help needs none of it.
+  const { submitOperation } = await import('../../app/submit/submit.ts');
+  const { SubmitRefused } = await import('../../app/submit/submit-request.ts');
+  const progress = new Progress(shell);
+  let id: string | undefined;
+  let result: SubmitResult;
+  try {
+    result = await submitOperation({
+      config,
+      db,
+      direct: reached.direct,
+      clock: shell.clock,
+      request,
+      wait,
+      signal: shell.signal,
+      log: makeLog(config, shell, shell.err, 'warn'),
+      hide: (secret) => shell.scrubber.hide(secret),
+      scrub: (text) => shell.scrubber.scrub(text),
+      onQueued: (queued) => {
+        id = queued;
+      },
+      onProgress: (each) => progress.show(shell.scrubber.scrub(submittingLine(each))),
+    });
+  } catch (error) {
+    if (error instanceof SubmitRefused && error.wrong) {
+      // Nothing that was typed is wrong, and nothing else that could be typed would be right.
+      if (!(await knowsAnAccount(db, config.schema))) {
+        throw new Unusable(
+          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+        );
+      }
+      const option = OPTIONS.get(error.sqlState);
+      throw new UsageError(option === undefined ? error.message : `${option}: ${error.message}`);
+    }
+    if (id === undefined) throw error;
+    progress.end();
+    shell.err.write(shell.scrubber.scrub(`${await whereItStays(db, config.schema, id)}\n`));
+    if (isStopped(error)) return EXIT.INTERRUPTED;
+    throw error;
+  } finally {
+    progress.end();
+  }
+  const { submission, stuck } = result;
+  const held = submission.state === 'held' ? (await currentHold(db, config.schema))?.why : undefined;
+  const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
+  if (text !== undefined) shell.out.write(shell.scrubber.scrub(`${text}\n`));
+  const end =
+    stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`;
+  shell.err.write(shell.scrubber.scrub(`${end}\n`));
+  return wait ? codeOf(result) : EXIT.DONE;
+}
+
+async function knowsAnAccount(db: Kysely<unknown>, schema: string): Promise<boolean> {
+  const accounts = await syncTables(db, schema).selectFrom('account').select('_user_id').limit(1).execute();
+  return accounts.length > 0;
+}
+
+/** What becomes of a submission that is not waited for any more. */
+async function whereItStays(db: Kysely<unknown>, schema: string, id: string): Promise<string> {
+  const submission = await findSubmission(db, schema, id).catch(() => undefined);
+  const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
+  if (submission?.state === 'queued') {
+    return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
+  }
+  return submission === undefined || !isSettled(submission)
+    ? `submission ${id} may be on its way: ${look}`
+    : endLine(submission, undefined);
+}
+
+function codeOf({ submission: { state } }: SubmitResult): ExitCode {
+  if (state === 'accepted') return EXIT.DONE;
+  if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
+  return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
+}

@@ -1,0 +1,63 @@
+import type { UnknownKey } from '../../app/process/account-work.ts';
+import type { WorkOptions } from '../../app/process/own-process.ts';
+import type { Config } from '../../config/config.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { makeLog } from '../steps/log.ts';
+import { Progress } from '../terminal/progress.ts';
+import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
+
+/** How far an account's collection is. */
+interface State {
+  readonly userId: string;
+  readonly collection: CollectionName;
+}
+
+/** A pass over the accounts of the configured keys, and how it is shown. */
+export interface ShownPass<Each extends State, Report> {
+  readonly run: (parts: WorkOptions & { readonly onProgress: (each: Each) => void }) => Promise<Report>;
+  /** How far it is, in one line: of the newest state of each account's collection. */
+  readonly line: (states: Iterable<Each>) => string;
+  /** The line before the first state; left out: none. */
+  readonly begins?: string;
+  /** The report on stdout is JSON; else it is what `describe` says. */
+  readonly json: boolean;
+  readonly describe: (report: Report, width: number | undefined) => string;
+  /** What helps where a key's account is not known, unless the error itself says so. */
+  readonly remedy?: string;
+}
+
+/** Runs the pass and shows how far it is, then prints its report, and on stderr the keys whose account is not known. */
+export async function showPass<
+  Each extends State,
+  Report extends { readonly unknownKeys: readonly UnknownKey[] },
+>(
+  shell: Shell,
+  config: Config,
+  { run, line, begins, json, describe, remedy }: ShownPass<Each, Report>,
+): Promise<Report> {
+  const progress = new Progress(shell);
+  const states = new Map<string, Each>();
+  let report: Report;
+  if (begins !== undefined) progress.show(begins);
+  try {
+    report = await run({
+      signal: shell.signal,
+      log: makeLog(config, shell, shell.err, 'warn'),
+      hide: (secret) => shell.scrubber.hide(secret),
+      scrub: (text) => shell.scrubber.scrub(text),
+      onProgress: (each) => {
+        states.set(`${each.userId}/${each.collection}`, each);
+        progress.show(line(states.values()));
+      },
+    });
+  } finally {
+    progress.end();
+  }
+  const text = json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out));
+  shell.out.write(shell.scrubber.scrub(text));
+  for (const { key, error } of report.unknownKeys) {
+    const help = remedy === undefined ? '' : `; ${remedy}`;
+    shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}${help}\n`));
+  }
+  return report;
+}

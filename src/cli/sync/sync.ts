@@ -1,0 +1,123 @@
+import type { CollectionPass, SyncReport } from '../../app.ts';
+import { heldBack } from '../../app/status/judge-status.ts';
+import { loadConfig } from '../../config/load.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { chooseCollections } from '../steps/choose-collections.ts';
+import { examples, type AddCommand } from '../terminal/command.ts';
+import { loadEngine } from '../steps/engine.ts';
+import { EXIT } from '../terminal/exit-code.ts';
+import { SET_A_KEY } from '../steps/failure.ts';
+import { readingLine } from './reading-line.ts';
+import { showPass } from './show-pass.ts';
+import { formatTable } from '../terminal/table.ts';
+import { UsageError } from '../terminal/usage-error.ts';
+
+interface Options {
+  readonly full?: boolean;
+  readonly acceptDeletions?: boolean;
+  readonly json?: boolean;
+}
+
+export const addSync: AddCommand = (program, run) => {
+  program
+    .command('sync')
+    .summary('one pass over the service now, with progress')
+    .description(
+      'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change, ' +
+        'as of its beginning; with --full everything, deletions included (less MIRROR_SETTLE, by which the service’s ' +
+        'replicas may lag): what is missing is read again after that time; 1 tells that the brake holds deletions back, ' +
+        '3 that it could not be made sure. Beside a running daemon, the daemon does the work.',
+    )
+    .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
+    .option('--full', 'read everything, not only what can be new')
+    .option('--accept-deletions', 'with --full: lets go what the brake holds back, however much it is')
+    .option('--json', 'the result as JSON on stdout')
+    .addHelpText(
+      'after',
+      examples([
+        ['research-mirror sync', 'what is new, of all collections'],
+        ['research-mirror sync lists list_items --full', 'everything of these two'],
+        ['research-mirror sync lists --full --accept-deletions', 'when most lists were deleted on purpose'],
+        ['research-mirror sync --json | jq .requests', 'for scripts'],
+      ]),
+    )
+    .action(
+      run(async (shell, names: string[], options: Options) => {
+        if (options.acceptDeletions === true && options.full !== true) {
+          throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
+        }
+        const chosen = chooseCollections(names);
+        const config = loadConfig(shell.env, 'service');
+        const { runSync } = await loadEngine();
+        const report = await showPass(shell, config, {
+          run: (parts) =>
+            runSync(config, {
+              ...parts,
+              collections: chosen ?? config.collections,
+              full: options.full ?? false,
+              acceptDeletions: options.acceptDeletions ?? false,
+            }),
+          line: readingLine,
+          begins: readingLine([]),
+          json: options.json ?? false,
+          describe: (done, width) => describe(done, width, options.full ?? false),
+          remedy: SET_A_KEY,
+        });
+        if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
+          return EXIT.FAILED;
+        }
+        if (options.full !== true) return EXIT.DONE;
+        const open = report.collections.flatMap(whatIsOpen);
+        for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
+        if (report.collections.some(({ held }) => held > 0)) return EXIT.NO;
+        return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
+      }),
+    );
+};
+
+/** What `--full` could not make true, with its remedy. */
+function whatIsOpen(pass: CollectionPass): string[] {
+  const { userId, collection, held, unproven, liveRows, complete } = pass;
+  const where = `${userId}/${collection}`;
+  if (held > 0) return heldBack(userId, { collection, heldDeletions: held, liveRows });
+  if (unproven > 0) {
+    const rows = countOf(unproven, 'row');
+    return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];
+  }
+  if (complete !== false) return [];
+  const why = 'it changed too much while it was read, or what it hangs on is not complete';
+  return [`${where}: ${asOf(pass)}, which is before this pass began: ${why}; run it again`];
+}
+
+function asOf({ completeAsOf }: CollectionPass): string {
+  return completeAsOf === null ? 'never complete so far' : `complete as of ${completeAsOf}`;
+}
+
+function describe(report: SyncReport, width: number | undefined, full: boolean): string {
+  const figures = ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined', 'took'];
+  const table = formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      ...figures.map((title) => ({ title, align: 'right' }) as const),
+      { title: '', align: 'left' },
+    ],
+    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
+    width,
+  );
+  const refused =
+    report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
+  const stands = report.collections
+    .filter(({ complete }) => full && complete === true)
+    .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
+  return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
+}
+
+function figuresOf(report: CollectionPass): string[] {
+  const { items, inserted, updated, deleted, unchanged, quarantined, milliseconds } = report;
+  return [
+    ...[items, inserted, updated, deleted, unchanged, quarantined].map(formatCount),
+    `${(milliseconds / 1000).toFixed(1)} s`,
+  ];
+}

@@ -1,0 +1,54 @@
+import type { VerifyReport } from '../../app.ts';
+import { loadConfig } from '../../config/load.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import { chooseCollections } from '../steps/choose-collections.ts';
+import { examples, type AddCommand } from '../terminal/command.ts';
+import { loadEngine } from '../steps/engine.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { SET_A_KEY } from '../steps/failure.ts';
+import { showPass } from './show-pass.ts';
+import { describeVerification, verifyingLine } from './verify-text.ts';
+
+export const addVerify: AddCommand = (program, run) => {
+  program
+    .command('verify')
+    .summary('read the service again and compare the mirror with it, row by row')
+    .description(
+      'Reads the service again and compares the mirror with it in every row and field; writes no row. What differs is ' +
+        'read a second time before it is told. Ends with 0 when they are equal, with 1 when they are not. It takes as ' +
+        'many requests as a full walk; beside a running daemon, the daemon does the work.',
+    )
+    .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
+    .option('--json', 'the result as JSON on stdout, with up to 1,000 discrepancies of each collection')
+    .addHelpText(
+      'after',
+      examples([
+        ['research-mirror verify', 'everything'],
+        ['research-mirror verify lists list_items', 'these two'],
+        ["research-mirror verify --json | jq '.collections[].discrepancies'", 'for scripts'],
+      ]),
+    )
+    .action(
+      run(async (shell, names: string[], options: { json?: boolean }) => {
+        const chosen = chooseCollections(names);
+        const config = loadConfig(shell.env, 'service');
+        const { runVerify } = await loadEngine();
+        const report = await showPass(shell, config, {
+          run: (parts) => runVerify(config, { ...parts, collections: chosen ?? config.collections }),
+          line: verifyingLine,
+          begins: verifyingLine([]),
+          json: options.json ?? false,
+          describe: describeVerification,
+          remedy: SET_A_KEY,
+        });
+        return answerOf(report);
+      }),
+    );
+};
+
+/** That something differs is certain, whatever else could not be read. */
+function answerOf({ equal, collections }: VerifyReport): ExitCode {
+  if (equal) return EXIT.DONE;
+  const different = collections.some(({ missing, extra, different: unlike }) => missing + extra + unlike > 0);
+  return different ? EXIT.NO : EXIT.FAILED;
+}

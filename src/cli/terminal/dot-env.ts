@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import type { Environment } from '../../config/environment.ts';
+import { InvalidConfig } from '../../config/invalid.ts';
+
+/**
+ * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
+ * No such file is no problem; one that can't be read is.
+ */
+export function dotEnvAdditions(env: Environment, path = '.env'): Record<string, string> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
+    throw new InvalidConfig([`.env: can't be read (${code ?? 'unknown error'})`]);
+  }
+  const slips = linesWithoutMeaning(text);
+  if (slips.length > 0) {
+    throw new InvalidConfig([
+      `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
+    ]);
+  }
+  const additions: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parseEnv(text))) {
+    if (value !== undefined && env[name] === undefined) additions[name] = value;
+  }
+  return additions;
+}
+
+/**
+ * Numbers of lines that set nothing, which would be passed over silently: "MIRROR_API_KEY abc". Values in quotes
+ * may go over several lines.
+ */
+function linesWithoutMeaning(text: string): number[] {
+  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
+  return outside
+    .split('\n')
+    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
+}
+
+const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;

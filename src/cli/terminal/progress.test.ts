@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { Scrubber } from '@research-mirror/runtime/scrub';
+import { Progress } from './progress.ts';
+import { hasColour } from './shell.ts';
+
+function makeProgress(terminal: { isTTY?: boolean; columns?: number }): {
+  progress: Progress;
+  clock: VirtualClock;
+  text: () => string;
+} {
+  let text = '';
+  const clock = new VirtualClock();
+  const sink = { ...terminal, write: (part: string) => (text += part) };
+  const { signal } = new AbortController();
+  const shell = { env: {}, out: sink, err: sink, signal, clock, scrubber: new Scrubber() };
+  return { progress: new Progress(shell), clock, text: () => text };
+}
+
+describe('Progress', () => {
+  it('replaces its line on a terminal, cut to its width', async () => {
+    const { progress, clock, text } = makeProgress({ isTTY: true, columns: 10 });
+    progress.show('one');
+    progress.show('too soon');
+    progress.show('much too long for it');
+    await clock.advance(100);
+    progress.end();
+    expect(text()).toBe('\r\u001b[Kone\r\u001b[Kmuch too…\n');
+  });
+
+  it('writes plain lines elsewhere, seldom, and the newest state though nothing follows it', async () => {
+    const { progress, clock, text } = makeProgress({});
+    progress.show('one');
+    await clock.advance(1_000);
+    progress.show('two');
+    progress.show('three');
+    await clock.advance(3_999);
+    expect(text()).toBe('one\n');
+    await clock.advance(1);
+    expect(text()).toBe('one\nthree\n');
+  });
+
+  it('shows the last state at its end, and nothing after it', async () => {
+    const { progress, clock, text } = makeProgress({});
+    progress.show('one');
+    progress.show('two');
+    progress.end();
+    progress.end();
+    await clock.advance(10_000);
+    expect(text()).toBe('one\ntwo\n');
+  });
+
+  it('lets other lines pass above it', () => {
+    const { progress, text } = makeProgress({ isTTY: true, columns: 80 });
+    progress.say('first');
+    progress.show('reading');
+    progress.say('a message');
+    expect(text()).toBe('first\n\r\u001b[Kreading\r\u001b[Ka message\nreading');
+  });
+});
+
+describe('hasColour', () => {
+  it('knows terminals, NO_COLOR and dumb ones', () => {
+    const terminal = { isTTY: true, write: () => {} };
+    expect(hasColour(terminal, {})).toBe(true);
+    expect(hasColour(terminal, { NO_COLOR: '1' })).toBe(false);
+    expect(hasColour(terminal, { NO_COLOR: '' })).toBe(true);
+    expect(hasColour(terminal, { TERM: 'dumb' })).toBe(false);
+    expect(hasColour({ write: () => {} }, {})).toBe(false);
+  });
+});

@@ -1,0 +1,81 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { isInteractive, widthOfTerminal, type Shell, type Terminal } from './shell.ts';
+import { cutToWidth } from './width.ts';
+
+/** Least milliseconds between two repaints of a terminal's line, and between two plain lines. */
+const REPAINT = 100;
+const PLAIN_LINE = 5_000;
+
+/**
+ * How far something is, in one line: on a terminal the line replaces itself, elsewhere (a file, a pipe, CI) a plain
+ * line is written now and then.
+ */
+export class Progress {
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #live: boolean;
+  readonly #ended = new AbortController();
+  #lastAt = Number.NEGATIVE_INFINITY;
+  /** A later showing of the newest state is on its way. */
+  #pending = false;
+  /** The state that was shown last, and the newest one. */
+  #shown = '';
+  #latest = '';
+  /** The line as it stands on the terminal. */
+  #line = '';
+
+  constructor(shell: Shell) {
+    this.#terminal = shell.err;
+    this.#clock = shell.clock;
+    this.#live = isInteractive(shell.err, shell.env);
+  }
+
+  /** The state now: shown at once, or as soon as the last showing is long enough ago. */
+  show(text: string): void {
+    this.#latest = text;
+    if (this.#pending) return;
+    const wait = this.#lastAt + (this.#live ? REPAINT : PLAIN_LINE) - this.#clock.monotonic();
+    if (wait <= 0) {
+      this.#paint();
+      return;
+    }
+    this.#pending = true;
+    void this.#paintAfter(wait);
+  }
+
+  /** Writes lines of their own above the progress. */
+  say(text: string): void {
+    this.#terminal.write(`${this.#line === '' ? '' : '\r\u001b[K'}${text}\n${this.#line}`);
+  }
+
+  /** Shows the last state and ends the line. */
+  end(): void {
+    if (this.#ended.signal.aborted) return;
+    this.#ended.abort();
+    this.#paint();
+    if (this.#line !== '') this.#terminal.write('\n');
+  }
+
+  async #paintAfter(ms: number): Promise<void> {
+    try {
+      await this.#clock.sleep(ms, this.#ended.signal);
+    } catch {
+      return;
+    }
+    this.#pending = false;
+    this.#paint();
+  }
+
+  #paint(): void {
+    if (this.#latest === this.#shown) return;
+    this.#shown = this.#latest;
+    this.#lastAt = this.#clock.monotonic();
+    if (this.#live) {
+      // One column is left free: a full line would wrap, and could not be replaced.
+      this.#line = cutToWidth(this.#latest, (widthOfTerminal(this.#terminal) ?? 80) - 1);
+      this.#terminal.write(`\r\u001b[K${this.#line}`);
+    } else {
+      this.#terminal.write(`${this.#latest}\n`);
+    }
+  }
+}

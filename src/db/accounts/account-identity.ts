@@ -1,0 +1,92 @@
+import { type Kysely, sql } from 'kysely';
+import { syncTables } from '../connection/tables.ts';
+
+/** What of an account's identity is stored before a proof of it is asked for. */
+export interface StoredIdentity {
+  /** The service's address; null: not known yet. */
+  readonly origin: string | null;
+  /** Decimal digits. */
+  readonly changeId: string;
+  /** The database's time. */
+  readonly at: Date;
+}
+
+export async function storedIdentity(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+): Promise<StoredIdentity> {
+  const { rows } = await sql<{ origin: string | null; change_id: string; at: Date }>`
+    select origin, change_id, clock_timestamp() as at from ${sql.id(`${schema}_sync`, 'account')}
+    where _user_id = ${userId}::bigint`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new RangeError(`account ${userId} has no row`);
+  return { origin: row.origin, changeId: row.change_id, at: row.at };
+}
+
+/** Stores which service an account is of. To be called in a fenced transaction. */
+export async function setOrigin(
+  trx: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  origin: string,
+): Promise<void> {
+  await syncTables(trx, schema)
+    .updateTable('account')
+    .set({ origin })
+    .where('_user_id', '=', userId)
+    .execute();
+}
+
+/** A key that answered for another account than its owner. */
+export interface MovedKey {
+  readonly keyHash: string;
+  readonly userId: string;
+  /** What is to be said of it, with the remedy. */
+  readonly why: string;
+}
+
+/** Which of `keyHashes` answered for another account than their owner, in no order. */
+export async function movedKeys(
+  db: Kysely<unknown>,
+  schema: string,
+  keyHashes: readonly string[],
+): Promise<MovedKey[]> {
+  if (keyHashes.length === 0) return [];
+  const rows = await syncTables(db, schema)
+    .selectFrom('api_key')
+    .select(['key_hash', '_user_id', 'answered_for', 'error'])
+    .where('key_hash', 'in', [...keyHashes])
+    .execute();
+  return rows.flatMap(({ key_hash: keyHash, _user_id: userId, answered_for: owner, error }) =>
+    userId === null || owner === null
+      ? []
+      : [{ keyHash, userId, why: error ?? otherOwner(userId, keyHash, owner) }],
+  );
+}
+
+/** The service that the account is mirrored from; null: not known yet, or there is no such account. */
+export async function originOf(db: Kysely<unknown>, schema: string, userId: string): Promise<string | null> {
+  const account = await syncTables(db, schema)
+    .selectFrom('account')
+    .select('origin')
+    .where('_user_id', '=', userId)
+    .executeTakeFirst();
+  return account?.origin ?? null;
+}
+
+/** Refuses that the account is asked for at `origin`. */
+export function otherService(userId: string, stored: string, origin: string): string {
+  return (
+    `account ${userId} was mirrored from ${stored}, not ${origin}: nothing is asked or written for it; ` +
+    `set MIRROR_API_URL back, or where the service has moved there: "research-mirror accounts move ${userId}"`
+  );
+}
+
+/** Says of a key that it is not the account's, and what helps. @param written what may be the other's, in words */
+export function otherOwner(userId: string, keyHash: string, owner: string, written = ''): string {
+  return (
+    `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${userId}${written}: ` +
+    `set the right MIRROR_API_KEY, or where it is right: "research-mirror accounts move ${userId}"`
+  );
+}

@@ -1,0 +1,120 @@
+import type { Kysely } from 'kysely';
+import { syncTables } from '../connection/tables.ts';
+
+/** What the last ping of a key told. */
+export interface KnownKey {
+  readonly keyHash: string;
+  /** Undefined: the service never accepted it. */
+  readonly userId: string | undefined;
+  readonly pingedAt: Date;
+  /** Why the service refused it; undefined when it did not. */
+  readonly error: string | undefined;
+}
+
+/** What is known of these keys, from this and earlier runs, in no order. */
+export async function knownKeys(
+  db: Kysely<unknown>,
+  schema: string,
+  keyHashes: readonly string[],
+): Promise<KnownKey[]> {
+  if (keyHashes.length === 0) return [];
+  const rows = await syncTables(db, schema)
+    .selectFrom('api_key')
+    .selectAll()
+    .where('key_hash', 'in', keyHashes)
+    .execute();
+  return rows.map((row) => ({
+    keyHash: row.key_hash,
+    userId: row._user_id ?? undefined,
+    pingedAt: row.pinged_at,
+    error: row.error ?? undefined,
+  }));
+}
+
+/** Keeps what a ping told; a refused key keeps the owner that it had. */
+export async function rememberKey(db: Kysely<unknown>, schema: string, key: KnownKey): Promise<void> {
+  await syncTables(db, schema)
+    .insertInto('api_key')
+    .values({
+      key_hash: key.keyHash,
+      _user_id: key.userId ?? null,
+      pinged_at: key.pingedAt,
+      error: key.error ?? null,
+    })
+    .onConflict((conflict) =>
+      conflict.column('key_hash').doUpdateSet((row) => ({
+        pinged_at: row.ref('excluded.pinged_at'),
+        error: row.ref('excluded.error'),
+        ...(key.userId === undefined ? {} : { _user_id: row.ref('excluded._user_id') }),
+      })),
+    )
+    .execute();
+}
+
+/** Keeps that the key still is its owner's. @param changeId the account's, before the proof was asked for */
+export async function rememberProof(
+  db: Kysely<unknown>,
+  schema: string,
+  keyHash: string,
+  proof: { readonly changeId: string; readonly at: Date },
+): Promise<void> {
+  await syncTables(db, schema)
+    .updateTable('api_key')
+    .set({ pinged_at: proof.at, error: null, proven_change_id: proof.changeId })
+    .where('key_hash', '=', keyHash)
+    .execute();
+}
+
+/**
+ * Keeps that the key answered for another account: it stays its former owner's, and is not used.
+ * @returns the account's change_id before the last good proof; undefined: none is known
+ */
+export async function rememberMoved(
+  db: Kysely<unknown>,
+  schema: string,
+  key: { readonly keyHash: string; readonly userId: string; readonly answeredFor: string; readonly at: Date },
+): Promise<string | undefined> {
+  const { keyHash: key_hash, userId: _user_id, answeredFor: answered_for, at } = key;
+  const row = await syncTables(db, schema)
+    .insertInto('api_key')
+    .values({ key_hash, _user_id, pinged_at: at, answered_for, answered_at: at })
+    .onConflict((conflict) =>
+      conflict.column('key_hash').doUpdateSet((excluded) => ({
+        answered_for: excluded.ref('excluded.answered_for'),
+        answered_at: excluded.ref('excluded.answered_at'),
+      })),
+    )
+    .returning('proven_change_id')
+    .executeTakeFirst();
+  return row?.proven_change_id ?? undefined;
+}
+
+/** Keeps what is to be said of a key that answered for another account. */
+export async function rememberWhy(
+  db: Kysely<unknown>,
+  schema: string,
+  keyHash: string,
+  why: string,
+): Promise<void> {
+  await syncTables(db, schema)
+    .updateTable('api_key')
+    .set({ error: why })
+    .where('key_hash', '=', keyHash)
+    .execute();
+}
+
+/** Forgets that keys are the account's, and for whom they answered since. @returns those that were its own */
+export async function forgetOwner(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  keyHashes: readonly string[],
+): Promise<string[]> {
+  const rows = await syncTables(db, schema)
+    .deleteFrom('api_key')
+    .where('_user_id', '=', userId)
+    .where('key_hash', 'in', [...keyHashes])
+    .returning('key_hash')
+    .execute();
+  return rows.map((row) => row.key_hash);
+}

@@ -1,0 +1,46 @@
+import { sql, type Kysely } from 'kysely';
+import type { Fence } from '../../model/fence.ts';
+import { fenced } from '../ownership/fenced.ts';
+
+/** How far (ms) a stored moment of something that has happened may lie ahead of the database's clock: it does not. */
+const MARGIN_MS = 15_000;
+
+/**
+ * Moments of what has happened, by which something waits: when a scope was read, since when a row is suspected or warm,
+ * when slots of the rate limit come free. Where the database's clock went back they lie ahead, and all would wait until
+ * it has caught up.
+ */
+const HAPPENED: readonly (readonly [table: string, column: string])[] = [
+  ['scope', 'last_read_at'],
+  ['scope', 'full_at'],
+  ['candidate', 'at'],
+  ['unsettled', 'since'],
+  ['registration', 'checked_at'],
+  ['registration', 'registering_at'],
+  ['registration', 'registered_at'],
+  ['registration', 'verified_at'],
+  ['registration', 'suspect_at'],
+];
+
+/**
+ * Takes moments that lie ahead of the database's clock as now: to be called when an account is opened, which it is anew
+ * when the clock goes back (heartbeat.ts).
+ */
+export async function mendMoments(db: Kysely<unknown>, schema: string, fence: Fence): Promise<void> {
+  const { userId } = fence;
+  await fenced(db, schema, fence, async (trx, now) => {
+    const ahead = new Date(now.getTime() + MARGIN_MS);
+    for (const [table, column] of HAPPENED) {
+      await sql`
+        update ${sql.id(`${schema}_sync`, table)} as t set ${sql.id(column)} = ${now}::timestamptz
+        where t._user_id = ${userId}::bigint and t.${sql.id(column)} > ${ahead}::timestamptz`.execute(trx);
+    }
+    // Nothing says when they were sent: all of them may count for a window from now on.
+    await sql`
+      update ${sql.id(`${schema}_sync`, 'slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
+      where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`.execute(trx);
+    await sql`
+      update ${sql.id(schema, 'quarantine')} as t set last_seen_at = ${now}::timestamptz
+      where t._user_id = ${userId}::bigint and t.last_seen_at > ${ahead}::timestamptz`.execute(trx);
+  });
+}

@@ -1,0 +1,42 @@
+import { sql, type Kysely } from 'kysely';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+import { commitDurably } from '../connection/durable-commit.ts';
+import { fenced } from '../ownership/fenced.ts';
+
+/**
+ * Where the database went back since the account was last opened, what was learnt before proves nothing: a sighting that
+ * withdrew a suspicion, a contradiction that withdrew the trust in an order, slots of the rate limit that were used may
+ * be lost. All of it is forgotten, and full walks are due: rows stay as they are until then.
+ * @returns whether there was reason to
+ */
+export async function recheckIfDue(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  collections: readonly CollectionName[],
+): Promise<boolean> {
+  const { userId } = fence;
+  const own = (table: string) => sql.id(`${schema}_sync`, table);
+  return fenced(db, schema, fence, async (trx, now) => {
+    const { rows } = await sql<{ due: boolean }>`
+      select recheck as due from ${own('account')} where _user_id = ${userId}::bigint`.execute(trx);
+    if (rows[0]?.due !== true) return false;
+    await commitDurably(trx);
+    await sql`delete from ${own('candidate')} where _user_id = ${userId}::bigint`.execute(trx);
+    // A known key without slots waits until nothing that may have been sent counts any more.
+    await sql`delete from ${own('slot_block')} where _user_id = ${userId}::bigint`.execute(trx);
+    // How many items the service gives at a time is of the service: without it a list of one row may look unfinished.
+    await sql`
+      update ${own('scope')} set full_walk = null,
+        memory = coalesce(('{"limit":' || (memory #>> '{limit}') || '}')::jsonb, '{}')
+      where _user_id = ${userId}::bigint`.execute(trx);
+    await sql`
+      update ${sql.id(schema, '_collections')}
+      set held_deletions = 0, waiting_deletions = 0,
+        next_full_at = case when collection = any(${[...collections]}::text[]) then ${now}::timestamptz else next_full_at end
+      where _user_id = ${userId}::bigint`.execute(trx);
+    await sql`update ${own('account')} set recheck = false where _user_id = ${userId}::bigint`.execute(trx);
+    return true;
+  });
+}

@@ -1,0 +1,41 @@
+import type { Kysely } from 'kysely';
+import { mirrorTables, syncTables } from '../connection/tables.ts';
+
+/** An account of the mirror, for people. */
+export interface StoredAccount {
+  /** Decimal digits of a bigint. */
+  readonly userId: string;
+  /** As the service says. */
+  readonly email: string | null;
+  /** `active`, or `stopped`: then `error` says why. */
+  readonly state: string;
+  readonly error: string | null;
+  /** The service that it is mirrored from; null: not known yet. */
+  readonly origin: string | null;
+  /** Keys that were its own when they were asked last: the first digits of each one's SHA-256. */
+  readonly keys: readonly string[];
+}
+
+/** All accounts, the least user_id first. */
+export async function listAccounts(db: Kysely<unknown>, schema: string): Promise<StoredAccount[]> {
+  const accounts = await syncTables(db, schema)
+    .selectFrom('account')
+    .select(['_user_id', 'state', 'error', 'origin'])
+    .orderBy('_user_id')
+    .execute();
+  const emails = await mirrorTables(db, schema).selectFrom('account').select(['_user_id', 'email']).execute();
+  const keys = await syncTables(db, schema)
+    .selectFrom('api_key')
+    .select(['_user_id', 'key_hash'])
+    .where('_user_id', 'is not', null)
+    .orderBy('key_hash')
+    .execute();
+  return accounts.map(({ _user_id: userId, state, error, origin }) => ({
+    userId,
+    email: emails.find((row) => row._user_id === userId)?.email ?? null,
+    state,
+    error,
+    origin,
+    keys: keys.filter((row) => row._user_id === userId).map((row) => row.key_hash.slice(0, 8)),
+  }));
+}

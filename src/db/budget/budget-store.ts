@@ -1,0 +1,160 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type {
+  BudgetStore,
+  FreedSlots,
+  LearntRate,
+  LearntRow,
+  LoadedBlock,
+  LoadedBudget,
+  NewBlock,
+  StoredGroup,
+} from '../../budget/store/store.ts';
+import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
+import type { Fence } from '../../model/fence.ts';
+import { commitDurably } from '../connection/durable-commit.ts';
+import { fenced } from '../ownership/fenced.ts';
+import { firstPings, isKnownKey } from './first-ping-store.ts';
+import { syncTables } from '../connection/tables.ts';
+
+/** Writes what came free inside the transaction of a page: `recordFreed(schema, userId)` makes it for an account. */
+export type RecordFreed = (trx: Transaction<unknown>, freed: FreedSlots) => Promise<void>;
+
+/** The reservations of an account's keys, written under its fence (design 5). */
+export function createBudgetStore(db: Kysely<unknown>, schema: string, fence: Fence): BudgetStore {
+  const record = recordFreed(schema, fence.userId);
+  return {
+    largestBlock: Infinity,
+    load: (keyHash) => loadBudget(db, schema, fence.userId, keyHash),
+    reserve: (keyHash, block, freed) =>
+      fenced(db, schema, fence, async (trx, now) => {
+        // Slots that a crash of Postgres forgot would be used again.
+        await commitDurably(trx);
+        await reserveBlock(trx, schema, fence.userId, keyHash, block, now);
+        await record(trx, freed);
+        return { now: now.getTime() };
+      }),
+    record: (freed) => fenced(db, schema, fence, (trx) => record(trx, freed)),
+  };
+}
+
+/** @returns what a page's transaction calls with the freed slots of each key of the account */
+export function recordFreed(schema: string, userId: string): RecordFreed {
+  return async (trx, { keyHash, blocks, learnt }) => {
+    const tables = syncTables(trx, schema);
+    if (blocks.length > 0) {
+      // All blocks in one statement: a page's round trips are its price.
+      const json = JSON.stringify(
+        blocks.map((block) => ({
+          rate_group: block.group,
+          block_id: block.blockId,
+          freed: block.freed.map((moment) => new Date(moment).toISOString()),
+        })),
+      );
+      await sql`update ${sql.id(`${schema}_sync`, 'slot_block')} as b set freed = x.freed
+        from jsonb_to_recordset(${json}::text::jsonb) as x(rate_group text, block_id bigint, freed timestamptz[])
+        where b._user_id = ${userId} and b.key_hash = ${keyHash}
+          and b.rate_group = x.rate_group and b.block_id = x.block_id
+          and cardinality(b.freed) <= cardinality(x.freed)`.execute(trx);
+    }
+    if (learnt.length > 0) {
+      await tables
+        .insertInto('rate_group')
+        .values(
+          learnt.map((row) => ({
+            _user_id: userId,
+            key_hash: keyHash,
+            rate_group: row.group,
+            learnt: JSON.stringify(row.learnt),
+          })),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .columns(['_user_id', 'key_hash', 'rate_group'])
+            .doUpdateSet((row) => ({ learnt: row.ref('excluded.learnt') }))
+            .where(
+              sql<boolean>`coalesce((rate_group.learnt ->> 'serial')::numeric, 0)
+                <= coalesce((excluded.learnt ->> 'serial')::numeric, 0)`,
+            ),
+        )
+        .execute();
+    }
+  };
+}
+
+/** The new block, and away with those that hold no slot any more: once a block, since it is when rows are added. */
+async function reserveBlock(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  keyHash: string,
+  block: NewBlock,
+  now: Date,
+): Promise<void> {
+  const tables = syncTables(trx, schema);
+  await tables
+    .deleteFrom('slot_block')
+    .where('_user_id', '=', userId)
+    .where('key_hash', '=', keyHash)
+    .where('rate_group', '=', block.group)
+    .where('valid_until', '<', new Date(now.getTime() - BLOCK_MEMORY_MS))
+    .execute();
+  await tables
+    .insertInto('slot_block')
+    .values({
+      _user_id: userId,
+      key_hash: keyHash,
+      rate_group: block.group,
+      block_id: block.blockId,
+      size: block.size,
+      valid_until: new Date(now.getTime() + block.validForMs),
+    })
+    .execute();
+}
+
+async function loadBudget(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  keyHash: string,
+): Promise<LoadedBudget> {
+  // One snapshot of all three tables.
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const tables = syncTables(trx, schema);
+      const pings = await firstPings(trx, schema, keyHash);
+      const now = new Date(pings.now);
+      const blocks = await tables
+        .selectFrom('slot_block')
+        .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
+        .where('_user_id', '=', userId)
+        .where('key_hash', '=', keyHash)
+        .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
+        .execute();
+      const learnt = await tables
+        .selectFrom('rate_group')
+        .select(['rate_group', 'learnt'])
+        .where('_user_id', '=', userId)
+        .where('key_hash', '=', keyHash)
+        .execute();
+      return {
+        now: now.getTime(),
+        known: await isKnownKey(trx, schema, keyHash),
+        blocks: [
+          ...blocks.map((row) => ({
+            group: row.rate_group as LoadedBlock['group'],
+            blockId: Number(row.block_id),
+            size: row.size,
+            validUntil: row.valid_until.getTime(),
+            freed: row.freed.map((moment) => moment.getTime()),
+          })),
+          ...pings.blocks,
+        ],
+        learnt: learnt.map((row): LearntRow => ({
+          group: row.rate_group as StoredGroup,
+          learnt: row.learnt as LearntRate,
+        })),
+      };
+    });
+}

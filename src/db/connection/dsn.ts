@@ -1,0 +1,68 @@
+import { parse } from 'pg-connection-string';
+import { Unusable } from '@research-mirror/runtime/errors';
+import type { TlsParameters } from './tls.ts';
+
+/** A connection string and libpq's environment, resolved: the driver is to read no variable by itself. */
+export interface Dsn {
+  /** Name, address, or the folder of a socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly database: string | undefined;
+  readonly applicationName: string | undefined;
+  /** Milliseconds; undefined: not given. */
+  readonly connectTimeout: number | undefined;
+  readonly tls: TlsParameters;
+}
+
+/** `PG*` variables by name, as the caller found them. */
+export type PgVariables = Readonly<Record<string, string | undefined>>;
+
+const TLS_NAMES = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const;
+
+/**
+ * Reads a `postgres://` URL as libpq does: what it leaves out comes from the variables; a host that begins with a
+ * slash is a socket's folder, which knows no TLS.
+ * @throws Unusable, without the URL in the message: it may hold a password
+ */
+export function readDsn(url: string, variables: PgVariables): Dsn {
+  const [base, query] = splitOnce(url, '?');
+  const parameters = new URLSearchParams(query);
+  const tls: Record<string, string | undefined> = {};
+  for (const name of TLS_NAMES) {
+    tls[name] = parameters.get(name) ?? variables[`PG${name.toUpperCase()}`] ?? undefined;
+    // The driver's own reading of them, which is not libpq's, is left out.
+    parameters.delete(name);
+  }
+  const rest = parameters.toString();
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(rest === '' ? base : `${base}?${rest.replaceAll('+', '%20')}`);
+  } catch {
+    throw new Unusable('DATABASE_URL can’t be read as a URL: postgres://user:password@host:5432/database');
+  }
+  const given = (value: string | null | undefined, variable: string): string | undefined =>
+    present(value) ?? present(variables[variable]);
+  const host = given(parsed.host, 'PGHOST') ?? 'localhost';
+  const timeout = Number(given(parameters.get('connect_timeout'), 'PGCONNECT_TIMEOUT') ?? 0);
+  return {
+    host,
+    port: Number(given(parsed.port, 'PGPORT') ?? 5432),
+    user: given(parsed.user, 'PGUSER'),
+    password: given(parsed.password, 'PGPASSWORD'),
+    database: given(parsed.database ?? parameters.get('dbname'), 'PGDATABASE'),
+    applicationName: given(parameters.get('application_name'), 'PGAPPNAME'),
+    connectTimeout: timeout > 0 ? Math.max(2, timeout) * 1_000 : undefined,
+    tls: host.startsWith('/') ? { sslmode: 'disable' } : tls,
+  };
+}
+
+function present(value: string | null | undefined): string | undefined {
+  return value === null || value === undefined || value === '' ? undefined : value;
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}

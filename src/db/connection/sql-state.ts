@@ -1,0 +1,82 @@
+import { DatabaseUnavailable, ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+
+/** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
+export function sqlState(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in at) return code;
+  }
+  return undefined;
+}
+
+/** Classes and codes that may pass by themselves: connections, resources, a server that stops or starts, time-outs, races. */
+const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
+
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
+  [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
+  [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
+  [/^(42P01|42703|42883|3F000)$/, 'bring the database to this version: "research-mirror migrate"'],
+];
+
+/**
+ * What an error of the database means for the caller (model/errors.ts): DatabaseUnavailable when it may pass,
+ * Unusable when somebody has to mend something; anything else, such as a violated constraint or a value that does
+ * not fit, is given back as it is, for those who expect it. `sqlState` reads the code of all of them.
+ */
+export function databaseError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
+  const state = sqlState(error);
+  if (state === undefined) {
+    const reason = messageOf(withoutAggregate(error));
+    if (isCertificateProblem(error)) {
+      return new Unusable(
+        `the database's certificate is not trusted (${reason}): set sslrootcert to the file of its authority, or mend sslmode in DATABASE_URL`,
+        { cause: error },
+      );
+    }
+    if (/does not support SSL/.test(reason)) {
+      return new Unusable('the database does not speak TLS, but sslmode in DATABASE_URL asks for it', {
+        cause: error,
+      });
+    }
+    return isConnectionProblem(error)
+      ? new DatabaseUnavailable(`the database can't be reached: ${reason}`, { cause: error })
+      : error;
+  }
+  if (PASSING.test(state)) {
+    return new DatabaseUnavailable(`the database can't do it now (${state})`, { cause: error });
+  }
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
+  return remedy === undefined
+    ? error
+    : new Unusable(`the database refuses (${state} ${error.message}): ${remedy}`, { cause: error });
+}
+
+/** Whether the connection is of no use after this error: its state at the server is unknown. */
+export function breaksConnection(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34])$/.test(state);
+}
+
+/** Errors of Node's sockets and resolver, and those that pg makes without a code. */
+function isConnectionProblem(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  if (typeof code === 'string' && /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_')) return true;
+  if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
+  return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Client was closed|connection has been discarded|ended the connection/i.test(
+    error.message,
+  );
+}
+
+function isCertificateProblem(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' && /CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(code);
+}
+
+/** A host with several addresses fails with all of them and no message: the first one says it. */
+function withoutAggregate(error: Error): unknown {
+  return error instanceof AggregateError && error.message === '' ? (error.errors[0] as unknown) : error;
+}

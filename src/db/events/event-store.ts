@@ -1,0 +1,132 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { HintedRow } from '../../model/hint.ts';
+import { jsonbText } from '../../model/json/jsonb-text.ts';
+import { timestampText } from '../../model/json/timestamp-text.ts';
+import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
+import { commitDurably } from '../connection/durable-commit.ts';
+import { addHints } from './hint-store.ts';
+import { sqlState } from '../connection/sql-state.ts';
+
+/**
+ * Stores an event and what it hints, in one transaction: it is stored for good when this resolves. Without the fence,
+ * since whichever process received it stores it; of several at once one stores it, and the others wait for that one's
+ * commit and find it known. An event's ID is known for longer than its row is kept (prune-events.ts), and what it stood
+ * for with it: one that comes again with another body is another event, and has an ID of its own here.
+ * @param rows what the event names, of collections that are mirrored here
+ * @throws DatabaseUnavailable: it may have been stored, and can be stored again
+ */
+export async function storeEvent(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  event: VerifiedEvent,
+  rows: readonly HintedRow[],
+): Promise<'stored' | 'known'> {
+  try {
+    return await store(db, schema, userId, event, rows, contentOf(event));
+  } catch (error) {
+    if (!isBeyondJsonb(error)) throw error;
+    return store(db, schema, userId, event, rows, opaque(event));
+  }
+}
+
+/** The columns that hold an event's body. */
+interface Content {
+  readonly data: string | null;
+  readonly raw: string;
+  readonly verbatim: string | null;
+}
+
+function store(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  { id, type, createdAt }: VerifiedEvent,
+  rows: readonly HintedRow[],
+  content: Content,
+): Promise<'stored' | 'known'> {
+  const named = rows.find(({ key }) => key !== '');
+  const { data, raw, verbatim } = content;
+  return db.transaction().execute(async (trx) => {
+    const seen = await firstSeen(trx, schema, userId, id, content);
+    if (seen === undefined) return 'known';
+    await commitDurably(trx);
+    await sql`
+      insert into ${sql.id(schema, 'events')}
+        (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
+      values (${userId}::bigint, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
+        ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`.execute(
+      trx,
+    );
+    await addHints(trx, schema, userId, rows, seen.at);
+    return 'stored';
+  });
+}
+
+/** Digits of a body's hash that tell events of one ID apart. */
+const TELLING_DIGITS = 16;
+
+/**
+ * Notes that the event was seen.
+ * @returns the ID to store it under, and when it came; undefined: it was seen before
+ */
+async function firstSeen(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  id: string,
+  { raw, verbatim }: Content,
+): Promise<{ readonly id: string; readonly at: Date } | undefined> {
+  const table = sql.id(`${schema}_sync`, 'event_seen');
+  // As jsonb prints it, white space and the order of fields make no difference.
+  const hash = sql`encode(sha256(convert_to(coalesce(${verbatim}::text, ${raw}::text::jsonb::text), 'UTF8')), 'hex')`;
+  const note = async (as: string): Promise<Date | undefined> => {
+    const { rows } = await sql<{ now: Date }>`
+      insert into ${table} (_user_id, id, received_at, content)
+      values (${userId}::bigint, ${as}, clock_timestamp(), ${hash})
+      on conflict do nothing returning received_at as now`.execute(trx);
+    return rows[0]?.now;
+  };
+  const at = await note(id);
+  if (at !== undefined) return { id, at };
+  // What came before there was a hash is compared with its row, as long as that is kept.
+  const { rows } = await sql<{ hash: string; same: boolean }>`
+    select ${hash} as hash, coalesce(s.content = ${hash}, e._raw = ${raw}::text::jsonb, true) as same
+    from ${table} as s left join ${sql.id(schema, 'events')} as e on e._user_id = s._user_id and e.id = s.id
+    where s._user_id = ${userId}::bigint and s.id = ${id}`.execute(trx);
+  const known = rows[0];
+  if (known === undefined || known.same) return undefined;
+  const own = `${id}#${known.hash.slice(0, TELLING_DIGITS)}`;
+  const ownAt = await note(own);
+  return ownAt === undefined ? undefined : { id: own, at: ownAt };
+}
+
+function contentOf(event: VerifiedEvent): Content {
+  if (!isJson(event.source)) return opaque(event);
+  const { raw, verbatim } = jsonbText(event.source);
+  return {
+    data: event.dataSource === undefined ? null : jsonbText(event.dataSource).raw,
+    raw,
+    verbatim: verbatim ?? null,
+  };
+}
+
+/** A body that is no JSON, or none that Postgres can hold, as one JSON string. */
+function opaque({ source }: VerifiedEvent): Content {
+  const { raw, verbatim } = jsonbText(JSON.stringify(source));
+  return { data: null, raw, verbatim: verbatim ?? null };
+}
+
+function isJson(source: string): boolean {
+  try {
+    JSON.parse(source);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A number with too many digits, or nesting deeper than Postgres reads: errors of the value, which stay. */
+function isBeyondJsonb(error: unknown): boolean {
+  return /^(?:22|54)/.test(sqlState(error) ?? '');
+}

@@ -1,0 +1,89 @@
+import { type Kysely, sql } from 'kysely';
+import type { CollectionName } from '../../model/collections.ts';
+import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
+import { databaseTime } from '../connection/database-time.ts';
+import { addHints } from './hint-store.ts';
+
+/** A row of `events`, as people look at it. */
+export interface StoredEvent {
+  readonly userId: string;
+  readonly id: string;
+  readonly type: string | null;
+  readonly createdAt: Date | null;
+  readonly receivedAt: Date;
+  /** The row that it names. */
+  readonly collection: string | null;
+  readonly key: string | null;
+  /** JSON text, no digit lost; null where the event has no `data`. */
+  readonly data: string | null;
+}
+
+export interface EventFilter {
+  readonly limit: number;
+  readonly userId?: string;
+  readonly type?: string;
+}
+
+/** Events that were received, the last one first: an account's, or those of all accounts. */
+export async function listEvents(
+  db: Kysely<unknown>,
+  schema: string,
+  { limit, userId, type }: EventFilter,
+): Promise<StoredEvent[]> {
+  // By account: an index gives each one's last events, however many there are.
+  const { rows } = await sql<StoredEvent>`
+    select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
+      e._collection as collection, e._key as key, e.data::text as data
+    from ${sql.id(`${schema}_sync`, 'account')} as a
+    cross join lateral (
+      select * from ${sql.id(schema, 'events')} as r
+      where r._user_id = a._user_id ${type === undefined ? sql`` : sql`and r.type = ${type}`}
+      order by r.received_at desc limit ${limit}) as e
+    ${userId === undefined ? sql`` : sql`where a._user_id = ${userId}::bigint`}
+    order by e.received_at desc, e._user_id, e.id limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** An event that was taken up again, and the rows that are due to be read for it. */
+export interface ReplayedEvent {
+  readonly userId: string;
+  readonly id: string;
+  readonly rows: readonly HintedRow[];
+}
+
+/**
+ * Takes up stored events again, as if they had just come: what they name is due to be read. IDs that are not there are
+ * left out of the result. The owner's process is to be woken afterwards (wakeups.ts).
+ * @param mirrored collections that are mirrored here
+ */
+export async function replayEvents(
+  db: Kysely<unknown>,
+  schema: string,
+  ids: readonly string[],
+  mirrored: readonly CollectionName[],
+): Promise<ReplayedEvent[]> {
+  const { rows: events } = await sql<{
+    userId: string;
+    id: string;
+    type: string | null;
+    data: string | null;
+  }>`
+    select e._user_id as "userId", e.id, e.type, e.data::text as data from ${sql.id(schema, 'events')} as e
+    where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`.execute(db);
+  const now = await databaseTime(db);
+  const replayed = events.map(({ userId, id, type, data }) => ({
+    userId,
+    id,
+    rows: mirroredRows(rowsOfEvent(type ?? undefined, data ?? undefined), mirrored),
+  }));
+  for (const [userId, own] of Map.groupBy(replayed, (event) => event.userId)) {
+    const rows = own.flatMap((event) => event.rows);
+    await db.transaction().execute((trx) => addHints(trx, schema, userId, rows, now));
+  }
+  return replayed;
+}
+
+/** Those of rows that an event names whose collection is mirrored here. */
+export function mirroredRows(rows: readonly HintedRow[], mirrored: readonly CollectionName[]): HintedRow[] {
+  return rows.filter(({ collection }) => mirrored.includes(collection));
+}

@@ -1,0 +1,99 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { databaseTime } from '../connection/database-time.ts';
+import { commitDurably } from '../connection/durable-commit.ts';
+import { mirrorTables, syncTables } from '../connection/tables.ts';
+
+/** What was queued before is not sent, and no webhook is taken over, since then and for this reason. */
+export interface Hold {
+  readonly since: Date;
+  readonly why: string;
+}
+
+/** What the row `installation` says of it. */
+export interface HoldRow {
+  readonly held_at: Date | null;
+  readonly held_why: string | null;
+}
+
+/** The hold, where there is one. */
+export async function currentHold(db: Kysely<unknown>, schema: string): Promise<Hold | undefined> {
+  const row = await syncTables(db, schema)
+    .selectFrom('installation')
+    .select(['held_at', 'held_why'])
+    .executeTakeFirst();
+  return row && holdOf(row);
+}
+
+/** Ends the hold: what was held is queued again. @returns how many */
+export async function releaseSubmissions(db: Kysely<unknown>, schema: string): Promise<number> {
+  return db.transaction().execute(async (trx) => {
+    await commitDurably(trx);
+    const now = await databaseTime(trx);
+    // Locks the row: whoever is moving submissions to `held` is waited for.
+    await sql`
+      update ${sql.id(`${schema}_sync`, 'installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
+      where singleton`.execute(trx);
+    let released = 0;
+    for (const userId of await accountsIn(trx, schema, 'held')) {
+      released += await move(trx, schema, userId, 'held', 'queued');
+    }
+    return released;
+  });
+}
+
+/**
+ * The hold, where there is one. A reason makes one and moves what is queued to `held`: it may have been sent already.
+ * What is queued later can't have been, and goes out.
+ */
+export async function holdFor(
+  trx: Transaction<unknown>,
+  schema: string,
+  row: HoldRow,
+  now: Date,
+  why: string | undefined,
+): Promise<Hold | undefined> {
+  const there = holdOf(row);
+  if (why === undefined) return there;
+  if (there === undefined) {
+    await sql`
+      update ${sql.id(`${schema}_sync`, 'installation')} set held_at = ${now}::timestamptz, held_why = ${why}
+      where singleton`.execute(trx);
+  }
+  for (const userId of await accountsIn(trx, schema, 'queued')) {
+    await move(trx, schema, userId, 'queued', 'held');
+  }
+  return there ?? { since: now, why };
+}
+
+function holdOf(row: HoldRow): Hold | undefined {
+  return row.held_at === null ? undefined : { since: row.held_at, why: row.held_why ?? '' };
+}
+
+type Waiting = 'queued' | 'held';
+
+async function accountsIn(trx: Transaction<unknown>, schema: string, state: Waiting): Promise<string[]> {
+  const rows = await mirrorTables(trx, schema)
+    .selectFrom('submissions')
+    .select('_user_id')
+    .distinct()
+    .where('state', '=', state)
+    .orderBy('_user_id')
+    .execute();
+  return rows.map(({ _user_id }) => _user_id);
+}
+
+async function move(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  from: Waiting,
+  to: Waiting,
+): Promise<number> {
+  const { numUpdatedRows } = await mirrorTables(trx, schema)
+    .updateTable('submissions')
+    .set({ state: to })
+    .where('_user_id', '=', userId)
+    .where('state', '=', from)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -1,0 +1,62 @@
+import { messageOf } from '@research-mirror/runtime/message';
+import { service, type Service } from '@research-mirror/runtime/service';
+import type { Hold } from './hold.ts';
+import { type InstallationOptions, looksOther, openInstallation } from './installation.ts';
+import { noteSignOfLife } from './sending.ts';
+
+/** A database that went back is noticed with this delay (milliseconds) at most, also where nothing is written. */
+const LOOK_EVERY = 4_000;
+/** A sign of life is written (milliseconds): a gap of ten minutes is one in which submissions may have been sent elsewhere. */
+const BEAT_EVERY = 60_000;
+
+/** The database is this one, and a daemon keeps it company: started before anything is sent. */
+export interface Installation extends Service {
+  /** As of the last look. */
+  hold(): Hold | undefined;
+}
+
+export function createInstallation(
+  options: InstallationOptions & {
+    readonly log: { warn(message: string): void; info(message: string): void };
+  },
+): Installation {
+  const { db, schema, clock, log } = options;
+  let hold: Hold | undefined;
+  let aliveAt: Date | undefined;
+
+  const look = async (signal: AbortSignal): Promise<void> => {
+    const judged = await openInstallation(options, signal, aliveAt);
+    ({ aliveAt } = judged);
+    noteSignOfLife(db, aliveAt);
+    const found = judged.hold;
+    if (found !== undefined && hold === undefined) {
+      log.warn(
+        `what was queued is held: ${found.why}. Where none of it was sent: "research-mirror submissions release"`,
+      );
+    }
+    if (found === undefined && hold !== undefined) log.info('what was held is sent');
+    hold = found;
+  };
+
+  const running = service('installation', async ({ signal, ready }) => {
+    await look(signal);
+    ready();
+    let failing = false;
+    for (let sinceBeat = 0; ;) {
+      await clock.sleep(LOOK_EVERY, signal);
+      sinceBeat += LOOK_EVERY;
+      try {
+        if (sinceBeat < BEAT_EVERY && !(await looksOther(db, schema, aliveAt))) continue;
+        await look(signal);
+        sinceBeat = 0;
+        failing = false;
+      } catch (error) {
+        signal.throwIfAborted();
+        // Without beats nothing is sent after ten minutes (sending.ts).
+        if (!failing) log.warn(`installation: ${messageOf(error)}`);
+        failing = true;
+      }
+    }
+  });
+  return { ...running, hold: () => hold };
+}

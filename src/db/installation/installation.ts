@@ -1,0 +1,236 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { databaseTime } from '../connection/database-time.ts';
+import {
+  compareFingerprints,
+  isStoredDatabase,
+  mayLackCommits,
+  mergeFingerprints,
+  observeFingerprint,
+  readFingerprint,
+  type Difference,
+  type Fingerprint,
+} from './fingerprint.ts';
+import { holdFor, type Hold, type HoldRow } from './hold.ts';
+import { markRecovery } from './recovery.ts';
+import { LONGEST_GAP } from './sending.ts';
+import { isServedByOthers } from '../webhook/served-by-others.ts';
+import {
+  hasNewTimeline,
+  type KnownNodes,
+  nodeExpression,
+  type ServerNode,
+  withNode,
+} from '../connection/server-node.ts';
+
+/**
+ * A database that was restored, copied, branched or failed over may have lost what it was told, and must not send again
+ * what it finds queued, nor take a webhook away from the one that it was copied from (decision 0009). The row
+ * `installation` tells whether this is the database that was here before, and whether a daemon has kept it company
+ * since. Where not, all accounts are read anew (recovery.ts); and where something is at stake, what is queued is held
+ * until somebody releases it.
+ */
+
+export interface InstallationOptions {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  /** `endpointHost` of the URL that `db` was opened with; of the unpooled one where there is one. */
+  readonly host: string | undefined;
+  /**
+   * For `<schema>.submit`: MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED. Left out: by a process that sends nothing and does
+   * not keep the database company.
+   */
+  readonly submit?: { readonly enabled: boolean; readonly maxQueued: number };
+  readonly clock: Clock;
+}
+
+interface InstallationRow extends HoldRow {
+  readonly fingerprint: unknown;
+  readonly nodes: KnownNodes;
+  readonly alive_at: Date | null;
+}
+
+/** What came of a look. */
+export interface Judged {
+  readonly hold: Hold | undefined;
+  /** What is stored as the last sign of life: a later look that finds an earlier one is in a database that went back. */
+  readonly aliveAt: Date | undefined;
+}
+
+/**
+ * To be called before anything is sent or written, by whatever process does: judges whether this is the database that
+ * was here before. Where its host alone is new, it waits up to 13 s for a sign of life of a process that was here before.
+ * @param lastAliveAt of this process's last look; undefined: it is the first
+ */
+export async function openInstallation(
+  options: InstallationOptions,
+  signal?: AbortSignal,
+  lastAliveAt?: Date,
+): Promise<Judged> {
+  const { db, schema, clock } = options;
+  const seen = await observe(db, schema, options.host);
+  const judged = await judgeInstallation(options, seen, 'ask', lastAliveAt);
+  if (judged !== 'new host') return judged;
+  const known = (await isServedByOthers(db, schema, clock, signal)) ? 'same' : 'copy';
+  const again = await judgeInstallation(options, seen, known, lastAliveAt);
+  if (again === 'new host') throw new RangeError('a new host was judged as such twice');
+  return again;
+}
+
+/** How the database looks now. */
+interface Seen {
+  readonly fingerprint: Fingerprint;
+  /** Of the servers that hold accounts: on Citus several. */
+  readonly nodes: readonly ServerNode[];
+}
+
+async function observe(db: Kysely<unknown>, schema: string, host: string | undefined): Promise<Seen> {
+  const fingerprint = await observeFingerprint(db, schema, host);
+  const node = await nodeExpression(db);
+  const { rows } = await sql<{ node: ServerNode }>`
+    select distinct ${node} as node from ${sql.id(`${schema}_sync`, 'account')}`.execute(db);
+  const own = `${fingerprint.system ?? ''}/${fingerprint.timeline ?? ''}`;
+  return { fingerprint, nodes: [...new Set([own, ...rows.map((row) => row.node)])] };
+}
+
+/** @param host what a database is whose host alone is new; `ask`: nothing is written then */
+async function judgeInstallation(
+  { db, schema, submit }: InstallationOptions,
+  seen: Seen,
+  host: 'ask' | 'same' | 'copy',
+  lastAliveAt: Date | undefined,
+): Promise<Judged | 'new host'> {
+  return db.transaction().execute(async (trx) => {
+    const now = await databaseTime(trx);
+    await sql`insert into ${sql.id(`${schema}_sync`, 'installation')} (created_at) values (${now}) on conflict do nothing`.execute(
+      trx,
+    );
+    const row = await lockedRow(trx, schema);
+    const before = readFingerprint(row.fingerprint);
+    const stake = await atStake(trx, schema);
+    const difference = before && compareFingerprints(before, seen.fingerprint);
+    const another = [
+      ...(difference?.another ?? []),
+      ...(difference?.another.length === 0 && seen.nodes.some((node) => hasNewTimeline(row.nodes, node))
+        ? ['a server that holds accounts was restored from a backup, or its standby took over']
+        : []),
+      ...(isSetBack(row, lastAliveAt)
+        ? ['what this daemon wrote last is not there any more: it was set back']
+        : []),
+    ];
+    const newHost = difference?.newHost === true && host !== 'same';
+    if (newHost && host === 'ask' && another.length === 0 && (stake.open || stake.registered)) {
+      if (row.held_at === null) return 'new host';
+    }
+
+    const wentBack = whatWentBack(difference, another, newHost && host === 'copy', seen.fingerprint);
+    // Whoever was there before knows by its own commits whether any are gone. (Claims never are: they are on disk.)
+    const crashed = lastAliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
+    const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
+    if (reason !== undefined) await markRecovery(trx, schema, { now, reason, aliveAt: row.alive_at });
+    const copied = stake.open || stake.registered ? (wentBack ?? whyUnknown(before)) : undefined;
+    const why = copied ?? (submit === undefined ? undefined : gapSince(row, now, stake));
+    const fingerprint =
+      difference?.another.length === 0
+        ? mergeFingerprints(before, seen.fingerprint)
+        : mergeFingerprints(undefined, seen.fingerprint);
+    const nodes = seen.nodes.reduce(withNode, difference?.another.length === 0 ? row.nodes : {});
+    await sql`
+      update ${sql.id(`${schema}_sync`, 'installation')}
+      set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
+      where singleton`.execute(trx);
+    // Never earlier, whatever the clock does: an earlier one says that the database was set back.
+    const aliveAt = submit === undefined ? row.alive_at : later(now, row.alive_at);
+    if (submit !== undefined) {
+      await sql`
+        update ${sql.id(`${schema}_sync`, 'installation')}
+        set alive_at = ${aliveAt}::timestamptz,
+          settings = settings || ${JSON.stringify({ submit })}::text::jsonb
+        where singleton`.execute(trx);
+    }
+    const hold = await holdFor(trx, schema, row, now, why);
+    return { hold, aliveAt: aliveAt ?? undefined };
+  });
+}
+
+const CRASHED =
+  'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
+
+function later(a: Date, b: Date | null): Date {
+  return b !== null && b > a ? b : a;
+}
+
+/** Sign of life that this process wrote itself, and that is not there any more. */
+function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
+  return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
+}
+
+/** Why commits may be gone; undefined: this is the database that was here before. */
+function whatWentBack(
+  difference: Difference | undefined,
+  another: readonly string[],
+  copy: boolean,
+  seen: Fingerprint,
+): string | undefined {
+  if (another.length > 0) return `this is not the database that was here before: ${another.join(', ')}`;
+  return difference !== undefined && copy
+    ? `the database is reached at another host than before (${seen.hosts.join(', ')}): it may be a copy`
+    : undefined;
+}
+
+function whyUnknown(before: Fingerprint | undefined): string | undefined {
+  return before === undefined
+    ? 'they were there before any daemon had seen this database: they may have been sent from another one'
+    : undefined;
+}
+
+/** Cheap: whether `openInstallation` would find another database than at this process's last look. */
+export async function looksOther(
+  db: Kysely<unknown>,
+  schema: string,
+  lastAliveAt: Date | undefined,
+): Promise<boolean> {
+  const node = await nodeExpression(db);
+  const { rows } = await sql<{ same: boolean; nodes: KnownNodes; node: ServerNode; alive_at: Date | null }>`
+    select ${isStoredDatabase(schema)} as same,
+      nodes, ${node} as node, alive_at
+    from ${sql.id(`${schema}_sync`, 'installation')}`.execute(db);
+  const [row] = rows;
+  if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
+  return isSetBack(row, lastAliveAt);
+}
+
+async function lockedRow(trx: Transaction<unknown>, schema: string): Promise<InstallationRow> {
+  const { rows } = await sql<InstallationRow>`
+    select fingerprint, nodes, alive_at, held_at, held_why from ${sql.id(`${schema}_sync`, 'installation')} for update`.execute(
+    trx,
+  );
+  if (rows[0] === undefined) throw new RangeError('the installation has no row');
+  return rows[0];
+}
+
+interface Stake {
+  /** Submissions that are not done. */
+  readonly open: boolean;
+  readonly queued: boolean;
+  /** A webhook was registered from here. */
+  readonly registered: boolean;
+}
+
+async function atStake(trx: Transaction<unknown>, schema: string): Promise<Stake> {
+  const submissions = sql.id(schema, 'submissions');
+  const { rows } = await sql<Stake>`
+    select exists (select 1 from ${submissions} where state in ('queued', 'sending', 'held')) as open,
+      exists (select 1 from ${submissions} where state = 'queued') as queued,
+      exists (select 1 from ${sql.id(`${schema}_sync`, 'own_url')}) as registered`.execute(trx);
+  if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
+  return rows[0];
+}
+
+/** What is being sent is never sent again, so only what is queued is in danger. */
+function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undefined {
+  if (!stake.queued || row.alive_at === null) return undefined;
+  const gap = now.getTime() - row.alive_at.getTime();
+  if (gap <= LONGEST_GAP) return undefined;
+  return `no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
+}

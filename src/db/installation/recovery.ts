@@ -1,0 +1,75 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { DatabaseWentBack } from '../../model/errors.ts';
+import type { Fence } from '../../model/fence.ts';
+import { databaseTime } from '../connection/database-time.ts';
+import { commitDurably } from '../connection/durable-commit.ts';
+import { recoveryKnownTo } from '../ownership/fenced.ts';
+import { holdFor, type HoldRow } from './hold.ts';
+import { syncTables } from '../connection/tables.ts';
+
+/** By how much the floor of change IDs rises beyond the clock, microseconds: a new server's clock may be behind. */
+const FLOOR_MARGIN = 60_000_000n;
+
+/**
+ * Makes a database that went back known, in the transaction that notices it: all accounts lose their owners, whose memory
+ * is void; change IDs begin beyond those that may have been given; whoever opens an account next reads it anew
+ * (recheck.ts); and consumers find the mark.
+ */
+export async function markRecovery(
+  trx: Transaction<unknown>,
+  schema: string,
+  { now, reason, aliveAt }: { readonly now: Date; readonly reason: string; readonly aliveAt: Date | null },
+): Promise<void> {
+  await commitDurably(trx);
+  const accounts = await syncTables(trx, schema).selectFrom('account').select('_user_id').execute();
+  const userIds = accounts.map(({ _user_id }) => _user_id);
+  // First: an owner's transaction that is under way is waited for, and none begins after.
+  await sql`
+    update ${sql.id(`${schema}_sync`, 'account')} set token = token + 1, owner = null, recheck = true
+    where _user_id = any(${userIds}::bigint[])`.execute(trx);
+  const micros = BigInt(now.getTime()) * 1000n;
+  await sql`
+    update ${sql.id(`${schema}_sync`, 'installation')}
+    set change_floor = greatest(change_floor, ${String(micros)}::bigint) + ${String(FLOOR_MARGIN)}::bigint
+    where singleton`.execute(trx);
+  await sql`
+    insert into ${sql.id(schema, 'recoveries')} (detected_at, reason, last_sign_of_life)
+    values (${now}::timestamptz, ${reason}, ${aliveAt}::timestamptz) on conflict (detected_at) do nothing`.execute(
+    trx,
+  );
+}
+
+/**
+ * Makes known what an owner noticed by commits of its own that are gone. Nothing happens where it was made known since
+ * the owner began: all accounts are read anew then.
+ */
+export async function recordRecovery(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  { message }: DatabaseWentBack,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const now = await databaseTime(trx);
+    // The row is locked before the accounts are: as by the installation's beats.
+    await sql`insert into ${sql.id(`${schema}_sync`, 'installation')} (created_at) values (${now}) on conflict do nothing`.execute(
+      trx,
+    );
+    const { rows } = await sql<HoldRow & { alive_at: Date | null }>`
+      select alive_at, held_at, held_why from ${sql.id(`${schema}_sync`, 'installation')} for update`.execute(
+      trx,
+    );
+    // A later one, not just another: a mark that this owner has seen may be among what is gone.
+    const marks = await sql<{ known: boolean }>`
+      select exists (select 1 from ${sql.id(schema, 'recoveries')}
+        where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`.execute(
+      trx,
+    );
+    if (marks.rows[0]?.known === true) return;
+    const row = rows[0];
+    if (row === undefined) throw new RangeError('the installation has no row');
+    await markRecovery(trx, schema, { now, reason: message, aliveAt: row.alive_at });
+    // Claims may be among the commits that are gone: what is queued may have been sent.
+    await holdFor(trx, schema, row, now, message);
+  });
+}

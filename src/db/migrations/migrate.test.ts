@@ -1,0 +1,49 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type DatabaseConnection,
+  type QueryResult,
+} from 'kysely';
+import { expect, it } from 'vitest';
+import { MIGRATIONS } from '../../../test/support/databases/migrated-database.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { migrate, pendingMigrations } from './migrate.ts';
+
+/** A server that says what it is, whatever it is asked. */
+class OldServer extends DummyDriver {
+  readonly asked: string[] = [];
+
+  override acquireConnection(): Promise<DatabaseConnection> {
+    const connection = {
+      executeQuery: <R>({ sql }: { readonly sql: string }): Promise<QueryResult<R>> => {
+        this.asked.push(sql);
+        return Promise.resolve({ rows: [{ number: 140_023, version: '14.23', encoding: 'UTF8' } as R] });
+      },
+      streamQuery: () => {
+        throw new Error('nothing is streamed');
+      },
+    };
+    return Promise.resolve(connection as unknown as DatabaseConnection);
+  }
+}
+
+it('a PostgreSQL that is too old is told, and asked nothing else', async () => {
+  const driver = new OldServer();
+  const db = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (inner) => new PostgresIntrospector(inner),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  const options = { db, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0', clock: systemClock };
+  const told = 'the database is PostgreSQL 14.23: research-mirror needs 15 or newer. Nothing was touched.';
+  await expect(migrate(options)).rejects.toThrow(told);
+  await expect(pendingMigrations(options)).rejects.toThrow(told);
+  expect(driver.asked).toHaveLength(2);
+  expect(driver.asked.join()).not.toMatch(/create|insert|update|delete/);
+});

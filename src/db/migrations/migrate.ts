@@ -1,0 +1,170 @@
+import { CompiledQuery, sql, type Kysely } from 'kysely';
+import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { distributeNewTables } from './distribute.ts';
+import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
+import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
+import { sqlState } from '../connection/sql-state.ts';
+import { throwIfTaken } from './taken.ts';
+
+export interface MigrateOptions {
+  /** Opened with `MIGRATION_BOUNDS`; unpooled where there is such a way. */
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  /** Folder of the numbered files. */
+  readonly folder: string;
+  /** Of this program: which databases of newer ones it may run on. */
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+/** A migration may take long; one that stands idle in its transaction is hung. */
+export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
+
+/** The oldest PostgreSQL that is supported, as `server_version_num`. */
+const OLDEST = 150_000;
+
+/**
+ * How long a migration waits for a lock on a table before it lets everybody else through and tries again: whoever
+ * waits for a table blocks all that come after.
+ */
+const LOCK_TIMEOUT = '3s';
+const ATTEMPTS = 10;
+/** Milliseconds, longer after each attempt. */
+const BACK_OFF = 100;
+
+/**
+ * Brings the database to this version: each file in a transaction of its own, under a transaction-level lock, so
+ * that any number of programs may begin together, also through a transaction pooler. Then the group roles' first rights.
+ * @returns names of the migrations that this call applied
+ * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
+ */
+export async function migrate({ db, schema, folder, version, clock }: MigrateOptions): Promise<string[]> {
+  const all = await readMigrations(folder);
+  await checkServer(db);
+  const applied: string[] = [];
+  // What is pending is asked without the lock first: a database that needs nothing is not touched.
+  while (pendingAfter(await appliedMigrations(db, schema), all, schema, version).length > 0) {
+    const name = await retried(clock, () => applyNext(db, schema, all, version));
+    if (name !== undefined) applied.push(name);
+  }
+  await retried(clock, () => ensureGrants(db, schema));
+  return applied;
+}
+
+/**
+ * Names of the migrations that `migrate` would apply; changes nothing.
+ * @throws Unusable as `migrate` does
+ */
+export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<string[]> {
+  const { db, schema, folder, version } = options;
+  const all = await readMigrations(folder);
+  await checkServer(db);
+  return pendingAfter(await appliedMigrations(db, schema), all, schema, version).map(({ name }) => name);
+}
+
+/** Applies the first one that is pending under the lock; undefined: another program was faster. */
+async function applyNext(
+  db: Kysely<unknown>,
+  schema: string,
+  all: readonly Migration[],
+  version: string,
+): Promise<string | undefined> {
+  return db.transaction().execute(async (trx) => {
+    const execute = (text: string): Promise<unknown> => trx.executeQuery(CompiledQuery.raw(text));
+    await execute(`set local citus.multi_shard_modify_mode to 'sequential'`);
+    // Waits without a bound: another program's migration may take longer than a lock on a table may.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${schema}`}, 0))`.execute(
+      trx,
+    );
+    await execute(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    const applied = await appliedMigrations(trx, schema);
+    const [next] = pendingAfter(applied, all, schema, version);
+    if (next === undefined) return undefined;
+    if (applied.length === 0) await throwIfTaken(trx, schema, all);
+    const table = sql.id(`${schema}_sync`, 'migration');
+    await sql`create schema if not exists ${sql.id(`${schema}_sync`)}`.execute(trx);
+    await sql`create table if not exists ${table} (
+      name text primary key, checksum text not null, applied_at timestamptz not null)`.execute(trx);
+    // By itself, since mirrors that 0.1.0 made have the table without it.
+    await sql`alter table ${table} add column if not exists oldest_program text`.execute(trx);
+    const before = await beforeMigration(trx, schema);
+    await execute(next.text.replaceAll('{schema}', schema));
+    await afterMigration(trx, schema, before);
+    await distributeNewTables(trx, schema);
+    await sql`insert into ${table} (name, checksum, applied_at, oldest_program)
+      values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`.execute(trx);
+    return next.name;
+  });
+}
+
+async function appliedMigrations(db: Kysely<unknown>, schema: string): Promise<AppliedMigration[]> {
+  const place = `${checkedName(schema)}_sync`;
+  // By the catalogue, which also tells of a schema that this user may not look into.
+  const { rows } = await sql<{ owner: string; ours: boolean }>`
+    select relowner::regrole::text as owner, (
+      select count(*) = 3 from pg_attribute a
+      where a.attrelid = c.oid and not a.attisdropped and a.attname in ('name', 'checksum', 'applied_at')) as ours
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${place} and c.relname = 'migration'`.execute(db);
+  const table = rows[0];
+  if (table === undefined) return [];
+  if (!table.ours) {
+    throw new Unusable(
+      `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +
+        `set MIRROR_SCHEMA to another name than "${schema}", or move it away.`,
+    );
+  }
+  // As JSON, since a mirror that 0.1.0 made has no such column before its next migration.
+  const applied = await sql<AppliedMigration>`
+    select name, checksum, to_jsonb(m) ->> 'oldest_program' as "oldestProgram"
+    from ${sql.id(place, 'migration')} m order by name`.execute(db);
+  return applied.rows;
+}
+
+/** The schema's name goes into SQL text as it is: MIRROR_SCHEMA allows no other. */
+function checkedName(schema: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
+    throw new Unusable(`MIRROR_SCHEMA ${JSON.stringify(schema)} must be a plain lower-case name`);
+  }
+  return schema;
+}
+
+async function checkServer(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ number: number; version: string; encoding: string }>`
+    select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
+      current_setting('server_encoding') as encoding`.execute(db);
+  const server = rows[0];
+  if (server === undefined) throw new RangeError('a select without from gave no row');
+  if (server.number < OLDEST) {
+    throw new Unusable(
+      `the database is PostgreSQL ${server.version}: research-mirror needs 15 or newer. Nothing was touched.`,
+    );
+  }
+  if (server.encoding !== 'UTF8') {
+    throw new Unusable(
+      `the database's encoding is ${server.encoding}, which can't hold every text of the service: create one with ` +
+        "encoding 'UTF8' template template0. Nothing was touched.",
+    );
+  }
+}
+
+/** Locks that could not be had, deadlocks and races with another program's DDL pass. */
+async function retried<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await task();
+    } catch (error) {
+      const state = sqlState(error) ?? '';
+      // 23505 and 42710: two programs made the same role or schema; XX000: "tuple concurrently updated".
+      if (!['55P03', '40P01', '40001', '23505', '42710', '42P06', 'XX000'].includes(state)) throw error;
+      if (attempt === ATTEMPTS) {
+        throw new DatabaseUnavailable(
+          'the database could not be brought to this version: somebody holds a lock on its tables',
+          { cause: error },
+        );
+      }
+      await clock.sleep(BACK_OFF * attempt);
+    }
+  }
+}

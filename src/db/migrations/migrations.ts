@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { isOlder, isVersion } from './program-version.ts';
+
+/** A file of the migrations' folder: `0001_mirror.sql`. Never edited once it has been released. */
+export interface Migration {
+  readonly name: string;
+  /** SQL with `{schema}` where the schema's name goes. */
+  readonly text: string;
+  readonly checksum: string;
+  /** Version of the oldest program that may run on what it makes; null for those from before there was such a line. */
+  readonly oldestProgram: string | null;
+}
+
+/** What the database's table says of an applied one. */
+export type AppliedMigration = Pick<Migration, 'name' | 'checksum' | 'oldestProgram'>;
+
+/** The last one that does not say which programs may run on it. */
+const LAST_SILENT = 3;
+
+/** The numbered files of `folder` in order. @throws RangeError for a number that is used twice, or a missing statement (defects of ours) */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
+  for (const [index, name] of names.entries()) {
+    if (index > 0 && numberOf(name) === numberOf(names[index - 1] ?? '')) {
+      throw new RangeError(`two migrations have one number: ${names[index - 1]} and ${name}`);
+    }
+  }
+  return Promise.all(
+    names.map(async (file) => {
+      // A checkout may have turned line ends.
+      const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
+      const checksum = createHash('sha256').update(text).digest('hex');
+      return { name: file.replace(/\.sql$/, ''), text, checksum, oldestProgram: oldestProgram(file, text) };
+    }),
+  );
+}
+
+/** What the line `-- oldest program: 0.2.0` says. */
+function oldestProgram(file: string, text: string): string | null {
+  const stated = /^-- oldest program: (\S+)$/m.exec(text)?.[1];
+  if (stated === undefined && numberOf(file) <= LAST_SILENT) return null;
+  if (stated === undefined || !isVersion(stated)) {
+    throw new RangeError(
+      `${file} must state the oldest program that may run on what it makes: -- oldest program: 0.2.0`,
+    );
+  }
+  return stated;
+}
+
+function numberOf(name: string): number {
+  return Number(name.slice(0, 4));
+}
+
+/**
+ * What is still to be applied. A database that a newer program has migrated is no obstacle while every migration that
+ * this one does not know allows it: in a rolling upgrade both run side by side.
+ * @param version of this program
+ * @throws Unusable for a database on which this program may not run, or that was made by other files
+ */
+export function pendingAfter(
+  applied: readonly AppliedMigration[],
+  all: readonly Migration[],
+  schema: string,
+  version: string,
+): readonly Migration[] {
+  const known = new Map(all.map((migration) => [migration.name, migration]));
+  const numbers = new Set(all.map(({ name }) => numberOf(name)));
+  const changed = applied.find(({ name, checksum }) =>
+    known.has(name) ? known.get(name)?.checksum !== checksum : numbers.has(numberOf(name)),
+  );
+  if (changed !== undefined) {
+    throw new Unusable(
+      `migration ${changed.name} of schema "${schema}" was applied with another text than this program's: ` +
+        'nothing was touched; run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
+    );
+  }
+  const beyond = applied.filter(
+    ({ name, oldestProgram: oldest }) => !known.has(name) && (oldest === null || isOlder(version, oldest)),
+  );
+  if (beyond.length > 0) {
+    const named = beyond.map(({ name, oldestProgram: oldest }) =>
+      oldest === null ? name : `${name} (for ${oldest} and later)`,
+    );
+    throw new Unusable(
+      `the database is newer than this program, research-mirror ${version}: its schema "${schema}" has ${named.join(', ')}. ` +
+        'Nothing was touched; run a newer version of research-mirror.',
+    );
+  }
+  const done = new Set(applied.map(({ name }) => name));
+  return all.filter(({ name }) => !done.has(name));
+}

@@ -1,0 +1,68 @@
+import { sql, type Kysely } from 'kysely';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { service, type Service } from '@research-mirror/runtime/service';
+
+/** Rows of a table that changed: what `NOTIFY <schema>_changes` tells. */
+export interface TableChange {
+  readonly table: string;
+  /** Decimal digits of a bigint, as `changeId`. */
+  readonly userId: string;
+  /** The greatest `_change_id`. */
+  readonly changeId: string;
+}
+
+export interface Notifications extends Service {
+  /** To be called after the commit. Never throws, never waits. */
+  changed(change: TableChange): void;
+}
+
+/** At most one notification for a table and account in this time, milliseconds. */
+const COALESCE = 250;
+
+/**
+ * Tells listeners of the mirror that rows have changed: `{"schema","table","user_id","change_id"}`, coalesced. A
+ * hint that may be lost. Outside of the page's transaction, where it would take a lock of the whole cluster at
+ * commit; its failure changes nothing.
+ */
+export function createNotifications(db: Kysely<unknown>, schema: string, clock: Clock): Notifications {
+  const bell = new Doorbell();
+  const pending = new Map<string, TableChange>();
+  const flush = async (): Promise<void> => {
+    const changes = [...pending.values()];
+    pending.clear();
+    for (const change of changes) {
+      await sql`select pg_notify(${`${schema}_changes`}, ${payload(schema, change)})`
+        .execute(db)
+        .catch(() => {});
+    }
+  };
+  const running = service('notifications', async ({ signal, ready }) => {
+    ready();
+    try {
+      for (;;) {
+        await bell.heard(signal);
+        await flush();
+        await clock.sleep(COALESCE, signal);
+      }
+    } finally {
+      await flush();
+    }
+  });
+  return {
+    ...running,
+    changed: (change) => {
+      const key = `${change.userId}/${change.table}`;
+      const waiting = pending.get(key);
+      if (waiting === undefined || BigInt(waiting.changeId) < BigInt(change.changeId)) {
+        pending.set(key, change);
+        bell.ring();
+      }
+    },
+  };
+}
+
+/** The digits stand as JSON numbers: none is lost. */
+function payload(schema: string, { table, userId, changeId }: TableChange): string {
+  return `{"schema":${JSON.stringify(schema)},"table":${JSON.stringify(table)},"user_id":${userId},"change_id":${changeId}}`;
+}

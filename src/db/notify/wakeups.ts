@@ -1,0 +1,156 @@
+import { sql, type Kysely } from 'kysely';
+import pg from 'pg';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import { service, type Service } from '@research-mirror/runtime/service';
+import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
+import { databaseError } from '../connection/sql-state.ts';
+
+export interface WakeupOptions {
+  /** Unpooled where there is such a way. */
+  readonly connection: ConnectionOptions;
+  readonly schema: string;
+  readonly clock: Clock;
+  readonly log: { info(message: string): void; warn(message: string): void };
+  /** Something may have happened: look. Also called when nothing did. */
+  readonly onWake: () => void;
+}
+
+/** How long a notification to oneself may take before LISTEN counts as dead, milliseconds. */
+const SELF_TEST = 2_000;
+/** Looking without being told, milliseconds. */
+const POLL = 1_000;
+
+/** Wakes the daemons of this mirror; a failure is ignored, for they look now and then by themselves. */
+export async function wake(db: Kysely<unknown>, schema: string): Promise<void> {
+  await sql`select pg_notify(${channelOf(schema)}, '')`.execute(db).catch(() => {});
+}
+
+/**
+ * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing,
+ * so the first thing is a notification to ourselves: without it, and while the connection is gone, `onWake` is called
+ * each second.
+ */
+export function createWakeups(options: WakeupOptions): Service {
+  const { clock, log, onWake } = options;
+  return service('wake-ups', async ({ signal, ready }) => {
+    let failing = false;
+    /** @returns whether to try again: the connection was lost or could not be had */
+    const listenOnce = async (): Promise<boolean> => {
+      const listener = await Listener.connect(options, signal);
+      try {
+        if (!(await listener.hears(clock, signal))) return false;
+        failing = false;
+        ready();
+        await listener.listen(onWake, signal);
+        return true;
+      } finally {
+        await listener.end();
+      }
+    };
+    let again = true;
+    while (again) {
+      try {
+        again = await listenOnce();
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!failing)
+          log.warn(`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
+        failing = true;
+      }
+      ready();
+      onWake();
+      await clock.sleep(POLL, signal);
+    }
+    log.info(
+      'LISTEN delivers nothing here (a transaction pooler?): looking each second instead; DATABASE_URL_DIRECT helps',
+    );
+    for (;;) {
+      onWake();
+      await clock.sleep(POLL, signal);
+    }
+  });
+}
+
+function channelOf(schema: string): string {
+  return `${schema}_wake`;
+}
+
+/** A connection that does nothing but LISTEN. */
+class Listener {
+  readonly #client: pg.Client;
+  readonly #config: pg.ClientConfig;
+  readonly #channel: string;
+  readonly #lost: Promise<void>;
+  #onNotification: () => void = () => {};
+
+  private constructor(client: pg.Client, config: pg.ClientConfig, channel: string) {
+    this.#client = client;
+    this.#config = config;
+    this.#channel = channel;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#lost = promise;
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+    client.on('notification', () => this.#onNotification());
+  }
+
+  static async connect({ connection, schema }: WakeupOptions, signal: AbortSignal): Promise<Listener> {
+    const config = await unlessAborted(signal, resolveConnection(connection));
+    const client = new pg.Client(config);
+    const listener = new Listener(client, config, channelOf(schema));
+    try {
+      await unlessAborted(signal, client.connect());
+      await client.query(`listen ${client.escapeIdentifier(listener.#channel)}`);
+    } catch (error) {
+      void listener.end();
+      throw databaseError(error);
+    }
+    return listener;
+  }
+
+  /**
+   * Whether a notification arrives. It is sent by another connection: a pooler does pass on what comes back while
+   * the listener's own statement runs.
+   */
+  async hears(clock: Clock, signal: AbortSignal): Promise<boolean> {
+    const heard = new Promise<boolean>((resolve) => {
+      this.#onNotification = () => resolve(true);
+    });
+    const other = new pg.Client(this.#config);
+    other.on('error', () => {});
+    try {
+      await unlessAborted(signal, other.connect());
+      await other.query('select pg_notify($1, $2)', [this.#channel, '']);
+    } finally {
+      void other.end().catch(() => {});
+    }
+    return Promise.race([heard, clock.sleep(SELF_TEST, signal).then(() => false)]);
+  }
+
+  /** Calls `onWake` now, for what was missed, and with each notification until the connection is gone. */
+  async listen(onWake: () => void, signal: AbortSignal): Promise<void> {
+    this.#onNotification = onWake;
+    onWake();
+    await unlessAborted(signal, this.#lost);
+  }
+
+  async end(): Promise<void> {
+    await this.#client.end().catch(() => {});
+  }
+}
+
+/** `task`, or the signal's reason as soon as it is aborted; the task itself goes on then. */
+async function unlessAborted<T>(signal: AbortSignal, task: Promise<T>): Promise<T> {
+  let onAbort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    if (signal.aborted) onAbort();
+    return await Promise.race([task, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

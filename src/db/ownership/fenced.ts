@@ -1,0 +1,178 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
+import type { Fence } from '../../model/fence.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import { beginChangeIds, endChangeIds } from './change-ids.ts';
+import {
+  hasNewTimeline,
+  type KnownNodes,
+  nodeExpression,
+  type ServerNode,
+  withUnknownNode,
+} from '../connection/server-node.ts';
+
+/** What an owner knows of its account's row from its own transactions. */
+interface Ownership {
+  /**
+   * Where they stand in line. The lock on the account's row lets one go at a time anyway; without a line before it they
+   * would wait for it in Postgres, on a connection each and against the bound on a statement, which several pages of
+   * megabytes reach together.
+   */
+  readonly line: Mutex;
+  /** `change_id` as committed last: two where the outcome of that commit is unknown; undefined before the first. */
+  changeIds: readonly bigint[] | undefined;
+  /** The servers that are known, and the floor of change IDs, as of the first transaction. */
+  installation: Installed | undefined;
+  /** Why nothing more is written under this fence. */
+  over: LeaseLost | undefined;
+}
+
+interface Installed {
+  readonly nodes: KnownNodes;
+  readonly floor: bigint;
+  /** When the database was found to have gone back last, as text. */
+  readonly recovery: string | null;
+}
+
+const ownerships = new WeakMap<Fence, Ownership>();
+
+/** What the fence's statement tells. */
+interface FenceRow {
+  readonly micros: string;
+  readonly changeId: string;
+  readonly node: ServerNode;
+}
+
+/**
+ * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
+ * account's row under this owner and token, and tells the database's time. A takeover waits for the lock, or has
+ * happened and leaves no row; a plain check, or one inside a later statement, lets a stale owner commit
+ * (test/integration/db/ownership/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
+ *
+ * The same statement tells whether the database went back under its owner (invariant 4): then a server writes another
+ * timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed last.
+ * Round trips: begin, fence, commit, and those of `work`; two more the first time.
+ * @param work gets the transaction and the time, by the database's clock
+ * @param monotonic milliseconds; bounds a transaction that takes change IDs
+ * @throws LeaseLost, nothing written; DatabaseWentBack, nothing written; OutcomeUnknown, where the commit was not
+ *   answered; DatabaseUnavailable, nothing written; errors of `work`
+ */
+export async function fenced<T>(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  work: (trx: Transaction<unknown>, now: Date) => Promise<T>,
+  monotonic: () => number = () => systemClock.monotonic(),
+): Promise<T> {
+  const ownership = ownershipOf(fence);
+  return ownership.line.run(async () => {
+    if (ownership.over !== undefined) throw ownership.over;
+    try {
+      return await inTransaction(db, schema, fence, ownership, work, monotonic);
+    } catch (error) {
+      if (error instanceof DatabaseWentBack) ownership.over = error;
+      throw error;
+    }
+  });
+}
+
+/** When the database was found to have gone back last, as this owner knew at its first transaction. */
+export function recoveryKnownTo(fence: Fence): string | null {
+  return ownershipOf(fence).installation?.recovery ?? null;
+}
+
+function ownershipOf(fence: Fence): Ownership {
+  const known = ownerships.get(fence);
+  if (known !== undefined) return known;
+  const made: Ownership = {
+    line: new Mutex(),
+    changeIds: undefined,
+    installation: undefined,
+    over: undefined,
+  };
+  ownerships.set(fence, made);
+  return made;
+}
+
+/** Tokens only rise: an earlier one than this owner's says that its takeover is gone. */
+async function whyNotOwner(
+  trx: Transaction<unknown>,
+  schema: string,
+  { userId, token }: Fence,
+): Promise<LeaseLost> {
+  const { rows } = await sql<{ gone: boolean }>`
+    select token < ${token}::bigint as gone from ${sql.id(`${schema}_sync`, 'account')}
+    where _user_id = ${userId}`.execute(trx);
+  return rows[0]?.gone === true
+    ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
+    : new LeaseLost(`account ${userId} has another owner now: this process writes nothing more for it`);
+}
+
+async function inTransaction<T>(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  ownership: Ownership,
+  work: (trx: Transaction<unknown>, now: Date) => Promise<T>,
+  monotonic: () => number,
+): Promise<T> {
+  const node = await nodeExpression(db);
+  /** `change_id` before and after, once all is done but the commit. */
+  let moved: { readonly from: bigint; readonly to: bigint } | undefined;
+  try {
+    const result = await db.transaction().execute(async (trx) => {
+      const { rows } = await sql<FenceRow>`
+        select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
+          ${node} as node
+        from ${sql.id(`${schema}_sync`, 'account')}
+        where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
+        for no key update`.execute(trx);
+      const [row] = rows;
+      if (row === undefined) throw await whyNotOwner(trx, schema, fence);
+      const from = BigInt(row.changeId);
+      const { nodes, floor } = (ownership.installation ??= await installationOf(trx, schema, row.node));
+      if (hasNewTimeline(nodes, row.node)) {
+        throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');
+      }
+      if (ownership.changeIds?.includes(from) === false) {
+        throw new DatabaseWentBack(
+          `account ${fence.userId}: what this process committed last is not there any more`,
+          'commits',
+        );
+      }
+      beginChangeIds(trx, { now: BigInt(row.micros), floor, monotonic });
+      const done = await work(trx, new Date(Number(row.micros) / 1000));
+      moved = { from, to: endChangeIds(trx) ?? from };
+      return done;
+    });
+    ownership.changeIds = moved && [moved.to];
+    return result;
+  } catch (error) {
+    if (moved === undefined || !(error instanceof DatabaseUnavailable)) throw error;
+    ownership.changeIds = [moved.from, moved.to];
+    throw new OutcomeUnknown(
+      `account ${fence.userId}: a commit was not answered, so it is not known whether it took place: the account is opened anew`,
+      { cause: error },
+    );
+  }
+}
+
+/** Read behind the fence: whoever raises the floor takes all accounts from their owners first (recovery.ts). */
+async function installationOf(
+  trx: Transaction<unknown>,
+  schema: string,
+  node: ServerNode,
+): Promise<Installed> {
+  const { rows } = await sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
+    select i.nodes, i.change_floor as floor, r.recovery
+    from (select max(detected_at)::text as recovery from ${sql.id(schema, 'recoveries')}) as r
+      left join ${sql.id(`${schema}_sync`, 'installation')} as i on true`.execute(trx);
+  const [row] = rows;
+  return {
+    nodes: withUnknownNode(row?.nodes ?? {}, node),
+    floor: BigInt(row?.floor ?? 0),
+    recovery: row?.recovery ?? null,
+  };
+}

@@ -1,0 +1,147 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import { RemoteClock } from '@research-mirror/runtime/remote-clock';
+import { service, type Service } from '@research-mirror/runtime/service';
+import { databaseTime } from '../connection/database-time.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+import { syncTables } from '../connection/tables.ts';
+
+export interface HeartbeatOptions {
+  /** Better not the pool that pages use: a heartbeat that waits for a connection is a late one. */
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  /** Unique for each run of a program: a random UUID. */
+  readonly processId: string;
+  readonly identity: ProcessIdentity;
+  /** What it does, for people: `start`. */
+  readonly command: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: { warn(message: string): void; info(message: string): void };
+  readonly durations?: HeartbeatDurations;
+  /** What is to be done after each heartbeat; its failure is told, and does not count as the heartbeat's. */
+  readonly afterBeat?: () => Promise<void>;
+  /** Told when the database's clock went back since the last heartbeat: what waits for a stored moment waits too long. */
+  readonly onClockBack?: () => Promise<void>;
+}
+
+/** Milliseconds. */
+export interface HeartbeatDurations {
+  readonly beatEvery: number;
+  /** For how long others take the process for alive, by the database's clock. */
+  readonly validFor: number;
+  /** For how long the process itself does, from the beginning of a heartbeat: less, by more than clocks drift. */
+  readonly trustedFor: number;
+}
+
+/** Design 10. */
+export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_000, trustedFor: 10_000 };
+
+/** Rows of processes that were killed are kept for a while, for people to look at. */
+const REMEMBERED = 3_600_000;
+/** A step of the database's clock that is more than the drift of two clocks between heartbeats, milliseconds. */
+const CLOCK_BACK = 15_000;
+/** After a heartbeat that failed, milliseconds. */
+const TRY_AGAIN = 1_000;
+
+/** A process that others know to be alive. */
+export interface Heartbeat extends Service {
+  readonly processId: string;
+  /**
+   * Until when this process may count itself alive, on `clock.monotonic()`: no request is sent and no transaction
+   * begun for an account after that. −Infinity before the first heartbeat.
+   */
+  ownsUntil(): number;
+  /**
+   * The database's time, by what heartbeats saw of it: milliseconds since the epoch, late by a round trip at most and
+   * never early. Before the first heartbeat it is this machine's.
+   */
+  databaseNow(): number;
+}
+
+/**
+ * Registers the process and says every few seconds that it lives: one row a process, however many accounts it has.
+ * A database that is away ends nothing: `ownsUntil` does. At a stop the row goes; accounts are to be released before.
+ */
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { db, schema, processId, identity, clock, log } = options;
+  const { beatEvery, validFor, trustedFor } = options.durations ?? HEARTBEAT;
+  let trustedUntil = -Infinity;
+  const databaseClock = new RemoteClock();
+  let startedAt: Date | undefined;
+
+  const beat = async (): Promise<void> => {
+    const begin = clock.monotonic();
+    const now = await databaseTime(db);
+    const expected = databaseClock.at(begin);
+    databaseClock.told(now.getTime(), begin, clock.monotonic());
+    if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
+    startedAt ??= now;
+    // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
+    await syncTables(db, schema)
+      .insertInto('process')
+      .values({
+        process_id: processId,
+        command: options.command,
+        version: options.version,
+        host: identity.host,
+        machine: identity.machine,
+        pid: identity.pid,
+        started_ticks: identity.startedTicks,
+        started_at: startedAt,
+        alive_until: new Date(now.getTime() + validFor),
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('process_id')
+          .doUpdateSet((row) => ({ alive_until: row.ref('excluded.alive_until') })),
+      )
+      .execute();
+    trustedUntil = begin + trustedFor;
+  };
+
+  const running = service('heartbeat', async ({ signal, ready }) => {
+    await beat();
+    await removeOld(db, schema);
+    ready();
+    let failing = false;
+    try {
+      for (;;) {
+        await clock.sleep(failing ? TRY_AGAIN : beatEvery, signal);
+        try {
+          await beat();
+          if (failing) log.info('the database answers again');
+          failing = false;
+        } catch (error) {
+          if (!failing) log.warn(`heartbeat: ${messageOf(error)}`);
+          failing = true;
+        }
+        if (failing) continue;
+        await options.afterBeat?.().catch((error: unknown) => log.warn(messageOf(error)));
+      }
+    } finally {
+      trustedUntil = -Infinity;
+      // When the database is away, the row simply expires.
+      await syncTables(db, schema)
+        .deleteFrom('process')
+        .where('process_id', '=', processId)
+        .execute()
+        .catch(() => {});
+    }
+  });
+  return {
+    ...running,
+    processId,
+    ownsUntil: () => trustedUntil,
+    databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
+  };
+}
+
+async function removeOld(db: Kysely<unknown>, schema: string): Promise<void> {
+  const now = await databaseTime(db);
+  await syncTables(db, schema)
+    .deleteFrom('process')
+    .where('alive_until', '<', new Date(now.getTime() - REMEMBERED))
+    .execute();
+}

@@ -1,0 +1,134 @@
+import { sql, type Kysely } from 'kysely';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { AccountRetired } from '../../model/errors.ts';
+import type { Fence } from '../../model/fence.ts';
+import { AHEAD_MS, hasCome } from './moment-ahead.ts';
+import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
+import { syncTables } from '../connection/tables.ts';
+
+/** What came of the attempt to own an account. */
+export type Taken =
+  | { readonly state: 'taken'; readonly fence: Fence }
+  /** A living process owns it. */
+  | { readonly state: 'held'; readonly by: Holder };
+
+/** A process that owns accounts, for people. */
+export interface Holder {
+  readonly processId: string;
+  /** `start`, `sync`, … */
+  readonly command: string;
+  readonly pid: number;
+  /** It runs on this machine: its process ID means something here. */
+  readonly here: boolean;
+  readonly aliveUntil: Date;
+}
+
+/** Makes the account's row where there is none: nobody owns it yet. */
+export async function ensureAccount(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  now: Date,
+): Promise<void> {
+  await syncTables(db, schema)
+    .insertInto('account')
+    .values({ _user_id: userId, created_at: now })
+    .onConflict((conflict) => conflict.column('_user_id').doNothing())
+    .execute();
+}
+
+/** Another process may take or release the account between our look and our attempt: look again, this often. */
+const ATTEMPTS = 5;
+
+/**
+ * Takes the account for `processId` unless a living process owns it (design 10): a plain look, then compare-and-set,
+ * which raises the fencing token. The update waits for a transaction of the old owner that holds the row's lock;
+ * its bounds (database.ts) make that seconds at most, and what it commits is seen by the new owner.
+ * @param own this process, to tell at once that an owner on the same machine is dead
+ * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
+ */
+export async function takeAccount(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  processId: string,
+  own: ProcessIdentity,
+): Promise<Taken> {
+  const tables = syncTables(db, schema);
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const account = await tables
+      .selectFrom('account')
+      .select(['owner', 'token', 'state'])
+      .where('_user_id', '=', userId)
+      .executeTakeFirst();
+    if (account === undefined) throw new RangeError(`account ${userId} has no row`);
+    if (account.state === 'retired') throw new AccountRetired(userId);
+    if (account.owner !== null && account.owner !== processId) {
+      const by = await livingHolder(db, schema, account.owner, own);
+      if (by !== undefined) return { state: 'held', by };
+    }
+    const token = (BigInt(account.token) + 1n).toString();
+    const taken = await tables
+      .updateTable('account')
+      .set({ owner: processId, token })
+      .where('_user_id', '=', userId)
+      .where('token', '=', account.token)
+      .where(sql`owner`, 'is not distinct from', account.owner)
+      .returning('token')
+      .executeTakeFirst();
+    if (taken !== undefined) return { state: 'taken', fence: { userId, owner: processId, token } };
+  }
+  throw new DatabaseUnavailable(`account ${userId} changes hands too often to be taken`);
+}
+
+/** Gives the account up, so that the next owner need not wait; nothing happens when it is another's by now. */
+export async function releaseAccount(db: Kysely<unknown>, schema: string, fence: Fence): Promise<void> {
+  await syncTables(db, schema)
+    .updateTable('account')
+    .set({ owner: null })
+    .where('_user_id', '=', fence.userId)
+    .where('owner', '=', fence.owner)
+    .where('token', '=', fence.token)
+    .execute();
+}
+
+/** Accounts that no living process owns: the candidates of a takeover. */
+export async function freeAccounts(
+  db: Kysely<unknown>,
+  schema: string,
+  own: ProcessIdentity,
+): Promise<readonly string[]> {
+  const accounts = await syncTables(db, schema).selectFrom('account').select(['_user_id', 'owner']).execute();
+  const owners = new Set(accounts.flatMap(({ owner }) => (owner === null ? [] : [owner])));
+  const living = new Set<string>();
+  for (const owner of owners) {
+    if ((await livingHolder(db, schema, owner, own)) !== undefined) living.add(owner);
+  }
+  return accounts.filter(({ owner }) => owner === null || !living.has(owner)).map(({ _user_id }) => _user_id);
+}
+
+/** The process `processId`, if it lives: by its heartbeat, and by what this machine knows of it. */
+export async function livingHolder(
+  db: Kysely<unknown>,
+  schema: string,
+  processId: string,
+  own: ProcessIdentity,
+): Promise<Holder | undefined> {
+  const row = await syncTables(db, schema)
+    .selectFrom('process')
+    .select(['command', 'machine', 'pid', 'started_ticks', 'alive_until'])
+    .where('process_id', '=', processId)
+    // (One that lives, where the clock has just gone back, beats again within 4 s; until then its token protects.)
+    .where((row) => sql`not ${hasCome(sql`${row.ref('alive_until')}`, AHEAD_MS.aliveUntil)}`)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  if (await isDeadHere(own, { machine: row.machine, pid: row.pid, startedTicks: row.started_ticks }))
+    return undefined;
+  return {
+    processId,
+    command: row.command,
+    pid: row.pid,
+    here: own.machine !== '' && own.machine === row.machine,
+    aliveUntil: row.alive_until,
+  };
+}

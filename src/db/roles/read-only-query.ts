@@ -1,0 +1,186 @@
+import pg from 'pg';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { moreThanReading } from './only-reads.ts';
+import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
+import { breaksConnection, databaseError } from '../connection/sql-state.ts';
+
+export interface ReadOnlyQuery {
+  /** One statement, as somebody typed it. */
+  readonly text: string;
+  /** First in the search path. */
+  readonly schema: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+  /** Called once, before the rows; without columns for a statement that answers none. */
+  readonly onColumns: (columns: readonly ResultColumn[]) => void;
+  /** Values in Postgres's own text form, no digit lost. `false`: enough, no more rows. */
+  readonly onRow: (values: readonly (string | null)[]) => boolean;
+  /** What `copy … to stdout` gives, in pieces. Throws where it is not wanted: that ends it. */
+  readonly onCopy: (piece: Buffer) => void;
+}
+
+export interface ResultColumn {
+  readonly name: string;
+  readonly kind: 'number' | 'boolean' | 'json' | 'moment' | 'text';
+}
+
+/** Postgres refused the statement: what it said, for whoever wrote it. */
+export class StatementRefused extends Error {
+  override readonly name = 'StatementRefused';
+  readonly state: string;
+  /** Of the character that is meant, from 1; undefined where Postgres names none. */
+  readonly position: number | undefined;
+  readonly hint: string | undefined;
+
+  constructor(error: pg.DatabaseError) {
+    const detail = error.detail === undefined ? '' : ` (${error.detail})`;
+    super(`${error.message}${detail}`, { cause: undefined });
+    this.state = error.code ?? '';
+    this.position = error.position === undefined ? undefined : Number(error.position);
+    this.hint = error.hint;
+  }
+}
+
+/** The session's user may do more than read: its statements are not run. */
+export class MoreThanReading extends Error {
+  override readonly name = 'MoreThanReading';
+  /** What else, in words that follow the user: "is a superuser". */
+  readonly may: readonly string[];
+
+  constructor(may: readonly string[]) {
+    super(`the database's user ${may.join(', ')}`);
+    this.may = may;
+  }
+}
+
+/**
+ * Runs one statement as a user who can only read, in a transaction that can't write and is rolled back, on a connection
+ * of its own. Sent by the extended protocol, which takes a single statement: nothing can end the transaction and go on
+ * behind it. Times are UTC.
+ * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also when the time is over; the signal's reason
+ */
+export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
+  query.signal.throwIfAborted();
+  const config = await resolveConnection(connection);
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  let pid: number | undefined;
+  let ended = false;
+  const cancel = (): void => {
+    ended = true;
+    void (pid === undefined ? client.end() : cancelBackend(config, pid));
+  };
+  query.signal.addEventListener('abort', cancel, { once: true });
+  try {
+    await client.connect();
+    pid = await beginReadOnly(client, query);
+    await run(client, query, cancel);
+  } catch (error) {
+    query.signal.throwIfAborted();
+    if (!ended) throw classified(error, query.timeout);
+  } finally {
+    query.signal.removeEventListener('abort', cancel);
+    await client.end();
+  }
+}
+
+/** @returns the backend's process ID: asked for, since a pooler answers its own at the connection's start */
+async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<number> {
+  await client.query(
+    `begin transaction read only; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
+      `set local search_path = ${client.escapeIdentifier(query.schema)}, public; set local timezone = 'UTC'; ` +
+      `set local datestyle = 'ISO'`,
+  );
+  // Queries before the statement: from now on the transaction can't be made writable either.
+  const may = await moreThanReading(client, query.schema);
+  if (may.length > 0) throw new MoreThanReading(may);
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid ?? 0;
+}
+
+function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let told = false;
+    let enough = false;
+    const tell = (fields: readonly pg.FieldDef[]): void => {
+      if (told) return;
+      told = true;
+      query.onColumns(
+        fields.map(({ name, dataTypeID }) => ({ name, kind: KINDS.get(dataTypeID) ?? 'text' })),
+      );
+    };
+    const asText = { getTypeParser: () => (value: string) => value };
+    const config = { text: query.text, rowMode: 'array', queryMode: 'extended', types: asText };
+    const statement = new CopyingQuery(config as pg.QueryConfig, (piece) => {
+      if (enough || query.signal.aborted) return;
+      try {
+        query.onCopy(piece);
+      } catch (error) {
+        enough = true;
+        reject(error);
+      }
+    });
+    statement.on('row', (row, result) => {
+      // Until the server has heard of it, rows go on coming: they would be printed for nobody, ahead of everything else.
+      if (enough || query.signal.aborted) return;
+      tell(result?.fields ?? []);
+      if (!query.onRow(row)) {
+        enough = true;
+        cancel();
+      }
+    });
+    statement.on('end', (result) => {
+      if (!statement.copied) tell(result.fields ?? []);
+      resolve();
+    });
+    statement.on('error', reject);
+    client.query(statement);
+  });
+}
+
+/** A statement whose answer may be that of `copy … to stdout`: the driver drops such pieces, but for this method. */
+class CopyingQuery extends pg.Query<(string | null)[]> {
+  readonly #onPiece: (piece: Buffer) => void;
+  copied = false;
+
+  constructor(config: pg.QueryConfig, onPiece: (piece: Buffer) => void) {
+    super(config);
+    this.#onPiece = onPiece;
+  }
+
+  handleCopyData(message: { readonly chunk: Buffer }): void {
+    this.copied = true;
+    this.#onPiece(message.chunk);
+  }
+}
+
+/** Type OIDs, which never change, of the types whose values are not printed as text. */
+const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
+  ...[20, 21, 23, 26, 700, 701, 1700].map((oid) => [oid, 'number'] as const),
+  [16, 'boolean'],
+  ...[114, 3802].map((oid) => [oid, 'json'] as const),
+  [1184, 'moment'],
+]);
+
+/** Stops the statement at the server; closing its connection would leave it running there. */
+async function cancelBackend(config: pg.ClientConfig, pid: number): Promise<void> {
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select pg_cancel_backend($1)', [pid]);
+  } catch {
+    // Then statement_timeout ends it.
+  } finally {
+    await client.end();
+  }
+}
+
+function classified(error: unknown, timeout: number): unknown {
+  if (error instanceof MoreThanReading) return error;
+  if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) return databaseError(error);
+  if (error.code === '57014')
+    return new DatabaseUnavailable(`the query took longer than ${timeout / 1000} s`);
+  return new StatementRefused(error);
+}

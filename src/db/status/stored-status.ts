@@ -1,0 +1,266 @@
+import { sql, type Kysely } from 'kysely';
+import { defaultLimit, RATE_GROUPS } from '../../budget/rate-groups.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type {
+  AccountStatus,
+  CollectionState,
+  CollectionStatus,
+  ErrorStatus,
+  HeldStatus,
+  KeyBudgetStatus,
+  ProcessStatus,
+  RecoveryStatus,
+  WalkStatus,
+} from '../../model/status-report.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK, storedEdges } from './stored-edges.ts';
+import { mirrorTables, syncTables } from '../connection/tables.ts';
+
+/** What Postgres knows of the mirror's state: the part of a status report that any program can make. */
+export interface StoredStatus {
+  /** The database's time. */
+  readonly now: Date;
+  readonly processes: readonly ProcessStatus[];
+  /** Budgets: what the service may count at this moment, by the stored reservations. The rest only their owner knows. */
+  readonly accounts: readonly AccountStatus[];
+  readonly errors: readonly ErrorStatus[];
+  readonly held: HeldStatus | null;
+  readonly recovery: RecoveryStatus | null;
+}
+
+/** Errors shown, and unfinished walks, over all accounts. */
+const ERRORS = 5;
+const WALKS = 50;
+/** Programs that ended longer ago are history. */
+const HISTORY = sql`interval '24 hours'`;
+
+/** Reads the state of all accounts in one snapshot, so that no page that commits meanwhile makes figures contradict. */
+export async function readStoredStatus(db: Kysely<unknown>, schema: string): Promise<StoredStatus> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(trx);
+      const now = rows[0]?.now ?? new Date(0);
+      const processes = await processesAt(trx, schema, now);
+      const collections = await collectionsOf(trx, schema);
+      const walks = await walksOf(trx, schema);
+      const budgets = await budgetsAt(trx, schema, now);
+      const edges = await storedEdges(trx, schema, now);
+      const accounts = await syncTables(trx, schema)
+        .selectFrom('account')
+        .select(['_user_id', 'state', 'error', 'owner', 'recheck'])
+        .orderBy('_user_id')
+        .execute();
+      const emails = await mirrorTables(trx, schema)
+        .selectFrom('account')
+        .select(['_user_id', 'email'])
+        .execute();
+      return {
+        now,
+        processes,
+        accounts: accounts.map(({ _user_id: userId, state, error, owner }) => ({
+          userId,
+          email: emails.find((row) => row._user_id === userId)?.email ?? null,
+          state: state === 'stopped' || state === 'retired' ? state : 'active',
+          error,
+          owner,
+          collections: collections.get(userId) ?? [],
+          walks: walks.get(userId) ?? [],
+          budgets: budgets.get(userId) ?? [],
+          webhook: edges.get(userId)?.webhook ?? NO_WEBHOOK,
+          submissions: edges.get(userId)?.submissions ?? NO_SUBMISSIONS,
+        })),
+        errors: await errorsOf(trx, schema),
+        held: await heldSince(trx, schema),
+        recovery: await recoveryAt(
+          trx,
+          schema,
+          now,
+          accounts.some(({ recheck }) => recheck),
+        ),
+      };
+    });
+}
+
+async function processesAt(db: Kysely<unknown>, schema: string, now: Date): Promise<ProcessStatus[]> {
+  const rows = await syncTables(db, schema)
+    .selectFrom('process')
+    .select(['process_id', 'command', 'version', 'host', 'pid', 'started_at', 'alive_until'])
+    .where('alive_until', '>', sql<Date>`${now}::timestamptz - ${HISTORY}`)
+    .orderBy('started_at', 'desc')
+    .execute();
+  return rows.map((row) => ({
+    processId: row.process_id,
+    command: row.command,
+    version: row.version,
+    host: row.host,
+    pid: row.pid,
+    startedAt: row.started_at.toISOString(),
+    alive: row.alive_until > now,
+  }));
+}
+
+async function collectionsOf(db: Kysely<unknown>, schema: string): Promise<Map<string, CollectionStatus[]>> {
+  const rows = await mirrorTables(db, schema)
+    .selectFrom('freshness as f')
+    .innerJoin('data_quality as q', (join) =>
+      join.onRef('q._user_id', '=', 'f._user_id').onRef('q.collection', '=', 'f.collection'),
+    )
+    .selectAll('f')
+    .select(['q.quarantined_items', 'q.field_conflicts', 'q.held_deletions', 'q.waiting_deletions'])
+    .orderBy('f.collection')
+    .execute();
+  const pairs = await syncTables(db, schema)
+    .selectFrom('candidate')
+    .select(['_user_id', 'collection', (each) => each.fn.countAll().as('rows')])
+    .where('kind', '=', 'pair')
+    .where('proven_at', 'is', null)
+    .groupBy(['_user_id', 'collection'])
+    .execute();
+  const forWalks = new Map(pairs.map((row) => [`${row._user_id}/${row.collection}`, Number(row.rows)]));
+  return byUser(rows, (row) => ({
+    collection: row.collection as CollectionName,
+    state: row.state as CollectionState,
+    liveRows: Number(row.live_rows),
+    deletedRows: Number(row.deleted_rows),
+    polledAt: moment(row.polled_at),
+    completeAsOf: moment(row.complete_as_of),
+    nextPollAt: moment(row.next_poll_at),
+    nextFullAt: moment(row.next_full_at),
+    lastError: row.last_error,
+    lastErrorAt: moment(row.last_error_at),
+    quarantinedItems: Number(row.quarantined_items),
+    fieldConflicts: Number(row.field_conflicts),
+    heldDeletions: Number(row.held_deletions),
+    waitingDeletions: Number(row.waiting_deletions),
+    waitingForWalks: forWalks.get(`${row._user_id}/${row.collection}`) ?? 0,
+  }));
+}
+
+/** Unfinished full walks: those under way, and those that an interrupted program left to be resumed. */
+async function walksOf(db: Kysely<unknown>, schema: string): Promise<Map<string, WalkStatus[]>> {
+  const rows = await syncTables(db, schema)
+    .selectFrom('scope')
+    .select(['_user_id', 'collection', 'parent', 'full_walk'])
+    .where('full_walk', 'is not', null)
+    .orderBy('_user_id')
+    .orderBy('collection')
+    .orderBy('parent')
+    .limit(WALKS)
+    .execute();
+  return byUser(rows, (row) => {
+    // src/walk/checkpoint.ts; another version's may lack a member.
+    const { began, pages, items } = row.full_walk as { began?: number; pages?: number; items?: number };
+    return {
+      collection: row.collection as CollectionName,
+      listId: row.parent === '' ? null : row.parent,
+      kind: 'full',
+      startedAt: new Date(began ?? 0).toISOString(),
+      pages: pages ?? 0,
+      items: items ?? 0,
+      inserted: 0,
+      updated: 0,
+    };
+  });
+}
+
+async function budgetsAt(
+  db: Kysely<unknown>,
+  schema: string,
+  now: Date,
+): Promise<Map<string, KeyBudgetStatus[]>> {
+  const table = sql.id(`${schema}_sync`, 'slot_block');
+  // What is not recorded as freed counts as sent when its reservation ran out (design 5).
+  const { rows } = await sql<{ _user_id: string; key: string; group: string; used: string }>`
+    select b._user_id, left(b.key_hash, 8) as key, b.rate_group as "group",
+      sum(b.size - (select count(*) from unnest(b.freed) as f where f <= ${now})) as used
+    from ${table} as b
+    where b.valid_until + interval '60 seconds' > ${now}
+    group by b._user_id, b.key_hash, b.rate_group
+    order by b._user_id, b.key_hash, b.rate_group`.execute(db);
+  const keys = Map.groupBy(rows, (row) => `${row._user_id} ${row.key}`);
+  return byUser(
+    [...keys.values()].map((groups) => ({ _user_id: groups[0]?._user_id ?? '', groups })),
+    ({ groups }) => ({
+      key: groups[0]?.key ?? '',
+      groups: groups.map(({ group, used }) => {
+        const known = RATE_GROUPS.find((name) => name === group);
+        const limit = known === undefined ? 0 : defaultLimit(known);
+        return { group, limit, size: limit, used: Number(used), ...UNKNOWN_OUTSIDE };
+      }),
+    }),
+  );
+}
+
+/** What only the program knows that sends the requests. */
+const UNKNOWN_OUTSIDE = { waiting: 0, foreignUse: 0, pausedForMs: 0, refused: 0 } as const;
+
+async function errorsOf(db: Kysely<unknown>, schema: string): Promise<ErrorStatus[]> {
+  const rows = await mirrorTables(db, schema)
+    .selectFrom('sync_log')
+    .select(['_user_id', 'collection', 'list_id', 'ended_at', 'error'])
+    .where('error', 'is not', null)
+    .orderBy('ended_at', 'desc')
+    .limit(ERRORS)
+    .execute();
+  return rows.map((row) => ({
+    at: row.ended_at.toISOString(),
+    where: [row._user_id, row.collection, row.list_id].filter((part) => part !== null).join('/'),
+    message: row.error ?? '',
+  }));
+}
+
+/** Whether a restore or copy of the database holds submissions back. */
+async function heldSince(db: Kysely<unknown>, schema: string): Promise<HeldStatus | null> {
+  const row = await syncTables(db, schema)
+    .selectFrom('installation')
+    .select(['held_at', 'held_why'])
+    .where('held_at', 'is not', null)
+    .executeTakeFirst();
+  const since = moment(row?.held_at ?? null);
+  return since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' };
+}
+
+/** For so long (milliseconds) a database that went back is told. */
+const TOLD_FOR = 7 * 24 * 3_600_000;
+
+async function recoveryAt(
+  db: Kysely<unknown>,
+  schema: string,
+  now: Date,
+  recheck: boolean,
+): Promise<RecoveryStatus | null> {
+  const row = await mirrorTables(db, schema)
+    .selectFrom('recoveries')
+    .select(['detected_at', 'reason'])
+    .where('detected_at', '>', new Date(now.getTime() - TOLD_FOR))
+    .orderBy('detected_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  // The walks that were due from then on have not ended.
+  const owed = await mirrorTables(db, schema)
+    .selectFrom('_collections')
+    .select('collection')
+    .where('next_full_at', '<=', now)
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    at: row.detected_at.toISOString(),
+    reason: row.reason,
+    open: recheck || owed !== undefined,
+  };
+}
+
+function byUser<Row extends { _user_id: string }, T>(
+  rows: readonly Row[],
+  make: (row: Row) => T,
+): Map<string, T[]> {
+  const groups = Map.groupBy(rows, (row) => row._user_id);
+  return new Map([...groups].map(([userId, group]) => [userId, group.map(make)]));
+}
+
+function moment(date: Date | null): string | null {
+  return date === null ? null : date.toISOString();
+}

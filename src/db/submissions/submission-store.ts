@@ -1,0 +1,204 @@
+import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import type { CollectionName } from '../../model/collections.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { OutcomeUnknown } from '../../model/errors.ts';
+import type { Fence } from '../../model/fence.ts';
+import { rowsOfAnswer } from '../../model/hint.ts';
+import {
+  OPERATION_NAMES,
+  type ClaimedSubmission,
+  type Outcome,
+  type QueuedSubmission,
+  type SubmissionStore,
+} from '../../model/submission.ts';
+import { takeChangeIds } from '../ownership/change-ids.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { commitDurably } from '../connection/durable-commit.ts';
+import { fenced } from '../ownership/fenced.ts';
+import { addHints } from '../events/hint-store.ts';
+import { maySend } from '../installation/sending.ts';
+import { sqlState } from '../connection/sql-state.ts';
+import { storedResponse, type StoredResponse } from './submission-response.ts';
+
+/** Design 9: a request is written within so many milliseconds after it was claimed, or not at all. */
+const SEND_WITHIN = 5_000;
+/** After the last moment at which an earlier owner's request may have ended, milliseconds. */
+const MARGIN = 30_000;
+/** From the end of a request until the service lists show what it did: its replicas may lag (MIRROR_SETTLE). Milliseconds. */
+const LISTED_AFTER = 60_000;
+
+export interface SubmissionStoreOptions {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly fence: Fence;
+  /** Which collections are mirrored here: an answer is a hint for these. */
+  readonly collections: ReadonlySet<CollectionName>;
+}
+
+/** The submissions of the fence's account. One store an owner: it knows what it has claimed. */
+export function createSubmissionStore(options: SubmissionStoreOptions): SubmissionStore {
+  const { db, schema, fence } = options;
+  const { userId } = fence;
+  const submissions = sql.id(schema, 'submissions');
+  // Claimed here and not finished: no other may be finished, and none of these claimed again, or an outcome that is
+  // written a second time would meet the next attempt.
+  const claimed = new Set<string>();
+  // Whether the claim was committed is not known; nothing was sent.
+  const doubtful = new Set<string>();
+
+  /**
+   * What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. None
+   * of it is lost by a crash: a claim would be sent again, and an outcome would be known nowhere.
+   */
+  const again = async <T>(write: (trx: Transaction<unknown>, now: Date) => Promise<T>): Promise<T> => {
+    try {
+      return await fenced(db, schema, fence, async (trx, now) => {
+        await commitDurably(trx);
+        return write(trx, now);
+      });
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) throw error;
+      throw new DatabaseUnavailable(messageOf(error), { cause: error });
+    }
+  };
+  const unclaim = async (): Promise<void> => {
+    const ids = await again(async (trx) => {
+      const ids = [...doubtful];
+      await sql`
+        update ${submissions} set state = 'queued', sent_at = null, _send_before = null
+        where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`.execute(
+        trx,
+      );
+      return ids;
+    });
+    for (const id of ids) doubtful.delete(id);
+  };
+
+  return {
+    async queued(limit) {
+      if (doubtful.size > 0) await unclaim();
+      return queuedSubmissions(db, schema, userId, limit);
+    },
+
+    async claim(id) {
+      if (claimed.has(id)) return undefined;
+      let row: ClaimedRow | undefined;
+      try {
+        row = await again(async (trx, now) => {
+          if (!(await maySend(trx, db, schema, now))) return undefined;
+          // It is no row's: where the database goes back behind the claim, the next fence misses it (fenced.ts).
+          await takeChangeIds(trx, schema, userId, 1);
+          const { rows } = await sql<ClaimedRow>`
+            update ${submissions}
+            set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,
+              _send_before = ${new Date(now.getTime() + SEND_WITHIN)}::timestamptz
+            where _user_id = ${userId} and submission_id = ${id} and state = 'queued'
+            returning submission_id as id, operation, target_id as "targetId", _request_id as "requestId",
+              payload::text as payload`.execute(trx);
+          // Before the commit: what is taken back must not be what this claim sends.
+          if (rows.length > 0) doubtful.delete(id);
+          return rows[0];
+        });
+      } catch (error) {
+        doubtful.add(id);
+        throw error;
+      }
+      if (row === undefined) return undefined;
+      claimed.add(id);
+      return { ...row, sendBeforeMs: SEND_WITHIN };
+    },
+
+    async finish(id, outcome) {
+      if (!claimed.has(id)) throw new RangeError(`submission ${id} was not claimed here`);
+      const response = await responseOf(db, outcome);
+      await again(async (trx, now) => {
+        // A late answer is worth more than `unknown`, which recover() has made of it. But what people may have seen
+        // as unknown is never sent again.
+        const from =
+          outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
+        const { numAffectedRows } = await sql`
+          update ${submissions} set ${changes(outcome, response, now)}
+          where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`.execute(trx);
+        if (numAffectedRows === 0n) return;
+        const named = outcome.state === 'queued' ? [] : rowsOfAnswer(outcome.body ?? '');
+        const rows = named.filter(({ collection }) => options.collections.has(collection));
+        if (rows.length > 0) await addHints(trx, schema, userId, rows, now);
+      });
+      claimed.delete(id);
+    },
+
+    recover: (timeoutMs, inHand) =>
+      again(async (trx, now) => {
+        const bound = timeoutMs + MARGIN;
+        const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
+        await sql`
+          update ${submissions}
+          set state = ${UNKNOWN}, done_at = ${now}::timestamptz,
+            _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER)}::timestamptz,
+            error = 'the program that sent it ended before it had an answer: it may have taken effect'
+          where _user_id = ${userId} and ${left}
+            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`.execute(trx);
+        const { rows } = await sql<{ next: Date | null }>`
+          select min(_send_before) as next from ${submissions}
+          where _user_id = ${userId} and ${left}`.execute(trx);
+        const next = rows[0]?.next;
+        return next ? Math.max(1, next.getTime() + bound - now.getTime()) : undefined;
+      }),
+  };
+}
+
+const SENDING = 'sending';
+const UNKNOWN = 'unknown';
+
+type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
+
+/** The oldest of each operation: a scan of the index each, which ends after `limit` rows that may be tried. */
+async function queuedSubmissions(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+  limit: number,
+): Promise<QueuedSubmission[]> {
+  const { rows } = await sql<QueuedSubmission>`
+    select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
+    from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
+    cross join lateral (
+      select * from ${sql.id(schema, 'submissions')} as q
+      where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
+        and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})
+      order by q.submission_id limit ${limit}) as s
+    order by s.submission_id`.execute(db);
+  return rows;
+}
+
+function changes(outcome: Outcome, response: StoredResponse | undefined, now: Date): RawBuilder<unknown> {
+  const after = (ms: number): RawBuilder<unknown> => sql`${new Date(now.getTime() + ms)}::timestamptz`;
+  if (outcome.state === 'queued') {
+    return sql`state = 'queued', sent_at = null, _send_before = null, error = ${shown(outcome.error)},
+      _not_before = ${after(outcome.retryInMs)}`;
+  }
+  return sql`state = ${outcome.state}, done_at = ${now}::timestamptz, error = ${shown(outcome.error)},
+    response_status = ${outcome.status ?? null}, response = ${response?.response ?? null}::text::jsonb,
+    _verbatim = ${response?.verbatim ?? null},
+    _conclusive_at = ${outcome.state === 'unknown' ? after(outcome.conclusiveInMs) : null}`;
+}
+
+/** PostgreSQL's text holds every character but this one; the service's words may stand in it. */
+function shown(error: string | undefined): string | null {
+  return error?.replaceAll('\0', '\uFFFD') ?? null;
+}
+
+/** The body as it can be stored; whether jsonb takes it is asked first, since a refusal would end the transaction. */
+async function responseOf(db: Kysely<unknown>, outcome: Outcome): Promise<StoredResponse | undefined> {
+  if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
+  const stored = storedResponse(outcome.body);
+  try {
+    await sql`select ${stored.response}::text::jsonb is null`.execute(db);
+    return stored;
+  } catch (error) {
+    // 22: a number or a string beyond its bounds; 54: nested too deeply.
+    if (!/^(22|54)/.test(sqlState(error) ?? '')) throw error;
+    return storedResponse(outcome.body, true);
+  }
+}

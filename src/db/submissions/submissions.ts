@@ -1,0 +1,116 @@
+import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
+import { sql, type Kysely } from 'kysely';
+import type { Fence } from '../../model/fence.ts';
+import { SUBMISSION_STATES, type SubmissionState } from '../../model/submission.ts';
+import { pruneInBatches } from '../ownership/prune-in-batches.ts';
+
+/** A submission as people see it. Moments are by the database's clock. */
+export interface StoredSubmission {
+  readonly id: string;
+  readonly userId: string;
+  /** As queued: a later version of this program may know more operations. */
+  readonly operation: string;
+  readonly targetId: string | null;
+  readonly state: SubmissionState;
+  readonly idempotencyKey: string | null;
+  readonly responseStatus: number | null;
+  /** JSON text, no digit lost; null: there is none. */
+  readonly response: string | null;
+  readonly error: string | null;
+  readonly createdAt: Date;
+  readonly sentAt: Date | null;
+  readonly doneAt: Date | null;
+  /** Queued, but not tried before then. */
+  readonly notBefore: Date | null;
+  /** Outcome unknown: from then on the service's lists tell whether it took effect. */
+  readonly conclusiveAt: Date | null;
+}
+
+const COLUMNS = sql`
+  submission_id as id, _user_id as "userId", operation, target_id as "targetId", state,
+  idempotency_key as "idempotencyKey", response_status as "responseStatus",
+  coalesce(_verbatim, response::text) as response, error, created_at as "createdAt", sent_at as "sentAt",
+  done_at as "doneAt", _not_before as "notBefore", _conclusive_at as "conclusiveAt"`;
+
+export interface SubmissionFilter {
+  readonly state?: SubmissionState;
+  readonly userId?: string;
+  /** Rows at most. */
+  readonly limit: number;
+}
+
+/** The newest submissions first. */
+export async function listSubmissions(
+  db: Kysely<unknown>,
+  schema: string,
+  { state, userId, limit }: SubmissionFilter,
+): Promise<StoredSubmission[]> {
+  const { rows } = await sql<StoredSubmission>`
+    select ${COLUMNS} from ${sql.id(schema, 'submissions')}
+    where ${userId === undefined ? sql`true` : sql`_user_id = ${userId}`}
+      and state = any(${state === undefined ? [...SUBMISSION_STATES] : [state]}::text[])
+    order by submission_id desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** One of them. @returns undefined: there is none */
+export async function findSubmission(
+  db: Kysely<unknown>,
+  schema: string,
+  id: string,
+): Promise<StoredSubmission | undefined> {
+  const { rows } = await sql<StoredSubmission>`
+    select ${COLUMNS} from ${sql.id(schema, 'submissions')} where submission_id = ${id}`.execute(db);
+  return rows[0];
+}
+
+/**
+ * Accounts that have something queued that may be tried now: asked each second, since a NOTIFY of `submit` would take a
+ * lock of the whole cluster. One look into the index of open submissions for each account.
+ */
+export async function accountsWithSubmissions(db: Kysely<unknown>, schema: string): Promise<string[]> {
+  const { rows } = await sql<{ userId: string }>`
+    select a._user_id as "userId" from ${sql.id(`${schema}_sync`, 'account')} as a
+    where exists (
+      select from ${sql.id(schema, 'submissions')} as s
+      where s._user_id = a._user_id and s.state = 'queued'
+        and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))
+    order by 1`.execute(db);
+  return rows.map(({ userId }) => userId);
+}
+
+const BATCH = 1_000;
+/** An idempotency key is good for this long at least after its submission is done, milliseconds. */
+const KEY_KEPT = 400 * 86_400_000;
+
+/**
+ * Removes submissions of the account that were done more than `keepMs` ago (MIRROR_LOG_RETENTION), a batch at a time.
+ * Those with an idempotency key stay four times as long, and 400 days at least: a key that is repeated after its row has
+ * gone would be sent again.
+ * @param signal ends it after the batch in hand; the next call goes on
+ */
+export async function pruneSubmissions(
+  db: Kysely<unknown>,
+  schema: string,
+  fence: Fence,
+  keepMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const submissions = sql.id(schema, 'submissions');
+  for (const [keep, which] of [
+    [keepMs, sql`idempotency_key is null`],
+    [Math.max(4 * keepMs, KEY_KEPT), sql`true`],
+  ] as const) {
+    await pruneInBatches(
+      db,
+      schema,
+      fence,
+      { batch: BATCH, signal },
+      (now) => sql`
+        delete from ${submissions} where _user_id = ${fence.userId} and submission_id in (
+          select submission_id from ${submissions}
+          where _user_id = ${fence.userId} and ${which} and done_at < ${new Date(now.getTime() - keep)}::timestamptz
+          limit ${BATCH})`,
+    );
+  }
+}

@@ -1,0 +1,160 @@
+import type { Kysely } from 'kysely';
+import { isLately, SETTLING_MS, SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
+import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import {
+  accountIds,
+  countMismatch,
+  pinPrevious,
+  type Snapshot,
+  snapshotOf,
+  storeSuccess,
+} from './receiving-statements.ts';
+
+export interface ReceivingAccountsOptions {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly clock: Clock;
+  /** Every configured key's owner is known: who is not among the accounts now, is none of them. */
+  readonly allPinged: () => boolean;
+  /** From now on this is in no line of output. */
+  readonly hide: (secret: string) => void;
+  /** Enough deliveries were signed with no known secret: the account's registrar should look. */
+  readonly onSuspicion: (userId: string) => void;
+}
+
+/** How old (ms) secrets and the list of accounts may be. */
+const CACHED_MS = 2_000;
+/**
+ * Least time (ms) between the beginnings of two readings of one account's secrets: forged deliveries must not each become
+ * a query. Who asks for fresh ones sooner waits for the next reading, with all others: what began before a delivery
+ * came may lack the secret that it is signed with, and a refusal is final.
+ */
+const FRESH_MS = 100;
+/** Least time (ms) between two readings of the list of accounts because of an ID that is not in it. */
+const IDS_MS = 1_000;
+/** A success is stored when the stored one is older (ms). */
+const VERIFIED_MS = 60_000;
+
+/** The accounts' IDs as they were read. */
+interface KnownIds {
+  readonly ids: Promise<ReadonlySet<string>>;
+  readonly startedAt: number;
+  /** Every owner was known before they were read: an account that is not among them is none. */
+  readonly complete: boolean;
+}
+
+interface Entry {
+  /** Of the reading that is valid; while one is under way all wait for the same. */
+  readonly reading: Promise<Snapshot>;
+  readonly startedAt: number;
+  /** The one after it, where somebody waits for it. */
+  next: Promise<Snapshot> | undefined;
+}
+
+/**
+ * The accounts as receivers see them: any process may receive for all. Whatever comes to the listener, there is at
+ * most one query a second for all IDs, ten for one account, and three writes between two genuine deliveries.
+ */
+export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingAccounts & {
+  /** This process has changed the account's registration. */
+  forget(userId: string): void;
+} {
+  const { db, schema, clock } = options;
+  const entries = new Map<string, Entry>();
+  /** Hiding one costs milliseconds where there are a thousand. */
+  const hiddenOnes = new Set<string>();
+  let known: KnownIds | undefined;
+
+  const place = async (userId: string): Promise<'known' | 'none' | 'unknown-yet'> => {
+    if (known !== undefined && (await known.ids).has(userId)) return 'known';
+    const now = clock.monotonic();
+    if (known === undefined || now - known.startedAt >= IDS_MS) {
+      const ids = accountIds(db, schema);
+      const asked = { ids, startedAt: now, complete: options.allPinged() };
+      known = asked;
+      ids.catch(() => {
+        if (known === asked) known = undefined;
+      });
+    }
+    const { ids, complete } = known;
+    if ((await ids).has(userId)) return 'known';
+    return complete ? 'none' : 'unknown-yet';
+  };
+
+  const databaseNow = ({ at, readAt }: Snapshot): Date => new Date(at.getTime() + clock.monotonic() - readAt);
+
+  const hidden = async (reading: Promise<Snapshot>): Promise<Snapshot> => {
+    const { current, previous } = (await reading).secrets;
+    for (const stored of [current, previous]) {
+      if (stored === undefined || hiddenOnes.has(stored.secret)) continue;
+      options.hide(stored.secret);
+      hiddenOnes.add(stored.secret);
+    }
+    return reading;
+  };
+
+  const read = (userId: string): Promise<Snapshot> => {
+    const startedAt = clock.monotonic();
+    const reading = hidden(snapshotOf(db, schema, userId, startedAt));
+    const entry: Entry = { reading, startedAt, next: undefined };
+    entries.set(userId, entry);
+    reading.catch(() => {
+      if (entries.get(userId) === entry) entries.delete(userId);
+    });
+    return reading;
+  };
+
+  const snapshot = (userId: string, fresh: boolean): Promise<Snapshot> => {
+    const entry = entries.get(userId);
+    const now = clock.monotonic();
+    if (entry === undefined) return read(userId);
+    const age = now - entry.startedAt;
+    if (!fresh) return age >= CACHED_MS ? read(userId) : entry.reading;
+    if (age >= FRESH_MS) return read(userId);
+    entry.next ??= clock.sleep(FRESH_MS - age).then(() => read(userId));
+    return entry.next;
+  };
+
+  return {
+    async secretsOf(userId, fresh) {
+      if (!/^[1-9]\d{0,18}$/.test(userId)) return 'none';
+      const found = await place(userId);
+      if (found !== 'known') return found;
+      const last = await snapshot(userId, fresh);
+      return { ...last.secrets, now: databaseNow(last) };
+    },
+
+    async verified(userId, proven) {
+      const last = await snapshot(userId, false);
+      const { current, previous } = last.secrets;
+      const secret = [current, previous].find((each) => each?.secret === proven.secret);
+      if (secret === undefined) return;
+      const repins = proven.pin !== proven.pinned && secret.scheme === proven.pinned;
+      if (secret !== current) {
+        if (repins) await pinPrevious(db, schema, userId, proven);
+      } else {
+        const at = databaseNow(last);
+        const recent =
+          last.verifiedAt !== undefined && at.getTime() - last.verifiedAt.getTime() < VERIFIED_MS;
+        if (recent && last.mismatches === 0 && !repins) return;
+        await storeSuccess(db, schema, userId, proven, at);
+        last.verifiedAt = at;
+        last.mismatches = 0;
+      }
+      if (repins) entries.delete(userId);
+    },
+
+    async mismatched(userId) {
+      const last = await snapshot(userId, false);
+      const { current } = last.secrets;
+      if (current === undefined || last.mismatches >= SUSPECT_MISMATCHES) return;
+      if (isLately(current.since, SETTLING_MS, databaseNow(last))) return;
+      last.mismatches += 1;
+      await countMismatch(db, schema, userId, current.secret);
+      if (last.mismatches >= SUSPECT_MISMATCHES) options.onSuspicion(userId);
+    },
+
+    forget: (userId) => void entries.delete(userId),
+  };
+}

@@ -1,0 +1,184 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Fence } from '../../model/fence.ts';
+import {
+  type OwnUrl,
+  type Registration,
+  type RegistrationChange,
+  type RegistrationStore,
+  type StoredRegistration,
+  UNREGISTERED,
+} from '../../model/webhook/registration.ts';
+import { changesBetween } from './announced.ts';
+import { databaseTime } from '../connection/database-time.ts';
+import { fenced } from '../ownership/fenced.ts';
+import { registrationState } from './registration-state.ts';
+import { syncTables } from '../connection/tables.ts';
+import { writeWebhookRow } from './webhook-row.ts';
+
+export interface WebhookStoreOptions {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly fence: Fence;
+  /** The account's row of the table `webhook` has changed. */
+  readonly onChanged: (changed: {
+    readonly table: string;
+    readonly userId: string;
+    readonly changeId: string;
+  }) => void;
+  /** Whether a row's state, in the service's words, is final. */
+  readonly isFinished: (state: string) => boolean;
+}
+
+/** How long (ms) a secret that was replaced is still accepted: deliveries may be under way, or be repeated. */
+const PREVIOUS_MS = 24 * 3_600_000;
+
+/** The webhook registration of the fence's account, in Postgres. */
+export function webhookStore({
+  db,
+  schema,
+  fence,
+  onChanged,
+  isFinished,
+}: WebhookStoreOptions): RegistrationStore {
+  const { userId } = fence;
+  return {
+    load: () => loadRegistration(db, schema, userId),
+    async save(change, seen) {
+      const changeId = await fenced(db, schema, fence, async (trx, now) => {
+        await saveChange(trx, schema, userId, change(now), now);
+        return seen === undefined ? undefined : writeWebhookRow(trx, schema, userId, seen, now);
+      });
+      if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
+    },
+    async missed(since, until) {
+      return (await changesBetween(db, schema, userId, isFinished, { since, until })).polled;
+    },
+  };
+}
+
+async function loadRegistration(
+  db: Kysely<unknown>,
+  schema: string,
+  userId: string,
+): Promise<StoredRegistration> {
+  const tables = syncTables(db, schema);
+  const row = await tables
+    .selectFrom('registration')
+    .selectAll()
+    .select(sql<Date>`clock_timestamp()`.as('now'))
+    .where('_user_id', '=', userId)
+    .executeTakeFirst();
+  const urls = await tables
+    .selectFrom('own_url')
+    .select(['url', 'registered_at'])
+    .where('_user_id', '=', userId)
+    .execute();
+  const installation = await tables.selectFrom('installation').select('held_at').executeTakeFirst();
+  const registration: Registration =
+    row === undefined
+      ? UNREGISTERED
+      : {
+          state: registrationState(row.state),
+          url: row.url,
+          eventTypes: row.event_types as readonly string[] | null,
+          secret: row.secret,
+          registeringAt: row.registering_at,
+          registeredAt: row.registered_at,
+          checkedAt: row.checked_at,
+          replacedAt: row.replaced_at,
+          verifiedAt: row.verified_at,
+          mismatches: row.mismatches,
+          suspectAt: row.suspect_at,
+          error: row.error,
+        };
+  return {
+    registration,
+    ownUrls: urls.map(({ url, registered_at: registeredAt }): OwnUrl => ({ url, registeredAt })),
+    held: (installation?.held_at ?? null) !== null,
+    now: row?.now ?? (await databaseTime(db)),
+  };
+}
+
+async function saveChange(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  change: RegistrationChange,
+  now: Date,
+): Promise<void> {
+  const tables = syncTables(trx, schema);
+  if (change.keepOwnUrls !== undefined) {
+    let others = tables.deleteFrom('own_url').where('_user_id', '=', userId);
+    if (change.keepOwnUrls.length > 0) others = others.where('url', 'not in', change.keepOwnUrls);
+    await others.execute();
+  }
+  for (const url of new Set(change.addOwnUrls)) {
+    await tables
+      .insertInto('own_url')
+      .values({ _user_id: userId, url, registered_at: now })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['_user_id', 'url'])
+          .doUpdateSet({ registered_at: (each) => each.ref('excluded.registered_at') }),
+      )
+      .execute();
+  }
+  await tables
+    .insertInto('registration')
+    .values({ _user_id: userId })
+    .onConflict((conflict) => conflict.column('_user_id').doNothing())
+    .execute();
+  if (change.accepted !== undefined) {
+    const { secret, keepScheme = false } = change.accepted;
+    if (secret !== undefined) await replaceSecret(trx, schema, userId, secret, now);
+    await forgetSignatures(trx, schema, userId, keepScheme);
+  }
+  const columns = columnsOf(change);
+  if (Object.keys(columns).length === 0) return;
+  await tables.updateTable('registration').set(columns).where('_user_id', '=', userId).execute();
+}
+
+/** A new secret; the one before stays good for a while. The same one again is no new one. */
+async function replaceSecret(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  secret: string,
+  now: Date,
+): Promise<void> {
+  const until = new Date(now.getTime() + PREVIOUS_MS);
+  await sql`
+    update ${sql.id(`${schema}_sync`, 'registration')}
+    set previous_secret = secret, previous_scheme = scheme, previous_until = ${until}::timestamptz,
+      secret = ${secret}, secret_at = ${now}::timestamptz
+    where _user_id = ${userId}::bigint and secret is distinct from ${secret}`.execute(trx);
+}
+
+/** What receivers learnt of the signatures belongs to the registration before. */
+async function forgetSignatures(
+  trx: Transaction<unknown>,
+  schema: string,
+  userId: string,
+  keepScheme: boolean,
+): Promise<void> {
+  await sql`
+    update ${sql.id(`${schema}_sync`, 'registration')}
+    set scheme = case when ${keepScheme}::boolean then scheme end, mismatches = 0
+    where _user_id = ${userId}::bigint`.execute(trx);
+}
+
+function columnsOf(change: RegistrationChange): Record<string, unknown> {
+  const { eventTypes } = change;
+  const columns = {
+    state: change.state,
+    url: change.url,
+    event_types: eventTypes === undefined || eventTypes === null ? eventTypes : JSON.stringify(eventTypes),
+    registering_at: change.registeringAt,
+    registered_at: change.registeredAt,
+    checked_at: change.checkedAt,
+    replaced_at: change.replacedAt,
+    suspect_at: change.suspectAt,
+    error: change.error,
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,280 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import type { Item } from '../../model/page.ts';
+import { type KeyedItem, sortPage } from '../rows/classify.ts';
+import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
+import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
+import type { Executor } from '../executor.ts';
+import { itemHash, quarantinedAmong, storableText } from '../quarantine/quarantine.ts';
+import { cutRow, payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { inScope, keyTypeName, named, own, type Table, tableOf } from '../table.ts';
+import { isDataError } from '../quarantine/write-carefully.ts';
+import { columnExpression } from '../rows/write-rows.ts';
+
+/** How items are stored, as far as it says what the mirror should hold. */
+export interface StorageRules {
+  /** `MIRROR_IGNORE_FIELDS` of the collection: the mirror may hold older values of them. */
+  readonly ignore: ReadonlySet<string>;
+  /** `MIRROR_EXCLUDE_FIELDS` of the collection: the mirror holds none of them. */
+  readonly exclude: ReadonlySet<string>;
+}
+
+/** A column, `_hash`, `_verbatim` or a field of `_raw` that is not what the item would make it. */
+export interface FieldDifference {
+  readonly name: string;
+  /** Beginnings of the values, as text; null for NULL, and for a field that is not there. */
+  readonly source: string | null;
+  readonly mirror: string | null;
+}
+
+/** An item that is not in the mirror as it should be. */
+export interface UnequalItem {
+  /** Undefined for an item without a usable one. */
+  readonly key: string | undefined;
+  /** By which the item's content is told from another. */
+  readonly source: string;
+  /**
+   * - `missing`: no row, or one that is marked deleted
+   * - `different`: `fields` says where
+   * - `quarantined`: it can't be mirrored, and is kept in `quarantine`
+   */
+  readonly kind: 'missing' | 'different' | 'quarantined';
+  /** `_change_id` of the mirror's row, marked deleted or not; undefined where there is none. */
+  readonly row: string | undefined;
+  readonly fields: readonly FieldDifference[];
+}
+
+export interface ComparedItems {
+  /** Keys of all items that have one, each once. */
+  readonly keys: readonly string[];
+  readonly unequal: readonly UnequalItem[];
+}
+
+/** Characters of a value that are shown. */
+const SHOWN = 120;
+
+/**
+ * Compares items with what the mirror holds of them, by the very expressions with which they are written: every
+ * column that the daemon fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. A
+ * stored hash is never taken for the row: somebody may have changed one without the other. Writes nothing.
+ */
+export async function compareItems(
+  db: Executor,
+  schema: string,
+  scope: Scope,
+  items: readonly Item[],
+  { ignore, exclude }: StorageRules,
+): Promise<ComparedItems> {
+  const table = tableOf(schema, scope.collection);
+  const rule = contentRule(ignore, exclude);
+  const page = sortPage(items, rule, () => undefined);
+  // In this order: a column that comes in between is not compared, and one that was there is known as not yet filled.
+  const registry = await readRegistry(db, table);
+  const filled = await unfilledColumns(db, schema, scope);
+  const payloads = page.keyed.map((row) =>
+    rowPayload(cutRow({ ...row, change: 'updated' }, exclude), table.name, registry.columns),
+  );
+  const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
+
+  const unequal = page.keyed.flatMap((row) => judge(row, compared, rule, ignore.size > 0));
+  const keyless = page.bad.map(({ item }): Unequal => ({
+    item,
+    found: {
+      key: item.key,
+      source: contentHash(item.source, rule),
+      kind: 'missing',
+      row: undefined,
+      fields: [],
+    },
+  }));
+  const keys = page.keyed.map(({ key }) => key);
+  return { keys, unequal: await setQuarantinedApart(db, schema, scope, [...unequal, ...keyless], exclude) };
+}
+
+interface Unequal {
+  readonly item: Item;
+  readonly found: UnequalItem;
+}
+
+/** What the statement below says of one item. */
+interface Compared {
+  readonly row: string | undefined;
+  readonly live: boolean;
+  readonly fields: readonly FieldDifference[];
+}
+
+interface Comparison {
+  readonly table: Table;
+  readonly scope: Scope;
+  readonly registry: ColumnRegistry;
+  readonly filled: ReadonlyMap<string, UnfilledRows>;
+  readonly ignore: ReadonlySet<string>;
+}
+
+function judge(
+  { item, key, hash }: KeyedItem,
+  compared: ReadonlyMap<string, Compared>,
+  rule: ContentRule,
+  someIgnored: boolean,
+): Unequal[] {
+  const found = compared.get(key);
+  if (found === undefined) return [];
+  const { row, live } = found;
+  if (row === undefined || !live) {
+    return [{ item, found: { key, source: hash, kind: 'missing', row, fields: [] } }];
+  }
+  const different = found.fields.filter((field) => !isSameVerbatim(field, hash, rule, someIgnored));
+  // A hash of another rule (MIRROR_IGNORE_FIELDS was changed) is made anew when the row is read next: no difference.
+  if (different.every(({ name, mirror }) => name === '_hash' && isComparable(mirror ?? ''))) return [];
+  const fields = different.map(({ name, source, mirror }) => ({
+    name,
+    source: shown(source),
+    mirror: shown(mirror),
+  }));
+  return [{ item, found: { key, source: hash, kind: 'different', row, fields } }];
+}
+
+/**
+ * `_verbatim` keeps the spelling in which the item came when it was last written: order of fields and white space may
+ * be others today. Where fields are ignored, one of those may be the reason why there is one at all.
+ */
+function isSameVerbatim(
+  { name, source, mirror }: FieldDifference,
+  hash: string,
+  rule: ContentRule,
+  someIgnored: boolean,
+): boolean {
+  if (name !== '_verbatim') return false;
+  if (source === null || mirror === null) return someIgnored;
+  return contentHash(mirror, rule) === hash;
+}
+
+function shown(value: string | null): string | null {
+  return value === null || value.length <= SHOWN ? value : `${value.slice(0, SHOWN).toWellFormed()}…`;
+}
+
+/** An item that Postgres can't read is no error: it stands alone in the end, and counts as having no row. */
+async function comparePayloads(
+  db: Executor,
+  comparison: Comparison,
+  payloads: readonly RowPayload[],
+): Promise<Map<string, Compared>> {
+  const [first] = payloads;
+  if (first === undefined) return new Map();
+  try {
+    return await comparePart(db, comparison, payloads);
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    if (payloads.length === 1) return new Map([[first.row.key, NO_ROW]]);
+    const half = Math.ceil(payloads.length / 2);
+    return new Map([
+      ...(await comparePayloads(db, comparison, payloads.slice(0, half))),
+      ...(await comparePayloads(db, comparison, payloads.slice(half))),
+    ]);
+  }
+}
+
+const NO_ROW: Compared = { row: undefined, live: false, fields: [] };
+
+interface DifferenceRow {
+  readonly key: string;
+  readonly change_id: string | null;
+  readonly live: boolean | null;
+  readonly name: string | null;
+  readonly source: string | null;
+  readonly mirror: string | null;
+}
+
+/** @returns items that are not as they should be; all others are equal */
+async function comparePart(
+  db: Executor,
+  { table, scope, registry, filled, ignore }: Comparison,
+  payloads: readonly RowPayload[],
+): Promise<Map<string, Compared>> {
+  const columns = registry.columns
+    .filter(({ field }) => !ignore.has(field))
+    .map((column) => {
+      const { field, name, type } = column;
+      const stored = sql`t.${sql.id(name)}::text`;
+      const pending = filled.get(field);
+      // A list of cases, so that of all expressions only those of this row are computed.
+      const expected = sql`(${columnExpression({ field, name, type })})::text`;
+      return pending === undefined
+        ? sql`(${name}::text, ${expected}, ${stored})`
+        : sql`(${name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
+            then ${stored} else ${expected} end, ${stored})`;
+    });
+  const own = [
+    sql`('_hash', x.h, encode(t._hash, 'hex'))`,
+    sql`('_verbatim', x.v, t._verbatim)`,
+    sql`('_raw', jsonb_typeof(x.r), jsonb_typeof(t._raw))`,
+  ];
+  const ignored = sql`${[...ignore]}::text[]`;
+  const fieldsOf = (raw: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`case when jsonb_typeof(${raw}) = 'object' then ${raw} - ${ignored} else '{}' end`;
+  const { rows } = await sql<DifferenceRow>`
+    select x.k::text as key, t._change_id as change_id, t._deleted_at is null as live, d.name, d.source, d.mirror
+    from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
+      as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
+    left join lateral (
+      select t.* from ${named(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
+    left join lateral (
+      select v.name, v.source, v.mirror from (values ${sql.join([...own, ...columns])}) as v (name, source, mirror)
+      where v.source is distinct from v.mirror
+      union all
+      select '_raw.' || coalesce(f.key, g.key), f.value::text, g.value::text
+      from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
+      where f.value::text is distinct from g.value::text) as d on t._user_id is not null and t._deleted_at is null
+    where t._user_id is null or t._deleted_at is not null or d.name is not null`.execute(db);
+  const compared = new Map<string, Compared>();
+  for (const { key, change_id: row, live, name, source, mirror } of rows) {
+    const before = compared.get(key)?.fields ?? [];
+    const fields = name === null ? before : [...before, { name, source, mirror }];
+    compared.set(key, { row: row ?? undefined, live: row !== null && live === true, fields });
+  }
+  return compared;
+}
+
+function ofKey(table: Table): RawBuilder<unknown> {
+  return table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = x.k`;
+}
+
+/** Rows that a new column does not cover yet, by change ID: after the one, up to the other. */
+interface UnfilledRows {
+  readonly after: string;
+  readonly until: string;
+}
+
+async function unfilledColumns(
+  db: Executor,
+  schema: string,
+  { userId, collection }: Scope,
+): Promise<Map<string, UnfilledRows>> {
+  const { rows } = await sql<{ field: string; done_through: string; until: string }>`
+    select b.field, b.done_through, b.until from ${own(schema, 'backfill')} as b
+    where b._user_id = ${userId}::bigint and b.collection = ${collection}`.execute(db);
+  return new Map(rows.map(({ field, done_through: after, until }) => [field, { after, until }]));
+}
+
+async function setQuarantinedApart(
+  db: Executor,
+  schema: string,
+  scope: Scope,
+  unequal: readonly Unequal[],
+  exclude: ReadonlySet<string>,
+): Promise<UnequalItem[]> {
+  if (unequal.length === 0) return [];
+  const hashed = unequal.map(({ item, found }) => ({
+    found,
+    hash: itemHash(storableText(item.source, exclude)),
+  }));
+  const kept = await quarantinedAmong(
+    db,
+    schema,
+    scope,
+    hashed.map(({ hash }) => hash),
+  );
+  return hashed.map(({ found, hash }) =>
+    kept.has(hash) ? { ...found, kind: 'quarantined', fields: [] } : found,
+  );
+}

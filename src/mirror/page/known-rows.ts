@@ -1,0 +1,121 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import { ofScope } from '../deletion/candidates.ts';
+import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
+import { inScope, named, own, type Table, tableOf } from '../table.ts';
+
+/** How keys run from the top of a list to its end. */
+export type Direction = 'falling' | 'rising';
+
+/**
+ * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
+ * undefined where there is none. Before means greater where the list is falling. Rows in doubt are passed over: pages
+ * are to begin at rows that the source has.
+ */
+export async function predecessor(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  direction: Direction,
+  of: string,
+  nth: number,
+): Promise<string | undefined> {
+  const { rows } = await predecessorQuery(schema, scope, direction, of, nth).execute(db);
+  return rows.at(-1)?.key;
+}
+
+/** What `predecessor` asks: up to `nth` keys, the nearest first. */
+export function predecessorQuery(
+  schema: string,
+  scope: Scope,
+  direction: Direction,
+  of: string,
+  nth: number,
+): RawBuilder<{ key: string }> {
+  const table = tableOf(schema, scope.collection);
+  const falling = direction === 'falling';
+  const before = sql`${place(table)} ${falling ? sql`>` : sql`<`} ${placeOf(table, of)}`;
+  // A look at the candidate for each key, not a join: the keys keep coming in order.
+  const certain = sql`not exists (
+    select from ${own(schema, 'candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
+  return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
+}
+
+/** The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer. */
+export async function nthNewest(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  nth: number,
+): Promise<string | undefined> {
+  const table = tableOf(schema, scope.collection);
+  const { rows } = await liveKeys(table, scope, sql`true`, 'down', nth).execute(db);
+  return rows[nth - 1]?.key;
+}
+
+/** How many live rows the scope has, by its own counter. */
+export async function liveCount(db: Kysely<unknown>, schema: string, scope: Scope): Promise<number> {
+  const { rows } = await sql<{ live_rows: string }>`
+    select t.live_rows from ${own(schema, 'scope')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
+    db,
+  );
+  return Number(rows[0]?.live_rows ?? 0);
+}
+
+/** A row that may still change. */
+export interface UnsettledRow {
+  readonly key: string;
+  /** When it last changed: it cools from then on. */
+  readonly since: Date;
+  /** Its state is a finished one that services take back (`failed`): warm for an hour. */
+  readonly failed: boolean;
+}
+
+/**
+ * The scope's rows that may still change and last did so at `changedSince` or later, in key order.
+ * Rows that failed earlier than `failedSince` have cooled.
+ */
+export async function unsettledRows(
+  db: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  changedSince: Date,
+  failedSince: Date,
+): Promise<UnsettledRow[]> {
+  const { key } = tableOf(schema, scope.collection);
+  const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
+  const { rows } = await sql<UnsettledRow>`
+    select t.key, t.since, t.finished as failed from ${own(schema, 'unsettled')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
+      and t.since >= ${changedSince} and (not t.finished or t.since >= ${failedSince})
+    order by ${order}`.execute(db);
+  return rows;
+}
+
+/** Forgets rows that failed before `failedSince`: they are finished for good. In a fenced transaction. */
+export async function forgetFailed(
+  trx: Kysely<unknown>,
+  schema: string,
+  scope: Scope,
+  failedSince: Date,
+): Promise<void> {
+  await sql`
+    delete from ${own(schema, 'unsettled')}
+    where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
+      and finished and since < ${failedSince}`.execute(trx);
+}
+
+function liveKeys(
+  table: Table,
+  scope: Scope,
+  condition: RawBuilder<unknown>,
+  order: 'up' | 'down',
+  limit: number,
+): RawBuilder<{ key: string }> {
+  return sql<{ key: string }>`
+    select ${keyColumn(table)}::text as key from ${named(table)} as t
+    where ${inScope(table, scope)} and ${condition} and t._deleted_at is null
+    order by ${placeOrder(table, order)} limit ${limit}`;
+}

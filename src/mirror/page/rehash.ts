@@ -1,0 +1,112 @@
+import { sql } from 'kysely';
+import type { Scope } from '../../model/collections.ts';
+import type { ChangedRow, StoredRow } from '../rows/classify.ts';
+import type { FieldColumn } from '../rows/row-payload.ts';
+import { type ContentRule, isComparable } from '../rows/content-hash.ts';
+import type { Executor } from '../executor.ts';
+import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
+import { inScope, keyTypeName, named, type Table } from '../table.ts';
+
+/** A stored item may be larger than the page's by so much, and is looked at: it may hold fields that are ignored now. */
+const MORE_BYTES = 65_536;
+
+/**
+ * Of rows whose hash is another, those whose content is the same: their hash was made by another rule. They are hashed
+ * anew in place, which is no change: no version, no `_changed_at`, no `_change_id`. Fields that are never stored from
+ * now on are taken out of them, likewise: a version would store them once more.
+ *
+ * Nothing is remembered of which rule a row was hashed by, so a stop at any moment, or another process with another
+ * configuration, leaves nothing that could be wrong; and what is written is a page's, in the page's transaction. The
+ * price is one read more of rows that did change. (Hashing all rows anew from `_raw` would not do: it has lost how
+ * numbers were spelled, so that the next page would find them changed.)
+ * @param columns of the table, of which those of fields that are never stored are emptied
+ * @returns them: they are unchanged
+ */
+export async function rehashSame(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  differing: readonly ChangedRow[],
+  stored: ReadonlyMap<string, StoredRow>,
+  rule: ContentRule,
+  columns: readonly FieldColumn[],
+): Promise<ReadonlySet<ChangedRow>> {
+  const asked = differing.filter(
+    ({ key, change }) => change === 'updated' && isComparable(stored.get(key)?.hash ?? ''),
+  );
+  if (asked.length === 0) return new Set();
+  const items = await storedItems(trx, table, scope, asked);
+  const same = asked.filter((row) => {
+    const item = items.get(row.key);
+    return item !== undefined && isSameContent(item, row.item.source, rule.leaveOut);
+  });
+  const purged = new Map(
+    same.map((row) => [row, withoutFields(items.get(row.key) ?? NO_ITEM, rule.exclude)] as const),
+  );
+  await writeHashes(
+    trx,
+    table,
+    scope,
+    same.filter((row) => purged.get(row) === undefined),
+  );
+  const emptied = columns.filter(({ field }) => rule.exclude.has(field));
+  for (const [row, item] of purged) {
+    if (item !== undefined) await writePurged(trx, table, scope, row, item, emptied);
+  }
+  return new Set(same);
+}
+
+const NO_ITEM: StoredItem = { raw: '{}', verbatim: null };
+
+async function storedItems(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+): Promise<ReadonlyMap<string, StoredItem>> {
+  const type = keyTypeName(table);
+  const most = rows.map(({ item }) => 2 * Buffer.byteLength(item.source) + MORE_BYTES);
+  const { rows: found } = await sql<StoredItem & { key: string }>`
+    select k.key::text as key, t.raw, t._verbatim as verbatim
+    from unnest(${rows.map(({ key }) => key)}::${type}[], ${most}::bigint[]) as k (key, most)
+    cross join lateral (
+      select t._raw::text as raw, t._verbatim from ${named(table)} as t
+      where ${inScope(table, scope)} ${ofKey(table)} and t._deleted_at is null offset 0) as t
+    where octet_length(t.raw) <= k.most`.execute(trx);
+  return new Map(found.map(({ key, ...item }) => [key, item]));
+}
+
+async function writeHashes(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const type = keyTypeName(table);
+  await sql`
+    update ${named(table)} as t set _hash = decode(k.hash, 'hex')
+    from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
+    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`.execute(trx);
+}
+
+async function writePurged(
+  trx: Executor,
+  table: Table,
+  scope: Scope,
+  { key, hash }: ChangedRow,
+  { raw, verbatim }: StoredItem,
+  emptied: readonly FieldColumn[],
+): Promise<void> {
+  const type = keyTypeName(table);
+  const nulls = emptied.map(({ name }) => sql`, ${sql.id(name)} = null`);
+  await sql`
+    update ${named(table)} as t
+    set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(nulls, sql``)}
+    from (select ${key}::${type} as key) as k
+    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`.execute(trx);
+}
+
+function ofKey(table: Table) {
+  return table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = k.key`;
+}

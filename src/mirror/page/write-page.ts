@@ -1,0 +1,230 @@
+import type { Transaction } from 'kysely';
+import { takeChangeIds } from '../../db/ownership/change-ids.ts';
+import { commitDurably } from '../../db/connection/durable-commit.ts';
+import type { Scope } from '../../model/collections.ts';
+import type { Item } from '../../model/page.ts';
+import {
+  type BadItem,
+  changedRows,
+  type ChangedRow,
+  countOutcomes,
+  hashesOf,
+  outcomesOf,
+  type SortedPage,
+} from '../rows/classify.ts';
+import { type ColumnRegistry, tableVersion } from '../columns/column-registry.ts';
+import type { ContentRule } from '../rows/content-hash.ts';
+import { countConflicts, countRows } from '../rows/counters.ts';
+import { contradicting } from '../deletion/deferred.ts';
+import type { Executor } from '../executor.ts';
+import { logWalk } from '../scope/log-walk.ts';
+import type { StateClass } from '../mirror.ts';
+import type { SeenFields } from '../columns/add-columns.ts';
+import { readAbsence } from '../deletion/absence.ts';
+import { rehashSame } from './rehash.ts';
+import { newFields } from '../columns/new-fields.ts';
+import type { ChangedTable, PageResult, PageWrite } from '../page-write.ts';
+import { updateQuarantine } from '../quarantine/quarantine.ts';
+import { forgetUnseen } from '../quarantine/unseen.ts';
+import { cutRow, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { saveDoubts } from '../deletion/save-doubts.ts';
+import { markChildrenDue, saveScope } from '../scope/scope-row.ts';
+import { readStoredRows } from './stored-rows.ts';
+import type { Table } from '../table.ts';
+import { recordUnsettled } from '../rows/unsettled.ts';
+import { type RefusedRow, writeCarefully } from '../quarantine/write-carefully.ts';
+import { type RowWrite, writeRows } from '../rows/write-rows.ts';
+
+/** The page holds fields that want a column: add them between pages, and write the page again. */
+export class NewFields extends Error {
+  readonly fields: SeenFields;
+  constructor(fields: SeenFields) {
+    super(`new fields: ${[...fields.keys()].join(', ')}`);
+    this.fields = fields;
+  }
+}
+
+/** The table has other columns than we knew: read them again, and write the page again. */
+export class StaleColumns extends Error {}
+
+/** What a page is written with. */
+export interface PageContext {
+  readonly table: Table;
+  readonly registry: ColumnRegistry;
+  readonly rule: ContentRule;
+  /** Superseded versions are kept. */
+  readonly history: boolean;
+  /** Deleted rows are removed. */
+  readonly hard: boolean;
+  /** Least time between two observations that contradict a third, milliseconds. */
+  readonly settleMs: number;
+  /** Some rows of this page were refused: find them, one by one. */
+  readonly careful: boolean;
+  readonly stateOf: (item: Item) => StateClass;
+}
+
+/** A written page, and the items that Postgres refused on the way. */
+export interface WrittenPage {
+  readonly result: PageResult;
+  readonly refused: readonly RefusedRow[];
+}
+
+/**
+ * Everything that a page makes true, inside the fenced transaction `trx` (design 7).
+ * @param at the database's clock when the transaction got its fence
+ * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
+ */
+export async function writePage(
+  trx: Transaction<unknown>,
+  at: Date,
+  context: PageContext,
+  page: SortedPage,
+  write: PageWrite,
+): Promise<WrittenPage> {
+  const { table } = context;
+  const { scope } = write;
+  const stored = await readStoredRows(
+    trx,
+    table,
+    scope,
+    page.keyed.map(({ key }) => key),
+  );
+  if (stored.gone) return { result: { state: 'parent_deleted' }, refused: [] };
+  const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
+  const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.inDoubt);
+
+  const sentAt = new Date(at.getTime() - write.sentAgo());
+  const hashed = changedRows(page.keyed, stored.rows);
+  const { rule, registry } = context;
+  const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
+  const differing = hashed.filter((row) => !same.has(row));
+  const early = await contradicting(trx, table, scope, differing, stored.rows, {
+    settledAt: new Date(sentAt.getTime() - context.settleMs),
+    history: context.history,
+    hard: context.hard,
+    ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),
+  });
+  const changed = differing.filter((row) => !early.has(row));
+  const { written, refused, conflicts, changeId } =
+    changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
+  const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
+  const quarantined = await updateQuarantine(trx, table.schema, scope, {
+    items: write.items,
+    bad: [...page.bad, ...refused],
+    good,
+    where: write.where,
+    exclude: rule.exclude,
+    at: sentAt,
+    settleMs: context.settleMs,
+    some: stored.inQuarantine,
+  });
+
+  const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
+  const counts = countOutcomes(outcomes, conflicts);
+  const { missing, candidates } = absence;
+  // A copy may be older than the page that showed them.
+  const refuted = write.copy === undefined ? absence.refuted : [];
+  const decision = write.decide({
+    outcomes,
+    counts,
+    at,
+    sentAt,
+    hashes: hashesOf(write.items.length, page),
+    missing,
+    candidates,
+    quarantined,
+  });
+  if (decision.doubts !== undefined) {
+    const change = { ...decision.doubts, withdraw: [...decision.doubts.withdraw, ...refuted] };
+    const doubts = { change, obs: write.obs, at, inDoubt: stored.inDoubt };
+    // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
+    if (change.withdraw.length > 0) await commitDurably(trx);
+    await saveDoubts(trx, table.schema, scope, doubts);
+  }
+  if (decision.unseen !== undefined && stored.inQuarantine) {
+    await forgetUnseen(trx, table.schema, scope, decision.unseen);
+  }
+  await write.alsoInTransaction?.(trx);
+  if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
+  await saveScope(trx, table.schema, scope, decision.scope, write, counts.inserted + counts.undeleted);
+  return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
+}
+
+/** Keys of the items that are mirrored now, unchanged ones too. */
+function goodKeys(page: SortedPage, others: readonly { readonly index: number }[]): string[] {
+  const not = new Set(others.map(({ index }) => index));
+  return page.keyed.filter(({ index }) => !not.has(index)).map(({ key }) => key);
+}
+
+interface WrittenRows {
+  readonly written: readonly ChangedRow[];
+  readonly refused: readonly RefusedRow[];
+  readonly conflicts: number;
+  readonly changeId: ChangedTable | undefined;
+}
+
+const NOTHING: WrittenRows = { written: [], refused: [], conflicts: 0, changeId: undefined };
+
+async function writeChanged(
+  trx: Executor,
+  at: Date,
+  context: PageContext,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+): Promise<WrittenRows> {
+  const { table, registry, careful } = context;
+  const cut = changed.map((row) => cutRow(row, context.rule.exclude));
+  const unknown = newFields(cut, registry);
+  if (unknown.size > 0) throw new NewFields(unknown);
+  if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
+
+  const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
+  const before = await takeChangeIds(trx, table.schema, scope.userId, payloads.length);
+  const archived = context.history ? registry.archived : undefined;
+  const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
+  let refused: RefusedRow[] = [];
+  if (careful) refused = await writeCarefully(trx, rowWrite, payloads, before);
+  else await writeRows(trx, rowWrite, payloads, before);
+
+  const refusedAt = new Set(refused.map(({ index }: BadItem) => index));
+  const written = payloads.filter(({ row }) => !refusedAt.has(row.index));
+  await followUp(trx, at, context, scope, written);
+  const last = payloads.findLastIndex(({ row }) => !refusedAt.has(row.index));
+  return {
+    written: written.map(({ row }) => row),
+    refused,
+    conflicts: written.reduce((sum, row) => sum + row.conflicts.length, 0),
+    changeId:
+      last === -1
+        ? undefined
+        : { table: table.name, userId: scope.userId, changeId: String(before + BigInt(last) + 1n) },
+  };
+}
+
+/** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
+async function followUp(
+  trx: Executor,
+  at: Date,
+  context: PageContext,
+  scope: Scope,
+  written: readonly RowPayload[],
+): Promise<void> {
+  const { schema } = context.table;
+  const rows = written.map(({ row }) => row);
+  const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
+  const inserted = rows.filter(({ change }) => change === 'inserted').length;
+  if (inserted + undeleted > 0) await countRows(trx, schema, scope, inserted + undeleted, -undeleted);
+  await countConflicts(trx, schema, scope, countFields(written), at);
+  const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
+  await recordUnsettled(trx, schema, scope, stated, at);
+  const keys = rows.map(({ key }) => key);
+  await markChildrenDue(trx, schema, scope, keys, at);
+}
+
+function countFields(rows: readonly RowPayload[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const field of rows.flatMap(({ conflicts }) => conflicts)) {
+    counts.set(field, (counts.get(field) ?? 0) + 1);
+  }
+  return counts;
+}

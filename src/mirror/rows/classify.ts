@@ -1,0 +1,119 @@
+import type { Item } from '../../model/page.ts';
+import { contentHash, type ContentRule } from './content-hash.ts';
+import type { ItemOutcome, PageCounts } from '../page-write.ts';
+
+/** An item that can be stored, and what it is to the mirror. */
+export interface KeyedItem {
+  /** Its place in the page. */
+  readonly index: number;
+  readonly key: string;
+  /** Content hash, hexadecimal digits. */
+  readonly hash: string;
+  readonly item: Item;
+}
+
+/** An item that can't be stored. */
+export interface BadItem {
+  readonly index: number;
+  readonly item: Item;
+  /** To follow "the item …". */
+  readonly reason: string;
+}
+
+/** What of a page is to be looked up, and what is judged already. */
+export interface SortedPage {
+  /** One for each key, in the page's order: of duplicates the last one. */
+  readonly keyed: readonly KeyedItem[];
+  readonly duplicates: readonly number[];
+  readonly bad: readonly BadItem[];
+}
+
+/** What is stored under a key. */
+export interface StoredRow {
+  readonly hash: string;
+  /** Undefined for a live row. */
+  readonly deletedAt: Date | undefined;
+}
+
+export interface ChangedRow extends KeyedItem {
+  readonly change: 'inserted' | 'updated' | 'undeleted';
+}
+
+/**
+ * Sorts a page's items by key before anything is looked up.
+ * @param knownBad why Postgres refused an item before; undefined for items that it did not refuse
+ */
+export function sortPage(
+  items: readonly Item[],
+  rule: ContentRule,
+  knownBad: (item: Item) => string | undefined,
+): SortedPage {
+  const lastOf = new Map<string, number>();
+  const bad: BadItem[] = [];
+  for (const [index, item] of items.entries()) {
+    const reason = item.key === undefined ? (item.problem ?? 'has no cursor ID') : knownBad(item);
+    if (reason !== undefined) bad.push({ index, item, reason });
+    if (item.key !== undefined) lastOf.set(item.key, index);
+  }
+  const keyed: KeyedItem[] = [];
+  const duplicates: number[] = [];
+  const badAt = new Set(bad.map(({ index }) => index));
+  for (const [index, item] of items.entries()) {
+    if (badAt.has(index) || item.key === undefined) continue;
+    if (lastOf.get(item.key) === index) {
+      keyed.push({ index, key: item.key, hash: contentHash(item.source, rule), item });
+    } else duplicates.push(index);
+  }
+  return { keyed, duplicates, bad };
+}
+
+/** What differs from the stored rows, in the page's order. */
+export function changedRows(
+  keyed: readonly KeyedItem[],
+  stored: ReadonlyMap<string, StoredRow>,
+): ChangedRow[] {
+  return keyed.flatMap((row): ChangedRow[] => {
+    const known = stored.get(row.key);
+    if (known === undefined) return [{ ...row, change: 'inserted' }];
+    if (known.deletedAt !== undefined) return [{ ...row, change: 'undeleted' }];
+    return known.hash === row.hash ? [] : [{ ...row, change: 'updated' as const }];
+  });
+}
+
+/** One outcome for each item of a page of `length` items. */
+export function outcomesOf(
+  length: number,
+  page: SortedPage,
+  written: readonly ChangedRow[],
+  deferred: readonly ChangedRow[],
+  refused: readonly BadItem[],
+): ItemOutcome[] {
+  const outcomes = Array.from({ length }, (): ItemOutcome => 'unchanged');
+  for (const index of page.duplicates) outcomes[index] = 'duplicate';
+  for (const { index } of page.bad) outcomes[index] = 'quarantined';
+  for (const { index, change } of written) outcomes[index] = change;
+  for (const { index } of deferred) outcomes[index] = 'deferred';
+  for (const { index } of refused) outcomes[index] = 'quarantined';
+  return outcomes;
+}
+
+/** The content hash of each item of a page of `length` items; undefined for one that can't be mirrored. */
+export function hashesOf(length: number, page: SortedPage): (string | undefined)[] {
+  const hashes = Array.from({ length }, (): string | undefined => undefined);
+  for (const { index, hash } of page.keyed) hashes[index] = hash;
+  return hashes;
+}
+
+export function countOutcomes(outcomes: readonly ItemOutcome[], conflicts: number): PageCounts {
+  const counts = {
+    inserted: 0,
+    updated: 0,
+    undeleted: 0,
+    unchanged: 0,
+    deferred: 0,
+    duplicate: 0,
+    quarantined: 0,
+  };
+  for (const outcome of outcomes) counts[outcome] += 1;
+  return { ...counts, conflicts };
+}

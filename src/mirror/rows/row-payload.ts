@@ -1,0 +1,95 @@
+import { canonicalText, fieldSources } from '../../model/json/json-text.ts';
+import type { ChangedRow } from './classify.ts';
+import { columnValue, type ColumnType, type ColumnValue } from './column-value.ts';
+import { creditsText } from './credits.ts';
+import { jsonbText } from '../../model/json/jsonb-text.ts';
+
+/** A field that has a column. */
+export interface FieldColumn {
+  readonly field: string;
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+/** A changed row, cut into its fields. */
+export interface CutRow {
+  readonly row: ChangedRow;
+  /** The item's text without what is never stored. */
+  readonly source: string;
+  /** Source texts of its fields. */
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+/** @param exclude fields that are never stored */
+export function cutRow(row: ChangedRow, exclude: ReadonlySet<string>): CutRow {
+  const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
+  return { row, source, fields: fieldSources(source) };
+}
+
+/** A row as the write statement takes it. */
+export interface RowPayload {
+  readonly row: ChangedRow;
+  /** A JSON object without its closing brace: the change ID is added when the row is sent. */
+  readonly json: string;
+  /** Fields whose value did not fit their column. */
+  readonly conflicts: readonly string[];
+}
+
+/**
+ * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had to
+ * replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
+ */
+export function rowPayload(
+  { row, source, fields }: CutRow,
+  collection: string,
+  columns: readonly FieldColumn[],
+): RowPayload {
+  const { raw, verbatim } = jsonbText(source);
+  const { others, conflicts } = otherValues(fields, collection, columns);
+  const parts = [
+    `{"k":${JSON.stringify(row.key)},"h":"${row.hash}"`,
+    ...(others === undefined ? [] : [`"o":${others}`]),
+    ...(verbatim === undefined ? [] : [`"v":${JSON.stringify(verbatim)}`]),
+    `"r":${raw}`,
+  ];
+  return { row, json: parts.join(','), conflicts };
+}
+
+/**
+ * The columns whose value is not simply the field's text, as a JSON object (undefined: none), and the fields that do
+ * not fit their column.
+ */
+export function otherValues(
+  fields: ReadonlyMap<string, string>,
+  collection: string,
+  columns: readonly FieldColumn[],
+): { readonly others: string | undefined; readonly conflicts: readonly string[] } {
+  const others: string[] = [];
+  const conflicts: string[] = [];
+  for (const column of columns) {
+    const value = fields.get(column.field);
+    if (value === undefined) continue;
+    const fitted = fit(collection, column, value);
+    if (fitted.as === 'conflict') {
+      conflicts.push(column.field);
+      others.push(`${JSON.stringify(column.field)}:null`);
+    } else if (fitted.as === 'text' && fitted.text !== value && `"${fitted.text}"` !== value) {
+      others.push(`${JSON.stringify(column.field)}:${JSON.stringify(fitted.text)}`);
+    }
+  }
+  return { others: others.length === 0 ? undefined : `{${others.join(',')}}`, conflicts };
+}
+
+function fit(collection: string, column: FieldColumn, source: string): ColumnValue {
+  if (collection === 'account' && column.field === 'credits') {
+    const text = creditsText(source);
+    if (text === null) return { as: 'stored' };
+    return text === undefined ? { as: 'conflict' } : { as: 'text', text };
+  }
+  return columnValue(column.type, source);
+}
+
+/** The statement's one JSON parameter: the rows with their change IDs, which follow `before` one by one. */
+export function payloadText(rows: readonly RowPayload[], before: bigint): string {
+  return `[${rows.map(({ json }, index) => `${json},"c":${before + BigInt(index) + 1n}}`).join(',')}]`;
+}

@@ -1,0 +1,83 @@
+import { type RawBuilder, sql } from 'kysely';
+import { laterOf } from './complete-as-of.ts';
+import type { Executor } from '../executor.ts';
+import { beside, own } from '../table.ts';
+import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
+
+/** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
+export async function logWalk(trx: Executor, schema: string, end: WalkEnd, at: Date): Promise<void> {
+  const { scope, totals } = end;
+  const { rows } = await sql<{ walk_id: string }>`
+    update ${own(schema, 'account')} set walk_id = walk_id + 1
+    where _user_id = ${scope.userId}::bigint returning walk_id`.execute(trx);
+  const walkId = rows[0]?.walk_id;
+  if (walkId === undefined) throw new Error(`account ${scope.userId} has no row`);
+  // Only lists are parents so far, and their key is the column list_id.
+  const listId = scope.parent === '' ? null : scope.parent;
+  await sql`
+    insert into ${beside(schema, 'sync_log')} (_user_id, walk_id, collection, list_id, kind, started_at, ended_at,
+      outcome, pages, items, inserted, updated, deleted, unchanged, quarantined, requests, rate_limited, error)
+    values (${scope.userId}::bigint, ${walkId}::bigint, ${scope.collection}, ${listId}::bigint, ${end.kind},
+      ${end.startedAt}, ${at}::timestamptz, ${end.outcome}, ${totals.pages}, ${totals.items}, ${totals.inserted},
+      ${totals.updated}, ${totals.deleted}, ${totals.unchanged}, ${totals.quarantined}, ${totals.requests},
+      ${totals.rateLimited}, ${end.error ?? null})`.execute(trx);
+  if (end.collection !== undefined) {
+    await saveCollection(trx, schema, scope.userId, scope.collection, end.collection);
+  }
+}
+
+/** Stores changes of a collection's row in `freshness`. */
+export async function saveCollection(
+  trx: Executor,
+  schema: string,
+  userId: string,
+  collection: string,
+  change: CollectionChange,
+): Promise<void> {
+  const values = new Map<string, RawBuilder<unknown>>();
+  const moment = (column: string, value: Date | null | undefined): void => {
+    if (value !== undefined) values.set(column, sql`${value}::timestamptz`);
+  };
+  moment('polled_at', change.polledAt);
+  moment('complete_as_of', change.completeAsOf);
+  moment('next_poll_at', change.nextPollAt);
+  moment('next_full_at', change.nextFullAt);
+  moment('reading_at', change.readingAt);
+  moment('paused_at', change.pausedAt);
+  if (change.failure === null) {
+    values.set('last_error', sql`null`);
+  } else if (change.failure !== undefined) {
+    values.set('last_error', sql`${change.failure.message}`);
+    moment('last_error_at', change.failure.at);
+  }
+  if (values.size === 0 && change.state === undefined) return;
+  const columns = [...values.keys()].map((name) => sql.id(name));
+  const set = [...values.keys()].map((name) => assignment(name, change.keeps));
+  const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
+  // Nothing is current that was never read to its end, and nothing new that was: lists come one by one, and any of them
+  // may be the last. A failure stays until something was read well.
+  const staysFailing = change.state === undefined;
+  await sql`
+    insert into ${beside(schema, '_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
+    values (${sql.join([sql`${userId}::bigint, ${collection}, ${state}`, ...values.values()])})
+    on conflict (_user_id, collection) do update
+    set ${sql.join([
+      ...set,
+      sql`state = case
+        when excluded.state = 'failing' or ${staysFailing} and c.state = 'failing' then 'failing'
+        when coalesce(excluded.polled_at, c.polled_at) is null then 'new' else 'current' end`,
+    ])}`.execute(trx);
+}
+
+/** What an existing row gets: a promise that fell due while it was being kept stays, as does what is known to be complete. */
+function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
+  const column = sql.id(name);
+  if (name === 'complete_as_of') {
+    return sql`${column} = ${laterOf(sql.id('c', name), sql`excluded.complete_as_of`)}`;
+  }
+  if (keeps === undefined || !name.startsWith('next_')) return sql`${column} = excluded.${column}`;
+  const stored = sql.id('c', name);
+  return sql`${column} = case
+    when ${stored} > ${keeps.begun}::timestamptz and ${stored} <= ${keeps.ended}::timestamptz then ${stored}
+    else excluded.${column} end`;
+}

@@ -1,0 +1,133 @@
+import { type RawBuilder, sql } from 'kysely';
+import { childrenOf, type Scope } from '../../model/collections.ts';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { DatabaseWentBack } from '../../model/errors.ts';
+import { scopeName } from '../../model/collections.ts';
+import { laterOf } from './complete-as-of.ts';
+import type { Executor } from '../executor.ts';
+import type { ScopeChange } from '../page-write.ts';
+import { own } from '../table.ts';
+
+/** A later observation of the scope is committed already: this one must not be applied (invariant 4). */
+export class Superseded extends ClassifiedError {
+  readonly remedy = 'skip';
+}
+
+/** Where a write stands among the scope's observations. */
+export interface Place {
+  /** Its own number; left out: it is no observation. */
+  readonly obs?: number;
+  /** The number that is committed, as this process read or committed it last. */
+  readonly after: number;
+}
+
+/**
+ * Stores a scope's changes as the last step of a page: of everything that an unchanged page writes, the only row.
+ * @param place compared and set; undefined for what rests on no observation
+ * @param liveRows how many rows the scope has gained
+ * @throws Superseded, DatabaseWentBack
+ */
+export async function saveScope(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  change: ScopeChange,
+  place: Place | undefined,
+  liveRows: number,
+): Promise<void> {
+  const set = assignments(change, place?.obs, liveRows);
+  if (set.length === 0) return;
+  const { rows } = await sql`
+    update ${own(schema, 'scope')} as t set ${sql.join(set)}
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
+      ${place === undefined ? sql`` : sql`and t.last_obs = ${place.after}::bigint`}
+    returning t.last_obs`.execute(trx);
+  if (rows.length === 0) await throwUnlessAt(trx, schema, scope, place?.after ?? 0);
+}
+
+/**
+ * Compares what is committed of the scope with what this process knows: fewer observations say that the database went
+ * back; more, that another reader was faster, or that the scope's parent is gone (delete-list.ts). Neither is written on.
+ * @throws Superseded, DatabaseWentBack
+ */
+export async function throwUnlessAt(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  after: number,
+): Promise<void> {
+  const { rows } = await sql<{ last: string }>`
+    select t.last_obs as last from ${own(schema, 'scope')} as t
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
+    trx,
+  );
+  const last = Number(rows[0]?.last ?? -1);
+  if (last === after) return;
+  const which = `${scopeName(scope)}: observation ${after} was committed last`;
+  if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
+  throw new Superseded(`${which} by this process, and ${last} is there by now`);
+}
+
+function assignments(change: ScopeChange, obs: number | undefined, liveRows: number): RawBuilder<unknown>[] {
+  const set: RawBuilder<unknown>[] = [];
+  const assign = (column: string, value: RawBuilder<unknown>): void => {
+    set.push(sql`${sql.id(column)} = ${value}`);
+  };
+  if (change.memory !== undefined) assign('memory', json(change.memory));
+  if (change.clearDueUntil !== undefined) {
+    const until = sql`${change.clearDueUntil}::timestamptz`;
+    // What came due again while it was read is due from then on.
+    assign(
+      'due_at',
+      sql`case when t.last_due_at > ${until} then t.last_due_at when t.due_at <= ${until} then null else t.due_at end`,
+    );
+  }
+  if (change.lastReadAt !== undefined) assign('last_read_at', sql`${change.lastReadAt}::timestamptz`);
+  if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
+  if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
+  if (change.completeAsOf !== undefined) {
+    const found = sql`${change.completeAsOf}::timestamptz`;
+    assign('complete_as_of', laterOf(sql`t.complete_as_of`, found));
+  }
+  if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
+  if (change.failure === null) {
+    assign('last_error', sql`null`);
+    assign('failures', sql`0`);
+  } else if (change.failure !== undefined) {
+    assign('last_error', sql`${change.failure.message}`);
+    assign('last_error_at', sql`${change.failure.at}::timestamptz`);
+    assign('failures', sql`t.failures + 1`);
+  }
+  if (change.fullWalk !== undefined) assign('full_walk', json(change.fullWalk));
+  if (obs !== undefined) assign('last_obs', sql`${obs}::bigint`);
+  return set;
+}
+
+/** JSON as text first: a driver that encodes strings as JSON would write a JSON string. */
+function json(value: unknown): RawBuilder<unknown> {
+  return value === null ? sql`null` : sql`${JSON.stringify(value)}::text::jsonb`;
+}
+
+/**
+ * The scopes that hang on new and changed rows (a list's items) are due as soon as the rows are here; those of rows
+ * that are back are scopes again.
+ */
+export async function markChildrenDue(
+  trx: Executor,
+  schema: string,
+  scope: Scope,
+  keys: readonly string[],
+  at: Date,
+): Promise<void> {
+  for (const child of childrenOf(scope.collection)) {
+    await sql`
+      insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at, last_due_at)
+      select a._user_id, ${child.name}, x.key, ${at}::timestamptz, ${at}::timestamptz
+      from ${own(schema, 'account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
+      where a._user_id = ${scope.userId}::bigint
+      on conflict (_user_id, collection, parent) do update
+      set due_at = least(t.due_at, excluded.due_at), last_due_at = excluded.last_due_at, gone_at = excluded.gone_at`.execute(
+      trx,
+    );
+  }
+}

@@ -1,0 +1,57 @@
+import type { Scope } from '../../model/collections.ts';
+
+/** The end of a walk: a row of `sync_log`, and what it means for the collection's freshness. */
+export interface WalkEnd {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly startedAt: Date;
+  /** `completed`, or why it ended early: `failed`, `stopped`, `superseded`, … */
+  readonly outcome: string;
+  readonly totals: WalkTotals;
+  readonly error?: string;
+  readonly collection?: CollectionChange;
+}
+
+/** `confirm`: reads rows in doubt again; `deletion`: what was proven is deleted, without a request. */
+export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
+
+/** Sums over the walk's pages, the last one included. */
+export interface WalkTotals {
+  readonly pages: number;
+  readonly items: number;
+  readonly inserted: number;
+  /** Rows whose content changed, undeleted ones included. */
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+  readonly requests: number;
+  /** Answers 429. */
+  readonly rateLimited: number;
+}
+
+/** A reading that keeps what was promised until it began. */
+export interface Keeps {
+  readonly begun: Date;
+  readonly ended: Date;
+}
+
+/** Changes of a collection's row in `freshness`; what is left out stays as it is. */
+export interface CollectionChange {
+  readonly polledAt?: Date;
+  readonly completeAsOf?: Date;
+  readonly nextPollAt?: Date | null;
+  readonly nextFullAt?: Date | null;
+  /** Given with the next moments by a reading: what fell due while it went on is not kept by it, and stays. */
+  readonly keeps?: Keeps;
+  /** A reading of everything was under way then. */
+  readonly readingAt?: Date;
+  /** Since when nobody is asked to mirror it. */
+  readonly pausedAt?: Date | null;
+  readonly state?: CollectionState;
+  /** A failure to show, or null: the last one is mended. */
+  readonly failure?: { readonly message: string; readonly at: Date } | null;
+}
+
+/** `new`: never read to its end; `current`: it was, and what was tried last went well. */
+export type CollectionState = 'new' | 'current' | 'failing';

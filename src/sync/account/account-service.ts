@@ -1,0 +1,255 @@
+import { collection, type CollectionName } from '../../model/collections.ts';
+import { AccountMoved, KeyRefused, LeaseLost } from '../../model/errors.ts';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { isStopped, type Service, service } from '@research-mirror/runtime/service';
+import type { AccountReader } from './account-reader.ts';
+import type { ReadOutcome } from './read-outcome.ts';
+import { refusedKeyWait } from './refused-key-wait.ts';
+
+export interface AccountServiceOptions {
+  readonly reader: AccountReader;
+  readonly collections: readonly CollectionName[];
+  /** Work between walks: filling new columns, storing freed slots, forgetting old log rows. */
+  readonly tidy: (signal: AbortSignal) => Promise<void>;
+  /** Asks whether the keys are good again. @throws KeyRefused while they are not */
+  readonly ping: (signal: AbortSignal) => Promise<void>;
+  /** The account's keys are refused, or good again. */
+  readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
+  readonly onFailure: (what: string, error: Error) => void;
+  /** What runs, and ends, with the account's own loops; left out: nothing. */
+  readonly companions?: readonly Companion[];
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * Runs until the signal aborts. A refused key ends it like all loops of the account, and the ping begins it again.
+ * @throws KeyRefused, LeaseLost; any other error ends the account's service, AccountMoved among them
+ */
+export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
+
+/** Sees to what a reading left to be done: second readings of rows in doubt, full walks. */
+export type Follow = (outcome: Pick<ReadOutcome, 'doubts' | 'fullWalks'>) => void;
+
+/** The running account: what its schedule, its commands and its hints ring. */
+export interface AccountService extends Service {
+  readonly reader: AccountReader;
+  pollDue(name: CollectionName): void;
+  /**
+   * What was promised for that moment is due: to be told again and again until another moment is promised. It begins at
+   * once, or after what is under way; what came to nothing begins again.
+   */
+  owed(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
+}
+
+/** Waits (ms) before what failed is tried again: doubling, with jitter. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_POLL_RETRY_MS = 30_000;
+/** A full walk goes on where it failed: to try it costs a request or two, and the end of an outage is not told. */
+const LONGEST_FULL_RETRY_MS = 300_000;
+const TIDY_MS = 5_000;
+/** What is still owed this long (ms) after it was begun is begun again, where nothing of it is under way any more. */
+const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
+
+/** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
+export function accountService(options: AccountServiceOptions): AccountService {
+  const { reader, clock, random } = options;
+  const bells = new Map(
+    options.collections.map((name) => [
+      name,
+      {
+        poll: new Doorbell(),
+        rows: new Doorbell(),
+        full: new Doorbell(),
+        due: new Doorbell(),
+        doubts: new Doorbell(),
+      },
+    ]),
+  );
+  const ring = (name: CollectionName, which: 'poll' | 'rows' | 'full' | 'due' | 'doubts'): void =>
+    bells.get(name)?.[which].ring();
+
+  const follow: Follow = ({ doubts, fullWalks }) => {
+    for (const name of doubts) ring(name, 'doubts');
+    for (const name of fullWalks) ring(name, 'full');
+  };
+
+  /** Loops that read, or wait to try again what failed. */
+  const busy = new Map<string, 'reads' | 'waits'>();
+  /** What was begun last for a promise. */
+  const begun = new Map<string, { readonly moment: number; readonly at: number }>();
+
+  const owed: AccountService['owed'] = (name, what, moment) => {
+    const loopName = LOOP_OF[what](name);
+    if (busy.has(loopName)) return;
+    const last = begun.get(loopName);
+    const now = clock.monotonic();
+    if (last?.moment === moment.getTime() && now - last.at < BEGIN_AGAIN_MS[what]) return;
+    begun.set(loopName, { moment: moment.getTime(), at: now });
+    ring(name, what);
+  };
+
+  /** Repeats `act` at each ring; what fails is tried again, later and later. */
+  const loop = async (
+    what: string,
+    bell: Doorbell,
+    longestRetry: number,
+    act: () => Promise<ReadOutcome>,
+    signal: AbortSignal,
+  ): Promise<never> => {
+    let failures = 0;
+    for (;;) {
+      if (failures === 0) busy.delete(what);
+      await bell.heard(signal);
+      busy.set(what, 'reads');
+      let error: Error | undefined;
+      try {
+        const outcome = await act();
+        ({ error } = outcome);
+        follow(outcome);
+      } catch (thrown) {
+        if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
+        error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      }
+      signal.throwIfAborted();
+      failures = error === undefined ? 0 : failures + 1;
+      if (error === undefined) continue;
+      options.onFailure(what, error);
+      busy.set(what, 'waits');
+      const bound = Math.min(longestRetry, FIRST_RETRY_MS * 2 ** failures);
+      await clock.sleep(bound * (0.5 + random() / 2), signal);
+      bell.ring();
+    }
+  };
+
+  const loopsOf = (name: CollectionName, signal: AbortSignal): Promise<never>[] => {
+    const bell = bells.get(name);
+    if (bell === undefined) return [];
+    const children = options.collections.filter((each) => hangsOn(each, name));
+    const poll = async (): Promise<ReadOutcome> => {
+      const outcome = await reader.read(name, { what: 'poll', signal });
+      // Where a full reading is to begin in a moment, that will do.
+      const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';
+      if (outcome.fullNeeded && !begins) ring(name, 'rows');
+      for (const child of children) ring(child, 'due');
+      return outcome;
+    };
+    const all = (what: 'full' | 'rows') => async (): Promise<ReadOutcome> => {
+      const outcome = await reader.read(name, { what, signal });
+      for (const child of children) ring(child, 'due');
+      return outcome;
+    };
+    const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);
+    let ripening = new AbortController();
+    /** What is not ripe yet rings again when it is; a bell before that takes the wait's place. */
+    const settle = async (): Promise<ReadOutcome> => {
+      ripening.abort();
+      ripening = new AbortController();
+      const outcome = await reader.settle(name, signal);
+      if (outcome.againMs !== undefined) {
+        const over = AbortSignal.any([signal, ripening.signal]);
+        clock.sleep(outcome.againMs, over).then(bell.doubts.ring.bind(bell.doubts), () => {});
+      }
+      return outcome;
+    };
+    return [
+      loop(LOOP_OF.poll(name), bell.poll, LONGEST_POLL_RETRY_MS, poll, signal),
+      loop(LOOP_OF.full(name), bell.full, LONGEST_FULL_RETRY_MS, all('full'), signal),
+      loop(`reading of all ${name}`, bell.rows, LONGEST_FULL_RETRY_MS, all('rows'), signal),
+      loop(`reading of changed ${name}`, bell.due, LONGEST_POLL_RETRY_MS, due, signal),
+      loop(`second reading of ${name}`, bell.doubts, LONGEST_FULL_RETRY_MS, settle, signal),
+    ];
+  };
+
+  const tidyLoop = async (signal: AbortSignal): Promise<never> => {
+    for (;;) {
+      try {
+        await options.tidy(signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof LeaseLost) throw error;
+        options.onFailure('tidying', error as Error);
+      }
+      await clock.sleep(TIDY_MS, signal);
+    }
+  };
+
+  /** All loops side by side; the first that ends (it can only throw) ends them all. */
+  const runLoops = async (stop: AbortSignal): Promise<void> => {
+    const broken = new AbortController();
+    const signal = AbortSignal.any([stop, broken.signal]);
+    const companions = (options.companions ?? []).map((run) => run(signal, follow));
+    const own = options.collections.flatMap((name) => loopsOf(name, signal));
+    const loops = [...own, ...companions, tidyLoop(signal)];
+    for (const each of loops) each.catch((error: unknown) => broken.abort(error));
+    const ended = await Promise.allSettled(loops);
+    stop.throwIfAborted();
+    const cause = ended
+      .map((each) => (each.status === 'rejected' ? (each.reason as unknown) : undefined))
+      .find((reason) => reason instanceof LeaseLost || reason instanceof KeyRefused);
+    throw cause ?? broken.signal.reason;
+  };
+
+  /** Waits until a key is good again. */
+  const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
+    await options.onState('stopped', refusal);
+    for (let tries = 0; ; tries += 1) {
+      await clock.sleep(refusedKeyWait(tries), signal);
+      try {
+        await options.ping(signal);
+      } catch (error) {
+        const isFinal = error instanceof LeaseLost || error instanceof AccountMoved;
+        if (signal.aborted || isStopped(error) || isFinal) throw error;
+        if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
+        continue;
+      }
+      // Where this can't be stored the service ends, and the account is opened again soon; the next ping may be far off.
+      await options.onState('active', undefined);
+      return;
+    }
+  };
+
+  /** As at a start: nothing is under way. */
+  const ringAll = (): void => {
+    busy.clear();
+    begun.clear();
+    for (const name of options.collections) {
+      ring(name, 'poll');
+      // Doubts that were left when the account was read last.
+      ring(name, 'doubts');
+    }
+  };
+
+  const running = service(`account ${reader.userId}`, async ({ signal, ready }) => {
+    ringAll();
+    ready();
+    for (;;) {
+      try {
+        await runLoops(signal);
+      } catch (error) {
+        const isRefused = error instanceof KeyRefused && !(error instanceof AccountMoved);
+        if (signal.aborted || !isRefused) throw error;
+        await untilGood(error, signal);
+        ringAll();
+      }
+    }
+  });
+
+  return {
+    ...running,
+    reader,
+    pollDue: (name) => ring(name, 'poll'),
+    owed,
+  };
+}
+
+/** What logs call the loops. */
+const LOOP_OF = {
+  poll: (name: CollectionName): string => `poll of ${name}`,
+  full: (name: CollectionName): string => `full walk of ${name}`,
+};
+
+function hangsOn(child: CollectionName, name: CollectionName): boolean {
+  const found = collection(child);
+  return found.kind === 'list' && found.parent?.collection === name;
+}

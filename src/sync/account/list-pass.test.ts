@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import { collection, type ListCollection } from '../../model/collections.ts';
+import type { DueScopes } from '../reader/account-store.ts';
+import { passOverScopes } from './list-pass.ts';
+
+const LISTS = collection('list_items') as ListCollection;
+const SINCE = new Date('2026-01-01T00:00:00Z');
+
+/** Lists in memory, with the rules of the real query: due ones first, then those not read since. */
+class Lists {
+  readonly readAt = new Map<string, number>();
+  readonly due = new Set<string>();
+  readonly asked: DueScopes[] = [];
+
+  constructor(ids: readonly string[]) {
+    for (const id of ids) this.readAt.set(id, 0);
+  }
+
+  dueScopes(_: ListCollection, asked: DueScopes): Promise<StoredScope[]> {
+    this.asked.push(asked);
+    const found = [...this.readAt]
+      .filter(([id]) => !asked.except.includes(id))
+      .filter(([id, at]) => this.due.has(id) || at < asked.notReadSince.getTime())
+      .toSorted(([a], [b]) => Number(this.due.has(b)) - Number(this.due.has(a)))
+      .slice(0, asked.limit);
+    return Promise.resolve(found.map(([parent]) => ({ scope: { parent } }) as StoredScope));
+  }
+
+  read(id: string): void {
+    this.readAt.set(id, SINCE.getTime() + 1);
+    this.due.delete(id);
+  }
+}
+
+const ids = Array.from({ length: 50 }, (_, index) => String(index));
+const options = {
+  lists: LISTS,
+  since: SINCE,
+  dueOnly: false,
+  fully: false,
+  workers: 4,
+  crowded: () => false,
+  signal: new AbortController().signal,
+};
+
+describe('a pass over lists', () => {
+  it('reads each of them once', async () => {
+    const lists = new Lists(ids);
+    const read: string[] = [];
+    const result = await passOverScopes(lists, options, async ({ scope: { parent } }) => {
+      read.push(parent);
+      await Promise.resolve();
+      lists.read(parent);
+      return true;
+    });
+    expect(result).toEqual({ read: 50, failed: 0 });
+    expect(new Set(read).size).toBe(50);
+  });
+
+  it('reads a list that comes due meanwhile before those that are only old', async () => {
+    const lists = new Lists(ids);
+    const read: string[] = [];
+    await passOverScopes(lists, { ...options, workers: 1 }, ({ scope: { parent } }) => {
+      read.push(parent);
+      lists.read(parent);
+      if (parent === '3') lists.due.add('0');
+      return Promise.resolve(true);
+    });
+    expect(read.filter((id) => id === '0')).toHaveLength(2);
+    expect(read.lastIndexOf('0')).toBeLessThan(30);
+  });
+
+  it('tries a list that failed once a pass', async () => {
+    const lists = new Lists(ids);
+    let tries = 0;
+    const result = await passOverScopes(lists, options, ({ scope: { parent } }) => {
+      if (parent === '7') tries += 1;
+      else lists.read(parent);
+      return Promise.resolve(parent !== '7');
+    });
+    expect(result.failed).toBe(1);
+    expect(tries).toBe(1);
+  });
+
+  it('ends with the error that a read throws, once all reads have ended', async () => {
+    const lists = new Lists(ids);
+    let open = 0;
+    const pass = passOverScopes(lists, options, async ({ scope: { parent } }) => {
+      open += 1;
+      await Promise.resolve();
+      open -= 1;
+      if (parent === '2') throw new Error('lease lost');
+      lists.read(parent);
+      return true;
+    });
+    await expect(pass).rejects.toThrow('lease lost');
+    expect(open).toBe(0);
+  });
+
+  it('leaves out what was read before when only due lists are asked for', async () => {
+    const lists = new Lists(ids);
+    for (const id of ids) lists.read(id);
+    lists.due.add('9');
+    const read: string[] = [];
+    await passOverScopes(lists, { ...options, dueOnly: true }, ({ scope: { parent } }) => {
+      read.push(parent);
+      lists.read(parent);
+      return Promise.resolve(true);
+    });
+    expect(read).toEqual(['9']);
+  });
+
+  it('reads one list at a time while requests wait for slots, and more again when none does', async () => {
+    const lists = new Lists(ids);
+    let crowded = true;
+    let open = 0;
+    const side: number[] = [];
+    await passOverScopes(lists, { ...options, crowded: () => crowded }, async ({ scope: { parent } }) => {
+      open += 1;
+      side.push(open);
+      if (side.length === 20) crowded = false;
+      if (side.length === 40) crowded = true;
+      await Promise.resolve();
+      open -= 1;
+      lists.read(parent);
+      return true;
+    });
+    expect(side).toHaveLength(50);
+    expect(Math.max(...side.slice(0, 20))).toBe(1);
+    expect(Math.max(...side.slice(20, 40))).toBe(4);
+    expect(Math.max(...side.slice(44))).toBe(1);
+  });
+});

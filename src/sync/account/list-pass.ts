@@ -1,0 +1,107 @@
+import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import type { ListCollection } from '../../model/collections.ts';
+import type { AccountStore } from '../reader/account-store.ts';
+
+export interface PassOptions {
+  readonly lists: ListCollection;
+  /** Scopes read since then are not read again, unless they became due anew. */
+  readonly since: Date;
+  /** Only scopes that a change made due, not all. */
+  readonly dueOnly: boolean;
+  /** Every scope is walked fully: one that a poll read since is not left out. */
+  readonly fully: boolean;
+  /** How many are read side by side at most; which is next is chosen when one of them is done. */
+  readonly workers: number;
+  /**
+   * Requests of the account wait for slots. Then more than one worker hides no latency: it would only take slots from
+   * the account's other walks, with which lists take turns.
+   */
+  readonly crowded: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** How many scopes are asked for at once: few, so that a list that changes meanwhile comes soon. */
+const BATCH = 20;
+
+/**
+ * Reads scopes one after another in the order in which they are due (design 6): changed and new ones, then
+ * those with rows that may still change, then those read longest ago.
+ * @param read reads one scope; false: it failed and is not tried again in this pass
+ * @throws what `read` throws, when all reads under way have ended
+ */
+export async function passOverScopes(
+  store: Pick<AccountStore, 'dueScopes'>,
+  options: PassOptions,
+  read: (scope: StoredScope) => Promise<boolean>,
+): Promise<{ readonly read: number; readonly failed: number }> {
+  const { lists, fully } = options;
+  // Before 1970 nothing was read: then only what is due, or was never read, is left.
+  const notReadSince = options.dueOnly ? new Date(0) : options.since;
+  const active = new Set<string>();
+  /** Not read again in this pass: they failed, or were read twice (what changes meanwhile is due after it). */
+  const spent = new Set<string>();
+  const reads = new Map<string, number>();
+  let count = 0;
+  let failed = 0;
+  let failure: { readonly error: unknown } | undefined;
+  let queue: StoredScope[] = [];
+  let fetching: Promise<void> | undefined;
+
+  const fetch = async (): Promise<void> => {
+    const except = [...active, ...spent];
+    queue = await store.dueScopes(lists, { notReadSince, fully, except, limit: BATCH });
+  };
+  const next = async (): Promise<StoredScope | undefined> => {
+    if (queue.length === 0) {
+      fetching ??= fetch().finally(() => {
+        fetching = undefined;
+      });
+      await fetching;
+    }
+    const stored = queue.shift();
+    // In the same turn as it leaves the queue: whoever fetches next must not get it again.
+    if (stored !== undefined) active.add(stored.scope.parent);
+    return stored;
+  };
+  // Counted by hand: who leaves is gone in the same turn, so that of several one always stays.
+  let hired = 0;
+  const workers = new Set<Promise<void>>();
+  const stopped = (): boolean => failure !== undefined || options.signal.aborted;
+  const work = async (): Promise<void> => {
+    try {
+      while (!stopped()) {
+        const stored = await next();
+        if (stored === undefined) return;
+        const { parent } = stored.scope;
+        try {
+          count += 1;
+          const well = await read(stored);
+          const times = (reads.get(parent) ?? 0) + 1;
+          reads.set(parent, times);
+          if (!well) failed += 1;
+          if (!well || times > 1) spent.add(parent);
+        } finally {
+          active.delete(parent);
+        }
+        if (hired > 1 && options.crowded()) return;
+        hire();
+      }
+    } catch (error) {
+      failure ??= { error };
+    } finally {
+      hired -= 1;
+    }
+  };
+  const hire = (): void => {
+    for (let some = hired; some < options.workers && (some === 0 || !options.crowded()); some += 1) {
+      hired += 1;
+      const worker: Promise<void> = work().finally(() => workers.delete(worker));
+      workers.add(worker);
+    }
+  };
+  hire();
+  while (workers.size > 0) await Promise.all(workers);
+  if (failure !== undefined) throw failure.error;
+  options.signal.throwIfAborted();
+  return { read: count, failed };
+}

@@ -1,0 +1,143 @@
+import { PRIORITY, type Priority } from '../../budget/priorities.ts';
+import type { ListCollection, Scope } from '../../model/collections.ts';
+import { KeyRefused } from '../../model/errors.ts';
+import { passOverScopes } from './list-pass.ts';
+import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
+import { readWhole } from '../walk-run/read-whole.ts';
+import type { Reader } from '../reader/reader.ts';
+import type { SessionPool } from '../scope/session-pool.ts';
+import type { DoubtSettler } from '../second-proofs/settle-doubts.ts';
+import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
+import { type Unknown, type UnknownList, UnknownLists } from './unknown-lists.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
+
+export interface ListsRequest {
+  readonly what: 'poll' | 'full';
+  /** Only those that a change made due. */
+  readonly dueOnly: boolean;
+  readonly accept: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What a pass over lists did. */
+export interface ListsRead {
+  /** When it began. */
+  readonly since: Date;
+  readonly totals: ReadTotals;
+  /** The first failure. */
+  readonly error: Error | undefined;
+  /** Lists that were read whole, and that are not known to be complete yet. */
+  readonly whole: ReadonlyMap<string, ReadWhole>;
+  /** Rows of lists are in doubt. */
+  readonly doubts: boolean;
+  /** Rows of lists are proven gone, and not deleted yet. */
+  readonly proven: boolean;
+  /** Lists that the service does not know: what became of their rows. */
+  readonly suspected: Unknown['suspected'];
+}
+
+/** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
+const WORKERS = 4;
+
+/** Reads a collection that has one scope for each row of its parent's: each of them, or those that are due. */
+export class ListsReader {
+  readonly #reader: Reader;
+  readonly #sessions: SessionPool;
+  readonly #unknown: UnknownLists;
+  /** Lists that were read whole, by whichever reading, and whose completeness no full pass has judged yet. */
+  readonly #whole = new Map<string, ReadWhole>();
+
+  constructor(reader: Reader, sessions: SessionPool, settler: DoubtSettler) {
+    this.#reader = reader;
+    this.#sessions = sessions;
+    this.#unknown = new UnknownLists(reader, settler);
+  }
+
+  async read(lists: ListCollection, { what, dueOnly, accept, signal }: ListsRequest): Promise<ListsRead> {
+    const since = new Date(this.#reader.clock.now());
+    const unknown: UnknownList[] = [];
+    let totals = NO_TOTALS;
+    let error: Error | undefined;
+    let doubts = false;
+    let proven = false;
+    await passOverScopes(
+      this.#reader.store,
+      {
+        lists,
+        since,
+        dueOnly,
+        fully: what === 'full',
+        workers: WORKERS,
+        crowded: () => this.#reader.source.isCrowded(),
+        signal,
+      },
+      async ({ scope }) => {
+        const result = await this.#readList(lists, scope, what, {
+          accept,
+          priority: PRIORITY.LISTS,
+          signal,
+        });
+        if (result.error instanceof KeyRefused) throw result.error;
+        totals = addTotals(totals, result.totals);
+        doubts ||= result.doubts;
+        proven ||= result.proven;
+        if (isUnknown(result)) {
+          unknown.push({ scope, status: result.status });
+          return false;
+        }
+        if (result.error === undefined) return true;
+        error ??= result.error;
+        return false;
+      },
+    );
+    const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
+    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
+    const read = { since, whole, doubts, proven, suspected };
+    return { ...read, totals: addTotals(totals, more), error: error ?? refused[0] };
+  }
+
+  /** Reads one list, as a pass does. @throws KeyRefused */
+  async readOne(
+    lists: ListCollection,
+    parent: string,
+    { priority, signal }: { readonly priority: Priority; readonly signal: AbortSignal },
+  ): Promise<Pick<ListsRead, 'totals' | 'error' | 'doubts' | 'proven' | 'suspected'>> {
+    const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
+    const since = new Date(this.#reader.clock.now());
+    const result = await this.#readList(lists, scope, 'poll', { accept: false, priority, signal });
+    const { error, doubts, proven, totals } = result;
+    if (error instanceof KeyRefused) throw error;
+    const read = { doubts, proven };
+    if (!isUnknown(result)) return { ...read, totals, error, suspected: 'none' };
+    const unknown = [{ scope, status: result.status }];
+    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
+    return { ...read, totals: addTotals(totals, more), error: refused[0], suspected };
+  }
+
+  async #readList(
+    lists: ListCollection,
+    scope: Scope,
+    what: 'poll' | 'full',
+    options: Pick<ScopeReading, 'priority' | 'signal'> & { readonly accept: boolean },
+  ): Promise<WalkResult> {
+    const result = await this.#sessions.use(scope, lists, (session) =>
+      session.inTurn(async () => {
+        const reading = { reader: this.#reader, collection: lists, session, ...options };
+        if (what === 'full' || !session.everComplete) return readWhole(reading);
+        const polled = await pollScope(reading);
+        return polled.outcome === 'full-needed' ? readWhole(reading) : polled;
+      }),
+    );
+    const { whole } = result;
+    if (whole?.complete === true) this.#whole.delete(scope.parent);
+    else if (whole !== undefined) this.#whole.set(scope.parent, whole);
+    return result;
+  }
+
+  /** Lists read whole since then: a pass leaves out those that another reading came to first. */
+  #wholeSince(since: Date): ReadonlyMap<string, ReadWhole> {
+    const found = new Map([...this.#whole].filter(([, { began }]) => began >= since));
+    this.#whole.clear();
+    return found;
+  }
+}

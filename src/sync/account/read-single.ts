@@ -1,0 +1,131 @@
+import { PRIORITY } from '../../budget/priorities.ts';
+import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
+import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
+import type { Scope, SingleCollection } from '../../model/collections.ts';
+import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { ageOf, isCopy } from '../../model/page.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped } from '@research-mirror/runtime/service';
+import { ownerOf } from '../ownership/owner-of.ts';
+import { carryingFreed, type Reader } from '../reader/reader.ts';
+import { withoutPolledAt } from '../scope/unbelieved.ts';
+import type { WalkResult } from '../walk-run/walk-result.ts';
+import { addTotals, NO_TOTALS, totalsOf } from '../walk-run/walk-totals.ts';
+
+/**
+ * Reads an endpoint that answers one object: its row is a page with one item.
+ * @throws LeaseLost
+ */
+export async function readSingle(
+  reader: Reader,
+  { name, path, route }: SingleCollection,
+  onRead: (asOf: Date, began: Date) => CollectionChange,
+  signal: AbortSignal,
+): Promise<Pick<WalkResult, 'outcome' | 'error' | 'totals'>> {
+  const scope: Scope = { userId: reader.fence.userId, collection: name, parent: '' };
+  const startedAt = new Date(reader.clock.now());
+  const startedTick = reader.clock.monotonic();
+  let totals = NO_TOTALS;
+  let lastObs = 0;
+  reader.observer.walkStarted({ scope, kind: 'single', resumed: false });
+  const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
+    reader.observer.walkEnded({
+      scope,
+      kind: 'single',
+      outcome,
+      error: error === undefined ? undefined : messageOf(error),
+      pages: outcome === 'complete' ? 1 : 0,
+      items: outcome === 'complete' ? 1 : 0,
+      milliseconds: reader.clock.monotonic() - startedTick,
+    });
+  try {
+    ({ lastObs } = await reader.store.openScope(scope));
+    let sentAfter = reader.clock.monotonic();
+    const answer = await reader.source.object({
+      path: path(),
+      route,
+      priority: PRIORITY.POLL,
+      signal: new AbortController().signal,
+      stop: signal,
+      mayStart: () => {
+        sentAfter = reader.clock.monotonic();
+        return true;
+      },
+      onExchange: ({ status }) => {
+        totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
+      },
+    });
+    const { source, fields } = answer;
+    const item = { source, fields, key: '', problem: undefined };
+    const agedMs = ageOf(answer);
+    // What names its owner needs no other proof of whose it is.
+    const isProven = agedMs === 0 && ownerOf(answer) !== undefined;
+    let claim: CompleteScope | undefined;
+    const result = await carryingFreed(reader, (alsoInTransaction) =>
+      reader.mirror.applySingle(reader.fence, {
+        collection: name,
+        obs: lastObs + 1,
+        after: lastObs,
+        item,
+        ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
+        sentAgo: () => reader.clock.monotonic() - sentAfter + agedMs,
+        alsoInTransaction,
+        decide: ({ counts, sentAt }) => {
+          const polledAt = new Date(startedAt.getTime() - agedMs);
+          const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
+          const completeAsOf = new Date(asOf - reader.settleMs);
+          const read = onRead(polledAt, startedAt);
+          // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
+          const believed = counts.deferred === 0;
+          if (believed && !isProven) claim = { scope, completeAsOf };
+          return {
+            scope: {
+              lastReadAt: startedAt,
+              fullAt: startedAt,
+              failure: null,
+              ...(believed ? { polledAt, ...(isProven ? { completeAsOf } : {}) } : {}),
+            },
+            walkEnd: {
+              scope,
+              kind: 'single',
+              startedAt,
+              outcome: 'completed',
+              totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
+              collection: believed
+                ? { ...read, ...(isProven ? { completeAsOf } : {}) }
+                : withoutPolledAt(read),
+            },
+          };
+        },
+      }),
+    );
+    if (result.state === 'applied' && claim !== undefined) reader.source.claimComplete(claim);
+    if (result.state === 'applied' && result.changed !== undefined) reader.onChanged(result.changed);
+    const counts = result.state === 'applied' ? totalsOf(result.counts) : {};
+    totals = addTotals(totals, { pages: 1, items: 1, ...counts });
+    ended('complete', undefined);
+    return { outcome: 'complete', error: undefined, totals };
+  } catch (cause) {
+    if (cause instanceof LeaseLost) throw cause;
+    const error = cause instanceof Error ? cause : new Error(messageOf(cause));
+    if (isStopped(cause)) {
+      ended('interrupted', undefined);
+      return { outcome: 'interrupted', error: undefined, totals };
+    }
+    ended('failed', error);
+    if (!(error instanceof KeyRefused)) {
+      const failure = { message: messageOf(error), at: new Date(reader.clock.now()) };
+      const walkEnd: WalkEnd = {
+        scope,
+        kind: 'single',
+        startedAt,
+        outcome: 'failed',
+        totals,
+        error: failure.message,
+        collection: { state: 'failing', failure },
+      };
+      await reader.mirror.endWalk(reader.fence, scope, { scope: { failure }, walkEnd }, lastObs);
+    }
+    return { outcome: 'failed', error, totals };
+  }
+}

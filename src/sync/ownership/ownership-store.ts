@@ -1,0 +1,93 @@
+import type { Kysely } from 'kysely';
+import { otherOwner, otherService, setOrigin, storedIdentity } from '../../db/accounts/account-identity.ts';
+import { rememberMoved, rememberProof, rememberWhy } from '../../db/accounts/api-keys.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
+import { syncTables } from '../../db/connection/tables.ts';
+import { type CompleteScope, saveComplete } from '../../mirror/scope/complete-as-of.ts';
+import { forgetConclusions, forgetReadings } from '../../mirror/scope/forget-readings.ts';
+import { saveCollection } from '../../mirror/scope/log-walk.ts';
+import { type WrittenRows, writtenSince } from '../../mirror/rows/written-since.ts';
+import { collection } from '../../model/collections.ts';
+import { AccountMoved } from '../../model/errors.ts';
+import type { Fence } from '../../model/fence.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
+import type { OwnershipStore } from './ownership.ts';
+
+export interface OwnershipParts {
+  readonly db: Kysely<unknown>;
+  readonly schema: string;
+  readonly fence: Fence;
+  /** The configured service's address. */
+  readonly origin: string;
+}
+
+/** Keeps in Postgres whose the keys of an account are, and what follows from that. */
+export function createOwnershipStore(parts: OwnershipParts): OwnershipStore {
+  const { db, schema, fence, origin } = parts;
+  const { userId } = fence;
+  /** What is known to be stored already. */
+  let adopted = false;
+  return {
+    mark: async () => {
+      const { origin: stored, changeId, at } = await storedIdentity(db, schema, userId);
+      if (stored !== null && stored !== origin) throw new AccountMoved(otherService(userId, stored, origin));
+      adopted = stored !== null;
+      return { changeId, at };
+    },
+    proven: async (keyHash, mark, complete) => {
+      await rememberProof(db, schema, keyHash, mark);
+      if (!adopted) await fenced(db, schema, fence, (trx) => setOrigin(trx, schema, userId, origin));
+      adopted = true;
+      if (complete.length > 0) await storeComplete(parts, complete);
+    },
+    contradicted: async (keyHash, owner) => {
+      const at = await databaseTime(db);
+      const proven = await rememberMoved(db, schema, { keyHash, userId, answeredFor: owner, at });
+      const written = proven === undefined ? undefined : await writtenSince(db, schema, userId, proven);
+      const why = otherOwner(userId, keyHash, owner, inWords(written));
+      await rememberWhy(db, schema, keyHash, why);
+      await fenced(db, schema, fence, async (trx, now) => {
+        await forgetReadings(trx, schema, userId, now);
+        const account = syncTables(trx, schema).updateTable('account').set({ state: 'stopped', error: why });
+        await account.where('_user_id', '=', userId).execute();
+      });
+      return why;
+    },
+    distrust: () => fenced(db, schema, fence, (trx) => forgetConclusions(trx, schema, userId)),
+  };
+}
+
+/** Stores what scopes are complete as of, and what follows for their collections. */
+async function storeComplete(
+  { db, schema, fence }: OwnershipParts,
+  claims: readonly CompleteScope[],
+): Promise<void> {
+  const { userId } = fence;
+  await fenced(db, schema, fence, async (trx) => {
+    const complete = await saveComplete(trx, schema, userId, claims);
+    for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === '')) {
+      await saveCollection(trx, schema, userId, scope.collection, { completeAsOf });
+    }
+    // Of lists the collection's is the least over all of them.
+    const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
+    for (const name of new Set(many)) {
+      const lists = collection(name);
+      if (lists.kind !== 'list') continue;
+      const { completeAsOf } = await listsAsOf(trx, schema, userId, lists);
+      if (completeAsOf !== undefined) await saveCollection(trx, schema, userId, name, { completeAsOf });
+    }
+  });
+}
+
+/** What may be the other account's, for people. @param written undefined: nobody knows */
+function inWords(written: readonly WrittenRows[] | undefined): string {
+  if (written === undefined) return '';
+  if (written.length === 0) return ' (nothing was written since it last answered for its own)';
+  const each = written.map(
+    ({ collection: name, rows, first, last }) =>
+      `${countOf(rows, 'row')} of ${name} (_change_id ${first} to ${last})`,
+  );
+  return ` (written since it last answered for its own: ${each.join(', ')})`;
+}

@@ -1,0 +1,280 @@
+import { ageOf } from '../../model/page.ts';
+import { type Api, type ObjectRequest, Withheld } from '../../api/api.ts';
+import type { ObjectAnswer } from '../../api/envelope.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
+import { AccountMoved, KeyRefused, MalformedAnswer } from '../../model/errors.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { CompleteClaims } from './complete-claims.ts';
+import { ownerOf, pingedOwner } from './owner-of.ts';
+import { ProofDesk } from './proof-desk.ts';
+import { SharedCall } from './shared-call.ts';
+
+/** What was stored of an account before the request of a proof was sent. */
+export interface ProofMark {
+  /** Its change_id, decimal digits. */
+  readonly changeId: string;
+  /** By the database's clock. */
+  readonly at: Date;
+}
+
+/** Where it is kept whose the keys are. */
+export interface OwnershipStore {
+  /** To be called before the request of a proof. @throws AccountMoved where the account is another service's */
+  mark(): Promise<ProofMark>;
+  /**
+   * The key is the account's.
+   * @param complete what is true with that: no answer of any key, from before the request, is without a later proof
+   */
+  proven(keyHash: string, mark: ProofMark, complete: readonly CompleteScope[]): Promise<void>;
+  /** The key answered for `owner`: stops the account. @returns why, with the remedy */
+  contradicted(keyHash: string, owner: string): Promise<string>;
+  /** Forgets what is to be made of answers that no proof will follow. */
+  distrust(): Promise<void>;
+}
+
+/** A key as it is asked whose it is. */
+export interface OwnedKey {
+  readonly keyHash: string;
+  readonly api: Api;
+}
+
+/** An answer that is the account's own; or a ping was refused, and the request was not sent. */
+export type OwnAnswer<T> = { readonly answer: T } | { readonly refusal: KeyRefused };
+
+export interface OwnershipOptions {
+  readonly userId: string;
+  readonly store: OwnershipStore;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** An object, and whose it is; undefined: it does not say, or said so earlier, to a cache. */
+interface Asked {
+  readonly answer: ObjectAnswer;
+  readonly owner: string | undefined;
+}
+
+type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
+
+/** A ping of one key, which all wait for together who want one. */
+interface Flight {
+  readonly call: SharedCall<void>;
+  readonly ended: Promise<unknown>;
+  /** It says nothing of what is answered from then on. */
+  begun: boolean;
+}
+
+const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
+
+/** Pings that a cache on the way answered before one gives up. */
+const PING_TRIES = 3;
+const PING_WAS_CACHED =
+  'GET /v1/ping was answered by a cache on the way (Age above 0), which can’t tell whose key this is now: let it pass';
+
+/**
+ * Sees to it that what an account's keys answer is the account's own. A proof costs a ping, once a minute at most while
+ * the key is used, and nothing where the account itself is read; everybody who needs one at a time shares it. The first
+ * contradiction ends everything for the account.
+ */
+export class Ownership {
+  readonly #userId: string;
+  readonly #store: OwnershipStore;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #desk = new ProofDesk();
+  readonly #claims = new CompleteClaims();
+  readonly #flights = new Map<string, Flight>();
+  /** Keys that were used. */
+  readonly #used = new Map<string, OwnedKey>();
+  #moved: AccountMoved | undefined;
+
+  constructor({ userId, store, clock }: OwnershipOptions) {
+    this.#userId = userId;
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** To be called right before anything is written of what the service said. @throws AccountMoved */
+  assertOwn(): void {
+    if (this.#moved !== undefined) throw this.#moved;
+  }
+
+  /** Has it stored with the next proof. To be called when what it rests on is committed. */
+  claimComplete(claim: CompleteScope): void {
+    this.#claims.add(claim);
+  }
+
+  get hasClaims(): boolean {
+    return !this.#claims.isEmpty;
+  }
+
+  /**
+   * Sends a request whose answer rests on a fresh proof, which is asked for where there is none.
+   * @param send must ask `mayStart` when its slot is there: the wait for it may have been long. It asks the request's own
+   *   one, too
+   * @throws AccountMoved; what `send` and pings throw
+   */
+  async asOwner<T>(
+    key: OwnedKey,
+    request: Waiting & Pick<ObjectRequest, 'mayStart'>,
+    send: (mayStart: () => boolean) => Promise<T>,
+  ): Promise<OwnAnswer<T>> {
+    for (;;) {
+      this.assertOwn();
+      const refusal = this.#isCovered(key) ? undefined : await this.#whyRefused(key, request);
+      if (refusal !== undefined) return { refusal };
+      try {
+        const answer = await send(() => this.#isCovered(key) && (request.mayStart?.() ?? true));
+        this.#answered(key);
+        return { answer };
+      } catch (error) {
+        if (!(error instanceof Withheld)) throw error;
+      }
+    }
+  }
+
+  /** Reads an object that itself may name its owner: then nothing else is asked. @throws as `asOwner` */
+  async readOwned(key: OwnedKey, request: ObjectRequest): Promise<OwnAnswer<ObjectAnswer>> {
+    this.assertOwn();
+    const { answer, owner } = await this.#ask(key, request);
+    if (owner !== undefined) return { answer };
+    const own = await this.asOwner(key, request, (mayStart) => key.api.object({ ...request, mayStart }));
+    const named = 'answer' in own ? ownerOf(own.answer) : undefined;
+    if (named === undefined || named === this.#userId) return own;
+    throw new MalformedAnswer(`GET ${request.path} was answered with account ${named}, not ${this.#userId}`);
+  }
+
+  /**
+   * Asks whose the key is; several who ask at a time share a ping.
+   * @throws AccountMoved; KeyRefused; what pings throw
+   */
+  prove(key: OwnedKey, waiting: Waiting): Promise<void> {
+    const flight = this.#flights.get(key.keyHash);
+    return wait(flight === undefined || flight.call.isOver ? this.#fly(key, flight) : flight, waiting);
+  }
+
+  /**
+   * Proves, by requests that are sent after this call, whatever was answered and stored before it.
+   * @returns false where a key that was used is refused now: what it answered will never be proven
+   * @throws AccountMoved; what pings throw
+   */
+  async proveAll(waiting: Waiting): Promise<boolean> {
+    let proven = true;
+    for (const [keyHash, key] of this.#used) {
+      this.assertOwn();
+      const flight = this.#flights.get(keyHash);
+      const joined =
+        flight === undefined || flight.begun || flight.call.isOver ? this.#fly(key, flight) : flight;
+      try {
+        await wait(joined, waiting);
+      } catch (error) {
+        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
+        proven = false;
+      }
+    }
+    this.assertOwn();
+    return proven;
+  }
+
+  /** Asks whose the key is. @returns the service's refusal of the key; undefined: it is the account's */
+  async #whyRefused(key: OwnedKey, waiting: Waiting): Promise<KeyRefused | undefined> {
+    try {
+      await this.prove(key, waiting);
+      return undefined;
+    } catch (error) {
+      if (error instanceof KeyRefused && !(error instanceof AccountMoved)) return error;
+      throw error;
+    }
+  }
+
+  #isCovered({ keyHash }: OwnedKey): boolean {
+    return this.#desk.covers(keyHash, this.#clock.monotonic());
+  }
+
+  #answered(key: OwnedKey): void {
+    this.#used.set(key.keyHash, key);
+    this.#desk.answered(key.keyHash);
+  }
+
+  /** Begins a ping, after the one before it. */
+  #fly(key: OwnedKey, before: Flight | undefined): Flight {
+    const call = new SharedCall(async (over) => {
+      await before?.ended;
+      over.throwIfAborted();
+      flight.begun = true;
+      await this.#ping(key, over);
+    });
+    const ended = call.settled().finally(() => {
+      if (this.#flights.get(key.keyHash) === flight) this.#flights.delete(key.keyHash);
+    });
+    const flight: Flight = { call, ended, begun: false };
+    this.#flights.set(key.keyHash, flight);
+    return flight;
+  }
+
+  async #ping(key: OwnedKey, stop: AbortSignal): Promise<void> {
+    this.assertOwn();
+    try {
+      const request = { ...PING, signal: new AbortController().signal, stop };
+      for (let left = PING_TRIES; ; left -= 1) {
+        const { answer, owner } = await this.#ask(key, request);
+        pingedOwner(answer);
+        if (owner !== undefined) return;
+        if (left === 1) throw new MalformedAnswer(PING_WAS_CACHED);
+      }
+    } catch (error) {
+      if (!(error instanceof KeyRefused) || error instanceof AccountMoved) throw error;
+      if (this.#desk.isOwing(key.keyHash)) {
+        this.#claims.forget();
+        await this.#store.distrust();
+      }
+      this.#desk.writeOff(key.keyHash);
+      this.#used.delete(key.keyHash);
+      throw error;
+    }
+  }
+
+  /** Asks for an object, and takes it for a proof where it names an owner. */
+  async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
+    const { keyHash } = key;
+    const mark = await this.#store.mark();
+    const noteProven = this.#desk.proving(keyHash);
+    const { claims, putBack } = this.#claims.take();
+    let stored = false;
+    let began = 0;
+    try {
+      const answer = await key.api.object({
+        ...request,
+        mayStart: () => {
+          began = this.#clock.monotonic();
+          return request.mayStart?.() ?? true;
+        },
+      });
+      this.assertOwn();
+      const owner = ageOf(answer) > 0 ? undefined : ownerOf(answer);
+      if (owner === undefined) return { answer, owner };
+      if (owner !== this.#userId) throw await this.#contradiction(keyHash, owner);
+      noteProven(began);
+      const isAll = [...this.#used.keys()].every((each) => each === keyHash || !this.#desk.isOwing(each));
+      await this.#store.proven(keyHash, mark, isAll ? claims : []);
+      stored = isAll;
+      this.assertOwn();
+      return { answer, owner };
+    } finally {
+      if (!stored) putBack();
+    }
+  }
+
+  async #contradiction(keyHash: string, owner: string): Promise<AccountMoved> {
+    const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
+    // In force before anything is stored: no page that is on its way now counts.
+    this.#moved = new AccountMoved(inShort);
+    this.#claims.forget();
+    const told = await this.#store.contradicted(keyHash, owner);
+    this.#moved = new AccountMoved(told);
+    return this.#moved;
+  }
+}
+
+function wait({ call }: Flight, { signal, stop }: Waiting): Promise<void> {
+  return call.wait(stop === undefined ? signal : AbortSignal.any([signal, stop]));
+}

@@ -1,0 +1,151 @@
+import type { Kysely } from 'kysely';
+import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
+import { mirrorTables, syncTables } from '../../db/connection/tables.ts';
+import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../../mirror/deletion/candidates.ts';
+import {
+  type Direction,
+  liveCount,
+  nthNewest,
+  predecessor,
+  type UnsettledRow,
+  unsettledRows,
+} from '../../mirror/page/known-rows.ts';
+import { saveCollection } from '../../mirror/scope/log-walk.ts';
+import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
+import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
+import { dueScopes, failingScopes, openScope, type StoredScope } from '../../mirror/scope/scope-store.ts';
+import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
+import type { Candidate, MissingRow } from '../../model/absence.ts';
+import { type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+
+/** What walks ask of an account's rows in Postgres, and what is stored beside pages. */
+export interface AccountStore {
+  openScope(scope: Scope): Promise<StoredScope>;
+  dueScopes(lists: ListCollection, due: DueScopes): Promise<StoredScope[]>;
+  predecessor(scope: Scope, direction: Direction, of: string, nth: number): Promise<string | null>;
+  nthNewest(scope: Scope, nth: number): Promise<string | null>;
+  liveRows(scope: Scope): Promise<number>;
+  unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
+  saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
+  /** All of a scope's rows in doubt. */
+  candidatesOf(scope: Scope): Promise<Candidate[]>;
+  /** The collection's scopes that have rows in doubt, those first that are ripe first. */
+  scopesInDoubt(name: CollectionName): Promise<ScopeInDoubt[]>;
+  /** Live rows not among `seen` that last changed before then, as far as one observation may tell. */
+  liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
+  /**
+   * Stores what a reading of lists says of their collection, and as of when all of them are mirrored.
+   * @param judge gets why lists could not be read when they were read last, in one sentence; undefined: all were
+   */
+  saveLists(lists: ListCollection, judge: (failing: string | undefined) => CollectionChange): Promise<void>;
+  standingOf(name: CollectionName): Promise<Standing>;
+  /** The database's clock. */
+  now(): Promise<Date>;
+  /** The account's own state: stopped while its keys are refused. */
+  saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
+  /** What is promised for each collection, as last stored. */
+  promised(): Promise<ReadonlyMap<string, Promised>>;
+  /** Stores what is promised for collections that this process is asked to mirror. */
+  promise(next: ReadonlyMap<CollectionName, Omit<Promised, 'paused'>>): Promise<void>;
+  readonly recordFreed: RecordFreed;
+}
+
+/** When a collection is to be read next; null: never. */
+export interface Promised {
+  readonly nextPollAt: Date | null;
+  readonly nextFullAt: Date | null;
+  /** Nobody was asked to mirror it. */
+  readonly paused: boolean;
+}
+
+/** How a collection stands. */
+export interface Standing {
+  readonly liveRows: number;
+  /** Proven, and held back by the brake. */
+  readonly held: number;
+  /** In doubt: the second proof has to come. */
+  readonly waiting: number;
+  /** As of when everything, deletions included, is mirrored; undefined: of no moment yet. */
+  readonly completeAsOf: Date | undefined;
+}
+
+export interface DueScopes {
+  /** Scopes read since then are left out, unless they have come due again. */
+  readonly notReadSince: Date;
+  /** By full walks, not by any read. */
+  readonly fully: boolean;
+  readonly except: readonly string[];
+  readonly limit: number;
+}
+
+export function createAccountStore(db: Kysely<unknown>, schema: string, fence: Fence): AccountStore {
+  const { userId } = fence;
+  return {
+    openScope: (scope) => openScope(db, schema, scope),
+    dueScopes: (lists, due) => dueScopes(db, schema, { userId, collection: lists.name, ...due }),
+    predecessor: async (scope, direction, of, nth) =>
+      (await predecessor(db, schema, scope, direction, of, nth)) ?? null,
+    nthNewest: async (scope, nth) => (await nthNewest(db, schema, scope, nth)) ?? null,
+    liveRows: (scope) => liveCount(db, schema, scope),
+    unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
+    saveCollection: (name, change) =>
+      fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
+    candidatesOf: (scope) => candidatesOf(db, schema, scope),
+    scopesInDoubt: (name) => scopesInDoubt(db, schema, userId, name),
+    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, schema, scope, seen, changedBefore),
+    // In one transaction: what is stored of the lists is what is promised of them, whatever became of the database.
+    saveLists: (lists, judge) =>
+      fenced(db, schema, fence, async (trx) => {
+        const { polledAt, completeAsOf } = await listsAsOf(trx, schema, userId, lists);
+        const { count, latest } = await failingScopes(trx, schema, userId, lists.name);
+        const failing = count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
+        await saveCollection(trx, schema, userId, lists.name, {
+          ...(polledAt === undefined ? {} : { polledAt }),
+          ...(completeAsOf === undefined ? {} : { completeAsOf }),
+          ...judge(failing),
+        });
+      }),
+    standingOf: async (name) => {
+      const row = await mirrorTables(db, schema)
+        .selectFrom('_collections')
+        .select(['live_rows', 'held_deletions', 'waiting_deletions', 'complete_as_of'])
+        .where('_user_id', '=', userId)
+        .where('collection', '=', name)
+        .executeTakeFirst();
+      return {
+        liveRows: Number(row?.live_rows ?? 0),
+        held: Number(row?.held_deletions ?? 0),
+        waiting: Number(row?.waiting_deletions ?? 0),
+        completeAsOf: row?.complete_as_of ?? undefined,
+      };
+    },
+    now: () => databaseTime(db),
+    saveState: (state, error) =>
+      fenced(db, schema, fence, async (trx) => {
+        const account = syncTables(trx, schema).updateTable('account').set({ state, error });
+        await account.where('_user_id', '=', userId).execute();
+      }),
+    promised: async () => {
+      const rows = await mirrorTables(db, schema)
+        .selectFrom('_collections')
+        .select(['collection', 'next_poll_at', 'next_full_at', 'paused_at'])
+        .where('_user_id', '=', userId)
+        .execute();
+      return new Map(
+        rows.map((row) => [
+          row.collection,
+          { nextPollAt: row.next_poll_at, nextFullAt: row.next_full_at, paused: row.paused_at !== null },
+        ]),
+      );
+    },
+    promise: (next) =>
+      fenced(db, schema, fence, async (trx) => {
+        for (const [name, moments] of next)
+          await saveCollection(trx, schema, userId, name, { ...moments, pausedAt: null });
+      }),
+    recordFreed: recordFreed(schema, userId),
+  };
+}

@@ -1,0 +1,69 @@
+import type { CollectionName, Scope } from '../../model/collections.ts';
+import type { WalkKind } from '../../mirror/scope/walk-end.ts';
+
+/** Who may know what happens: logs, metrics and progress are made of these, and of nothing else. */
+export interface SyncObserver {
+  walkStarted?(event: WalkStarted): void;
+  pageWritten?(event: PageWritten): void;
+  walkEnded?(event: WalkEnded): void;
+  /** Rows are in doubt; they are read again when the settle time is over. */
+  doubtsWait?(event: DoubtsWait): void;
+  /** Proven deletions were carried out, or the brake held them. */
+  deletionsJudged?(event: DeletionsJudged): void;
+}
+
+export interface WalkStarted {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly resumed: boolean;
+}
+
+/** What one page's transaction did. */
+export interface PageWritten {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly items: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+}
+
+export interface WalkEnded {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly outcome: 'complete' | 'failed' | 'interrupted';
+  /** Why it failed; undefined otherwise. */
+  readonly error: string | undefined;
+  readonly pages: number;
+  readonly items: number;
+  readonly milliseconds: number;
+}
+
+export interface DoubtsWait {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Rows that wait for a second observation. */
+  readonly rows: number;
+  readonly milliseconds: number;
+}
+
+export interface DeletionsJudged {
+  /** Of what went with the rows of another collection (items with their lists): all of the collection, without a parent. */
+  readonly scope: Scope;
+  /** Rows of the scope's own collection. */
+  readonly deleted: number;
+  /** Proven deletions of the scope that the brake holds. */
+  readonly held: number;
+}
+
+/** Passes every event on to each of `observers`. */
+export function observeAll(observers: readonly SyncObserver[]): Required<SyncObserver> {
+  return {
+    walkStarted: (event) => observers.forEach((each) => each.walkStarted?.(event)),
+    pageWritten: (event) => observers.forEach((each) => each.pageWritten?.(event)),
+    walkEnded: (event) => observers.forEach((each) => each.walkEnded?.(event)),
+    doubtsWait: (event) => observers.forEach((each) => each.doubtsWait?.(event)),
+    deletionsJudged: (event) => observers.forEach((each) => each.deletionsJudged?.(event)),
+  };
+}

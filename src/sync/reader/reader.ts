@@ -1,0 +1,49 @@
+import type { FreedSlots } from '../../budget/store/store.ts';
+import type { RecordFreed } from '../../db/budget/budget-store.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { ChangedTable } from '../../mirror/page-write.ts';
+import type { Fence } from '../../model/fence.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { AccountSource } from './account-source.ts';
+import type { AccountStore } from './account-store.ts';
+import type { SyncObserver } from './observer.ts';
+
+/** What reading an account takes: both sides of the joint, and who is told. */
+export interface Reader {
+  readonly fence: Fence;
+  readonly source: AccountSource;
+  readonly mirror: Mirror;
+  readonly store: AccountStore;
+  readonly observer: Required<SyncObserver>;
+  /** Told after a commit that changed rows: for NOTIFY. Must not throw. */
+  readonly onChanged: (table: ChangedTable) => void;
+  readonly clock: Clock;
+  /** `MIRROR_SETTLE`, milliseconds: least time between the two proofs of a deletion. */
+  readonly settleMs: number;
+}
+
+/**
+ * Runs a write that carries the budget's freed slots in its transaction. Where it fails, or leaves them out, they
+ * wait for the next one.
+ * @param write gets what to do inside the transaction; may do it again when it tries again
+ */
+export async function carryingFreed<T>(
+  reader: Pick<Reader, 'source' | 'store'>,
+  write: (alsoInTransaction: (trx: Parameters<RecordFreed>[0]) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const freed: readonly FreedSlots[] = reader.source.takeFreed();
+  let carried = false;
+  try {
+    return await write(async (trx) => {
+      // Of what was fetched before a key turned out to be another's, nothing is written any more.
+      reader.source.assertOwn();
+      carried = true;
+      for (const each of freed) await reader.store.recordFreed(trx, each);
+    });
+  } catch (error) {
+    carried = false;
+    throw error;
+  } finally {
+    if (!carried) reader.source.putBack(freed);
+  }
+}

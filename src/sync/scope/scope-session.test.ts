@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import { ScopeSession } from './scope-session.ts';
+
+const STORED: StoredScope = {
+  scope: { userId: '1', collection: 'research_jobs', parent: '' },
+  memory: {},
+  dueAt: undefined,
+  lastReadAt: undefined,
+  polledAt: undefined,
+  fullAt: undefined,
+  completeAsOf: undefined,
+  goneAt: undefined,
+  liveRows: 0,
+  lastError: undefined,
+  lastErrorAt: undefined,
+  failures: 0,
+  fullWalk: undefined,
+  lastObs: 41,
+};
+
+/** Waits as many turns of the microtask queue: an order of events that a schedule chooses, without time. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
+}
+
+describe('a scope’s session', () => {
+  it('has one request under way at most, and processes answers in the order of requests', async () => {
+    const exchanges = fc.array(
+      fc.record({ before: fc.nat(5), answer: fc.nat(8), write: fc.nat(12), fails: fc.boolean() }),
+      { minLength: 1, maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(exchanges, async (schedule) => {
+        const session = new ScopeSession(STORED, 'bigint');
+        let underWay = 0;
+        let writing = 0;
+        const sent: number[] = [];
+        const processed: number[] = [];
+        const run = async ({ before, answer, write, fails }: (typeof schedule)[number]): Promise<void> => {
+          await turns(before);
+          await session.exchange(
+            async () => {
+              underWay += 1;
+              expect(underWay).toBe(1);
+              await turns(answer);
+              underWay -= 1;
+              if (fails) throw new Error('no answer');
+            },
+            async (_, obs) => {
+              writing += 1;
+              expect(writing).toBe(1);
+              processed.push(obs);
+              await turns(write);
+              writing -= 1;
+            },
+          );
+          sent.push(1);
+        };
+        const ended = await Promise.allSettled(schedule.map(run));
+        expect(ended.filter(({ status }) => status === 'rejected')).toHaveLength(
+          schedule.filter(({ fails }) => fails).length,
+        );
+        expect(processed).toEqual(processed.toSorted((a, b) => a - b));
+        expect(processed).toHaveLength(sent.length);
+        for (const obs of processed) expect(obs).toBeGreaterThan(STORED.lastObs);
+      }),
+    );
+  });
+
+  it('sends the next request while an answer is processed', async () => {
+    const session = new ScopeSession(STORED, 'bigint');
+    const written = Promise.withResolvers<void>();
+    const first = session.exchange(
+      () => Promise.resolve('a'),
+      () => written.promise,
+    );
+    let sentMeanwhile = false;
+    const second = session.exchange(
+      () => {
+        sentMeanwhile = true;
+        return Promise.resolve('b');
+      },
+      (answer) => Promise.resolve(answer),
+    );
+    await turns(20);
+    expect(sentMeanwhile).toBe(true);
+    written.resolve();
+    await first;
+    await expect(second).resolves.toBe('b');
+  });
+});

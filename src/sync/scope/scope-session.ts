@@ -1,0 +1,80 @@
+import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import type { KeyType, Scope } from '../../model/collections.ts';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import type { Checkpoint } from '../../walk/checkpoint.ts';
+import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
+import type { BadItems } from './bad-items.ts';
+import type { WholeReading } from './whole-reading.ts';
+
+/**
+ * One scope while this process reads it: what is remembered between pages, and the order in which pages count
+ * (invariant 4). Polls and full walks of a scope share its session and interleave page by page.
+ */
+export class ScopeSession {
+  readonly scope: Scope;
+  /** Changed only by what runs in the write lane, once it is committed; so are the four below. */
+  memory: ScopeMemory;
+  /** Checkpoint of the full walk under way; undefined: none is. */
+  fullWalk: Checkpoint | undefined;
+  /** A full walk of the scope was completed at some time. */
+  everComplete: boolean;
+  /** As of when its new and unsettled rows are mirrored. */
+  polledAt: Date | undefined;
+  /** What the full walk under way has seen, where that may come to prove something. */
+  whole: WholeReading | undefined;
+  /**
+   * Number of the observation that is committed last, as far as this process knows. What rests on memory is written
+   * only where the database has the same (invariant 4): one that went back is told from one that did not.
+   */
+  committed: number;
+  /** Keys that walks saw since all pages were asked for, where that reading goes on with an interrupted walk. */
+  since: Set<string> | undefined;
+  /** Items in quarantine seen since the full walk under way began; undefined for one that was continued, and for none. */
+  badItems: BadItems | undefined;
+  #obs: number;
+  readonly #readings = new Mutex();
+  readonly #requests = new Mutex();
+  readonly #writes = new Mutex();
+
+  constructor(stored: StoredScope, keyType: KeyType) {
+    this.scope = stored.scope;
+    this.memory = readMemory(stored.memory, keyType);
+    this.fullWalk = stored.fullWalk as Checkpoint | undefined;
+    this.everComplete = stored.fullAt !== undefined;
+    this.polledAt = stored.polledAt;
+    this.committed = stored.lastObs;
+    this.#obs = stored.lastObs;
+  }
+
+  /**
+   * Sends one request and processes its answer.
+   *
+   * At most one request of the scope is under way: the next is sent when this one is answered or abandoned
+   * (`send` has then thrown, and its answer is never seen). Its processing takes its place in the write lane in
+   * the moment of the answer, so pages are written in the order in which they were read, while the next request
+   * may already be under way.
+   * @param process gets the answer and the request's observation number
+   */
+  async exchange<A, T>(send: () => Promise<A>, process: (answer: A, obs: number) => Promise<T>): Promise<T> {
+    const { processed } = await this.#requests.run(async () => {
+      this.#obs += 1;
+      const obs = this.#obs;
+      const answer = await send();
+      const promise = this.#writes.run(() => process(answer, obs));
+      // Wrapped, so that the request lane is free while the page is written; the caller hears of a failure below.
+      promise.catch(() => {});
+      return { processed: promise };
+    });
+    return processed;
+  }
+
+  /** One reading after another, where each may be a walk over all pages. */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    return this.#readings.run(task);
+  }
+
+  /** Does in the write lane what is no page: no page of the scope is written meanwhile. */
+  write<T>(task: () => Promise<T>): Promise<T> {
+    return this.#writes.run(task);
+  }
+}

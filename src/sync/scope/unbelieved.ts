@@ -1,0 +1,24 @@
+import { BELIEVED_WITHIN } from '../../mirror/deletion/apply-deletions.ts';
+import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
+import type { Scope } from '../../model/collections.ts';
+import type { Reader } from '../reader/reader.ts';
+
+/**
+ * Keys of rows that were seen, but so soon after what says otherwise that the page may have been stale: the mirror
+ * does not have them as they were seen, and they wait for a second sighting (design 4).
+ */
+export async function unbelievedRows(
+  { store, settleMs }: Pick<Reader, 'store' | 'settleMs'>,
+  scope: Scope,
+): Promise<string[]> {
+  const returned = (await store.candidatesOf(scope)).filter(({ kind }) => kind === 'returned');
+  if (returned.length === 0) return [];
+  const stale = (await store.now()).getTime() - BELIEVED_WITHIN * settleMs;
+  return returned.filter(({ at }) => at > stale).map(({ key }) => key);
+}
+
+/** What `freshness` is to say where a row is not believed yet: nothing of as of when the collection is mirrored. */
+export function withoutPolledAt(change: CollectionChange): CollectionChange {
+  const { polledAt: _, ...rest } = change;
+  return rest;
+}

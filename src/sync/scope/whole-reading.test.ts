@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
+import type { DoubtChange } from '../../model/absence.ts';
+import type { Item } from '../../model/page.ts';
+import type { Scope } from '../../model/collections.ts';
+import type { WholeWalk } from '../../walk/memory/pair.ts';
+import type { Reader } from '../reader/reader.ts';
+import { recordAbsences, WholeReading } from './whole-reading.ts';
+
+const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
+const SETTLE = 60_000;
+const [BEGAN, ENDED] = [new Date(10 * SETTLE), new Date(10 * SETTLE + 500)];
+
+function items(...keys: (string | undefined)[]): Item[] {
+  return keys.map((key) => ({ source: '{}', fields: {}, key, problem: undefined }));
+}
+
+function page(...outcomes: ItemOutcome[]): ObservedPage {
+  return { outcomes, hashes: outcomes.map((each) => (each === 'quarantined' ? undefined : 'h')) } as never;
+}
+
+/** A walk that saw `1` and `2`, and what the mirror holds as live. */
+function told(
+  live: readonly string[],
+  { reading = seen(), previous = null as WholeWalk | null, candidates = [] as readonly unknown[] } = {},
+) {
+  const changes: DoubtChange[] = [];
+  let looked = 0;
+  const reader = {
+    settleMs: SETTLE,
+    store: {
+      liveRows: () => Promise.resolve(live.length),
+      liveKeysMissing: (_: Scope, saw: (key: string) => boolean) => {
+        looked += 1;
+        return Promise.resolve(live.filter((key) => !saw(key)).map((key) => ({ key, changedAt: 0 })));
+      },
+      candidatesOf: () => Promise.resolve(candidates),
+    },
+    mirror: {
+      recordDoubts: (_: unknown, __: unknown, change: DoubtChange) => {
+        changes.push(change);
+        return Promise.resolve();
+      },
+    },
+  } as unknown as Reader;
+  const present = reading.walk(BEGAN, ENDED);
+  const answer = recordAbsences(reader, scope, reading, present, ENDED, previous, 9);
+  return answer.then((result) => ({ ...result, changes, looked, digest: present?.digest ?? '' }));
+}
+
+function seen(): WholeReading {
+  const reading = new WholeReading();
+  reading.note(items('1', '2'), page('unchanged', 'inserted'));
+  return reading;
+}
+
+describe('a whole walk', () => {
+  it('looks for nothing where the mirror has no more than it saw', async () => {
+    expect(await told(['1', '2'])).toMatchObject({ raised: false, proven: false, looked: 0 });
+  });
+
+  it('puts in doubt what it did not see, and proves it when the next one saw the same', async () => {
+    const first = await told(['1', '2', '3']);
+    expect(first).toMatchObject({ raised: true, proven: false });
+    expect(first.changes[0]?.add).toEqual([{ key: '3', kind: 'pair' }]);
+    const doubt = { key: '3', kind: 'pair', obs: 1, at: 0, proven: false };
+    const previous = { digest: first.digest, began: 0, ended: BEGAN.getTime() - SETTLE };
+    const second = await told(['1', '2', '3'], { previous, candidates: [doubt] });
+    expect(second).toMatchObject({ raised: false, proven: true });
+    expect(second.changes[0]?.prove).toEqual(['3']);
+    const other = { ...previous, digest: 'other' };
+    expect((await told(['1', '2', '3'], { previous: other, candidates: [doubt] })).proven).toBe(false);
+  });
+
+  it('believes a sighting by another walk meanwhile', async () => {
+    const reading = seen();
+    reading.sighted(['3']);
+    expect(await told(['1', '2', '3'], { reading })).toMatchObject({ raised: false, looked: 1 });
+  });
+
+  it('looks again where an item that it saw is no live row of the mirror', async () => {
+    const reading = seen();
+    reading.note(items('4'), page('quarantined'));
+    expect(await told(['1', '2', '3'], { reading })).toMatchObject({ raised: true });
+  });
+
+  it('is none where an item changed meanwhile, or has no key: it may be any row', () => {
+    const changed = seen();
+    changed.note(items('1'), { outcomes: ['updated'], hashes: ['other'] } as never);
+    expect(changed.walk(BEGAN, ENDED)).toBeNull();
+    const keyless = seen();
+    keyless.note(items(undefined), page('quarantined'));
+    expect(keyless.walk(BEGAN, ENDED)).toBeNull();
+  });
+
+  it('judges all the same where an item has no key: that it saw every row, or nothing', async () => {
+    const reading = seen();
+    reading.note(items(undefined, '3'), page('quarantined', 'quarantined'));
+    expect(await told(['1', '2', '3'], { reading })).toMatchObject({ judged: true, changes: [] });
+    expect(await told(['1', '2', '3', '4'], { reading })).toMatchObject({ judged: false, changes: [] });
+  });
+
+  it('is the same when the write of a page is tried again', () => {
+    const again = seen();
+    again.note(items('1', '2'), page('unchanged', 'unchanged'));
+    expect(again.walk(BEGAN, ENDED)).toEqual(seen().walk(BEGAN, ENDED));
+  });
+});

@@ -1,0 +1,114 @@
+import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
+import type { Item, Served } from '../../model/page.ts';
+import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../../walk/memory/pair.ts';
+import type { Reader } from '../reader/reader.ts';
+import type { Scope } from '../../model/collections.ts';
+
+/** Outcomes after which the mirror holds the item's row as live. */
+const HELD: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
+
+/**
+ * What a full walk saw, kept while it runs: two whole walks that saw the same prove what neither did (design 4, P2).
+ * For a walk that was continued, or begins again, there is none.
+ */
+export class WholeReading {
+  readonly #sequence = new WalkSequence();
+  /** Keys among them whose rows may not be live. */
+  readonly #notHeld = new Set<string>();
+  /** An item without usable key may be any row. */
+  #keyless = false;
+  /** Keys that other walks of the scope saw meanwhile. */
+  readonly #sighted = new Set<string>();
+  #served: ServedWalk | undefined;
+
+  /** Takes a page in, as it is being written; the same page may come again when the write is tried again. */
+  note(items: readonly Item[], { outcomes, hashes }: ObservedPage, served?: Served): void {
+    if (served !== undefined) this.#served = withAnswer(this.#served, served);
+    for (const [index, { key }] of items.entries()) {
+      if (key === undefined) this.#keyless = true;
+      if (key === undefined || outcomes[index] === 'duplicate') continue;
+      this.#sequence.add(key, hashes[index]);
+      if (!HELD.has(outcomes[index] ?? 'quarantined')) this.#notHeld.add(key);
+    }
+  }
+
+  /** Another walk of the scope saw these. */
+  sighted(keys: Iterable<string>): void {
+    for (const key of keys) this.#sighted.add(key);
+  }
+
+  saw(key: string): boolean {
+    return this.#sequence.has(key) || this.#sighted.has(key);
+  }
+
+  /** Rows that it saw and that the mirror holds as live: where that has more, it did not see some. */
+  get held(): number {
+    return this.#sequence.size - this.#notHeld.size;
+  }
+
+  /** Null where an item changed while the walk was reading, or can't be told. */
+  walk(began: Date, ended: Date): WholeWalk | null {
+    const digest = this.#keyless ? undefined : this.#sequence.digest();
+    if (digest === undefined) return null;
+    const walk = { digest, began: began.getTime(), ended: ended.getTime() };
+    return this.#served === undefined ? walk : { ...walk, served: this.#served };
+  }
+}
+
+/** Of an answer without a `Date` its age alone is known. */
+function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
+  if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
+  return {
+    first: Math.min(before?.first ?? date, date),
+    last: Math.max(before?.last ?? date, date),
+    ageMs: Math.max(before?.ageMs ?? 0, ageMs),
+  };
+}
+
+/** What a whole walk says of the rows that it did not see. */
+export interface Absences {
+  /** They are in doubt, proven gone, or there are none. */
+  readonly judged: boolean;
+  /** Some came into doubt. */
+  readonly raised: boolean;
+  /** Some are proven gone now. */
+  readonly proven: boolean;
+  /** Some came or changed too lately to be doubted. */
+  readonly overlooks: boolean;
+}
+
+export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: false, overlooks: false };
+const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
+
+/**
+ * Records what a whole walk says of live rows that it did not see. To be called in the write lane right after its last
+ * page, so that no other page comes between.
+ * @param present null where the walk can't be compared with another: then it judges only that no row is missing
+ * @param ended when its last answer was written
+ * @param previous the whole walk before it, as far as one is remembered
+ * @param obs observation number of its last page
+ */
+export async function recordAbsences(
+  { fence, mirror, store, settleMs }: Reader,
+  scope: Scope,
+  reading: WholeReading,
+  present: WholeWalk | null,
+  ended: Date,
+  previous: WholeWalk | null,
+  obs: number,
+): Promise<Absences> {
+  if ((await store.liveRows(scope)) <= reading.held) return NONE_ABSENT;
+  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), ended);
+  if (missing.length === 0) return NONE_ABSENT;
+  if (present === null) return NOT_JUDGED;
+  const keys = new Set(missing.map(({ key }) => key));
+  const candidates = (await store.candidatesOf(scope)).filter(({ key }) => keys.has(key));
+  const change = judgePair(previous, present, { missing, candidates, settleMs });
+  const [raised, proven] = [change.add.length > 0, change.prove.length > 0];
+  if (raised || proven) await mirror.recordDoubts(fence, scope, change, obs);
+  const inDoubt = new Set(candidates.map(({ key }) => key));
+  const overlooks = missing.some(
+    ({ key, changedAt }) => changedAt > present.began - settleMs && !inDoubt.has(key),
+  );
+  return { judged: true, raised, proven, overlooks };
+}

@@ -1,0 +1,23 @@
+import type { DeletionResult } from '../../mirror/mirror.ts';
+import type { Reader } from '../reader/reader.ts';
+import type { ScopeSession } from '../scope/scope-session.ts';
+
+/**
+ * Deletes the scope's rows that are proven gone, unless the brake holds them. To be called in the scope's write lane, when
+ * it is proven whose answers prove that (`AccountSource.proveAll`).
+ * @param accept lifts the brake
+ */
+export async function applyDeletions(
+  { mirror, fence, source, observer, onChanged }: Reader,
+  { scope, committed }: ScopeSession,
+  accept: boolean,
+): Promise<DeletionResult> {
+  source.assertOwn();
+  const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
+  for (const table of result.changed) onChanged(table);
+  observer.deletionsJudged({ scope, deleted: result.deleted, held: result.held });
+  for (const [collection, deleted] of result.along) {
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted, held: 0 });
+  }
+  return result;
+}

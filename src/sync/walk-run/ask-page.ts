@@ -1,0 +1,73 @@
+import type { Exchange } from '../../api/api.ts';
+import type { Scope } from '../../model/collections.ts';
+import { AnswerTooLarge, RequestRefused } from '../../model/errors.ts';
+import { ageOf, type Page } from '../../model/page.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { Answer, Ask } from '../../walk/walk.ts';
+import type { Reader } from '../reader/reader.ts';
+import type { WalkOptions } from './walk-result.ts';
+
+export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
+
+/** What the service said to a walk's request. */
+export interface Asked {
+  /** Undefined where it was refused, or too large to be held. */
+  readonly page: Page | undefined;
+  /** The same as the walk is told. */
+  readonly told: Answer;
+  /**
+   * A moment of the monotonic clock, milliseconds: the request was not sent before; where a cache on the way answered, it
+   * had the answer no longer than since then, and what the answer says is as of then.
+   */
+  readonly sentAfter: number;
+}
+
+export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
+  readonly scope: Scope;
+  /** Aborted: the answer is not wanted any more. */
+  readonly broken: AbortSignal;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+/**
+ * Sends a walk's request. A refusal, or a page that is too large, is an answer for the walk to judge.
+ * @throws every other error of the request
+ */
+export async function askPage(
+  { source, clock }: Pick<Reader, 'source' | 'clock'>,
+  ask: PageAsk,
+  { collection, scope, priority, signal, broken, onExchange }: AskOptions,
+): Promise<Asked> {
+  let sentAfter = clock.monotonic();
+  try {
+    const page = await source.page({
+      path: collection.path(scope.parent),
+      route: collection.route,
+      keyField: collection.keyField,
+      keyType: collection.keyType,
+      cursor: ask.cursor ?? undefined,
+      limit: ask.limit ?? undefined,
+      large: ask.large,
+      priority,
+      signal: broken,
+      stop: signal,
+      mayStart: () => {
+        sentAfter = clock.monotonic();
+        return true;
+      },
+      onExchange,
+    });
+    const { items, hasMore, nextCursor } = page;
+    const ageMs = ageOf(page);
+    return {
+      page,
+      told: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor, ageMs },
+      sentAfter: sentAfter - ageMs,
+    };
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return { page: undefined, told: { type: 'too-large' }, sentAfter };
+    if (!(error instanceof RequestRefused)) throw error;
+    const { status } = error;
+    return { page: undefined, told: { type: 'refused', status, message: messageOf(error) }, sentAfter };
+  }
+}

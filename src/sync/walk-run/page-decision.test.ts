@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest';
+import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
+import type { Item } from '../../model/page.ts';
+import { beginFull } from '../../walk/kinds/full.ts';
+import { beginPoll } from '../../walk/kinds/poll.ts';
+import { newMemory } from '../../walk/memory/memory.ts';
+import { BadItems } from '../scope/bad-items.ts';
+import { decide, type PageStep } from './page-decision.ts';
+import { NO_TOTALS } from './walk-totals.ts';
+
+const memory = newMemory('bigint');
+const began = Date.UTC(2026, 0, 1);
+const items: readonly Item[] = ['3', '2', '1'].map((key) => ({
+  source: `{"job_id":${key}}`,
+  fields: {},
+  key,
+  problem: undefined,
+}));
+const taken: PageStep = {
+  scope: { userId: '1', collection: 'research_jobs', parent: '' },
+  startedAt: new Date(began),
+  firstSentAt: new Date(began + 5),
+  totals: NO_TOTALS,
+  before: memory,
+  walk: beginFull(memory, { liveRows: 3, now: began }).walk,
+  memory,
+  items,
+  end: undefined,
+  polledAt: undefined,
+  unbelieved: [],
+  collection: undefined,
+  page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
+  settleMs: 60_000,
+};
+
+function observed(...outcomes: ItemOutcome[]): ObservedPage {
+  const counts = {
+    inserted: 0,
+    updated: 0,
+    undeleted: 0,
+    unchanged: 0,
+    deferred: 0,
+    duplicate: 0,
+    quarantined: 0,
+    conflicts: 0,
+  };
+  for (const outcome of outcomes) counts[outcome] += 1;
+  return {
+    outcomes,
+    counts,
+    at: new Date(began + 10),
+    sentAt: new Date(began),
+    hashes: outcomes.map(() => 'h'),
+    missing: [],
+    candidates: [],
+    quarantined: [],
+  };
+}
+
+describe('what is stored with a page', () => {
+  it('is its checkpoint alone where nothing was new', () => {
+    const { decision } = decide(taken, observed('unchanged', 'unchanged', 'unchanged'), null);
+    expect(Object.keys(decision)).toEqual(['scope']);
+    expect(Object.keys(decision.scope)).toEqual(['fullWalk']);
+  });
+
+  it('is the scope’s memory too where rows came', () => {
+    const { decision, memory: after } = decide(taken, observed('inserted', 'quarantined', 'unchanged'), null);
+    expect(decision.scope.memory).toBe(after);
+    expect(after.rows).toBe(1);
+  });
+
+  it('is no freshness where the walk failed: what it read stays, and its failure is told', () => {
+    const end = { type: 'end', outcome: 'failed', reason: 'page 2 was refused' } as const;
+    const { decision } = decide({ ...taken, end }, observed('unchanged', 'unchanged', 'unchanged'), null);
+    expect(decision.scope).toEqual({
+      fullWalk: null,
+      failure: { message: '1/research_jobs: page 2 was refused', at: new Date(began + 10) },
+    });
+    expect(decision.walkEnd).toMatchObject({ outcome: 'failed', collection: { state: 'failing' } });
+    expect(decision.walkEnd?.collection).not.toHaveProperty('polledAt');
+  });
+
+  it('is as of the walk’s beginning where it read everything, and polled as of what its end made true', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const polledAt = new Date(began + 1);
+    const { decision } = decide(
+      { ...taken, end, polledAt },
+      observed('unchanged', 'unchanged', 'unchanged'),
+      null,
+    );
+    const at = new Date(began);
+    expect(decision.scope).toEqual({
+      fullWalk: null,
+      lastReadAt: at,
+      clearDueUntil: new Date(began + 5),
+      failure: null,
+      polledAt,
+      fullAt: at,
+    });
+  });
+
+  it('leaves due what came due after the beginning of a walk that went on', () => {
+    const end = { type: 'end', outcome: 'reached' } as const;
+    const later = { ...taken, end, startedAt: new Date(began + 3) };
+    const { decision } = decide(later, observed('unchanged'), null);
+    expect(decision.scope.clearDueUntil).toEqual(new Date(began));
+  });
+
+  it('leaves due what came due after the first request, where the walk’s beginning is dated by a clock that is ahead', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const ahead = began + 600_000;
+    const walk = { ...taken.walk, began: ahead };
+    const { decision } = decide(
+      { ...taken, walk, end, startedAt: new Date(ahead) },
+      observed('unchanged', 'unchanged', 'unchanged'),
+      null,
+    );
+    expect(decision.scope.clearDueUntil).toEqual(new Date(began + 5));
+    // Nor is an item in quarantine gone that others saw since.
+    expect(decision.unseen?.before.getTime()).toBeLessThan(began + 5);
+  });
+
+  it('moves nothing that polls answer for while a row is seen and not believed', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const polledAt = new Date(began + 1);
+    const collection = { polledAt, state: 'current', failure: null } as const;
+    const moved = (unbelieved: readonly string[], view: ObservedPage): readonly boolean[] => {
+      const { decision } = decide({ ...taken, end, polledAt, collection, unbelieved }, view, null);
+      expect(decision.walkEnd?.collection).toMatchObject({ state: 'current', failure: null });
+      expect(decision.scope.lastReadAt).toBeDefined();
+      return ['polledAt' in decision.scope, 'polledAt' in (decision.walkEnd?.collection ?? {})];
+    };
+    const seen = observed('unchanged', 'undeleted', 'unchanged');
+    const returned = { kind: 'returned', obs: 1, at: began - 60_000, proven: false } as const;
+    const candidates = [{ ...returned, key: '2' }];
+    expect(moved([], seen)).toEqual([true, true]);
+    // It was seen on an earlier page, or by an earlier walk; or on this one.
+    expect(moved(['7'], seen)).toEqual([false, false]);
+    expect(moved(['2'], { ...observed('unchanged', 'deferred', 'unchanged'), candidates })).toEqual([
+      false,
+      false,
+    ]);
+    expect(moved([], observed('unchanged', 'deferred', 'unchanged'))).toEqual([false, false]);
+    // This page is the second sighting.
+    expect(moved(['2'], { ...seen, candidates })).toEqual([true, true]);
+    expect(moved(['2', '7'], { ...seen, candidates })).toEqual([false, false]);
+  });
+
+  describe('and what it says of absence', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const snapshot = {
+      proof: { kind: 'snapshot' },
+      contradiction: false,
+      place: { after: null, ends: true },
+    } as const;
+    const seen = observed('unchanged', 'unchanged', 'unchanged');
+    const long = began - 3_600_000;
+
+    it('is a first proof of a row that it does not hold, and nothing of one that came just now', () => {
+      const missing = [
+        { key: '7', changedAt: long },
+        { key: '8', changedAt: began - 59_999 },
+      ];
+      const { decision } = decide({ ...taken, page: snapshot }, { ...seen, missing }, null);
+      expect(decision.doubts).toMatchObject({ add: [{ key: '7', kind: 'snapshot' }], prove: [] });
+    });
+
+    it('overlooks what it lacks and what came too lately to be doubted', () => {
+      const overlooks = (changedAt: number): boolean =>
+        decide({ ...taken, page: snapshot }, { ...seen, missing: [{ key: '8', changedAt }] }, null).overlooks;
+      expect([overlooks(began - 59_999), overlooks(began - 60_000)]).toEqual([true, false]);
+    });
+
+    it('is a second proof when its request was sent the settle time after the first one', () => {
+      const missing = [{ key: '7', changedAt: long }];
+      const prove = (ago: number): readonly string[] | undefined => {
+        const first = { key: '7', kind: 'snapshot', obs: 1, at: began - ago, proven: false } as const;
+        const view = { ...seen, missing, candidates: [first] };
+        return decide({ ...taken, page: snapshot }, view, null).decision.doubts?.prove;
+      };
+      expect(prove(60_000)).toEqual(['7']);
+      expect(prove(59_999) ?? []).toEqual([]);
+    });
+
+    it('is withdrawn for a row that is there, an item in quarantine too', () => {
+      const candidates = [{ key: '2', kind: 'snapshot', obs: 1, at: long, proven: true }] as const;
+      const view = { ...observed('unchanged', 'quarantined', 'unchanged'), candidates };
+      const { decision } = decide({ ...taken, page: snapshot }, view, null);
+      expect(decision.doubts?.withdraw).toEqual(['2']);
+    });
+
+    it('completes the scope in one answer, once it is proven whose it was, but for what is in doubt', () => {
+      const asOf = (view: ObservedPage): Date | undefined =>
+        decide({ ...taken, page: snapshot, end }, view, null).completeAsOf;
+      expect(asOf(seen)).toEqual(new Date(began - 60_000));
+      expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
+      // A row that is seen and not believed is not here.
+      expect(asOf(observed('unchanged', 'deferred', 'unchanged'))).toBeUndefined();
+      // It may have gone right after it came: as of the settle time ago the mirror would have a row too many.
+      expect(asOf({ ...seen, missing: [{ key: '7', changedAt: began - 1 }] })).toBeUndefined();
+      const candidate = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
+      expect(asOf({ ...seen, candidates: [{ ...candidate, key: '7' }] })).toBeUndefined();
+      expect(asOf({ ...seen, candidates: [{ ...candidate, key: '3' }] })).toEqual(new Date(began - 60_000));
+    });
+
+    it('is what two whole walks tell, where that is remembered: the last one, or that there was none', () => {
+      const whole = { digest: 'd', began, ended: began + 10 };
+      const full = { ...taken, end };
+      expect(decide(full, seen, whole).decision.scope.memory).toMatchObject({ whole });
+      const before = { ...memory, whole };
+      const lost = decide({ ...full, before, memory: before }, seen, null);
+      expect(lost.decision.scope.memory).toMatchObject({ whole: null });
+      expect(decide({ ...taken, before, memory: before }, seen, null).memory.whole).toEqual(whole);
+    });
+
+    it('says of a deferred row neither that it is known nor that it changed', () => {
+      const { decision, memory: after } = decide(taken, observed('unchanged', 'deferred', 'unchanged'), null);
+      expect(decision.doubts?.add).toEqual([{ key: '2', kind: 'returned' }]);
+      expect(after).toBe(memory);
+    });
+  });
+});
+
+describe('what a complete reading says of items in quarantine', () => {
+  const end = { type: 'end', outcome: 'complete' } as const;
+  const seen = { ...observed('unchanged', 'quarantined', 'unchanged'), quarantined: ['b'] };
+  const unseen = (step: Partial<PageStep>, known?: readonly string[]) => {
+    const badItems = new BadItems();
+    badItems.note(known ?? []);
+    return decide({ ...taken, end, ...step }, seen, null, known && badItems).decision.unseen;
+  };
+
+  it('is that those are gone which it did not see, nor anybody less than the settle time before it began', () => {
+    expect(unseen({}, ['a', 'b'])).toEqual({ seen: ['a', 'b'], before: new Date(began + 5 - 60_000) });
+    const whole = { ...taken.page, proof: null, contradiction: false, place: { after: null, ends: true } };
+    expect(unseen({ page: whole }, ['a', 'b'])).toEqual({ seen: ['b'], before: new Date(began - 60_000) });
+  });
+
+  it('is, of a walk that was continued, an hour less: seen items are stamped once an hour', () => {
+    expect(unseen({})).toEqual({ seen: ['b'], before: new Date(began + 5 - 60_000 - 3_600_000) });
+  });
+
+  it('is nothing before its end, from a part of the list, or from a list that is gone', () => {
+    expect(unseen({ end: undefined }, [])).toBeUndefined();
+    expect(unseen({ end: { type: 'end', outcome: 'failed' } }, [])).toBeUndefined();
+    expect(unseen({ end: { ...end, status: 404 } }, [])).toBeUndefined();
+    const poll = beginPoll(memory, { overlapKey: null, now: began }).walk;
+    expect(unseen({ walk: poll }, [])).toBeUndefined();
+  });
+});

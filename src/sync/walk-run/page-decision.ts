@@ -1,0 +1,234 @@
+import { type DoubtChange, NO_DOUBTS } from '../../model/absence.ts';
+import type { Decision, ObservedPage } from '../../mirror/page-write.ts';
+import { STAMP_EVERY_MS } from '../../mirror/quarantine/plan.ts';
+import type { Unseen } from '../../mirror/quarantine/unseen.ts';
+import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
+import { type Scope, scopeName } from '../../model/collections.ts';
+import type { Item, Served } from '../../model/page.ts';
+import { checkpoint } from '../../walk/checkpoint.ts';
+import { judgePage } from '../../walk/absence/doubt.ts';
+import type { ScopeMemory } from '../../walk/memory/memory.ts';
+import { noteWritten } from '../../walk/memory/note-written.ts';
+import type { WrittenRow } from '../../walk/memory/order.ts';
+import type { WholeWalk } from '../../walk/memory/pair.ts';
+import type { End, TakenPage, Walk } from '../../walk/walk.ts';
+import type { BadItems } from '../scope/bad-items.ts';
+import { withoutPolledAt } from '../scope/unbelieved.ts';
+import { surelyBegan } from './walk-began.ts';
+import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
+
+/** A page as its walk took it, before it is written. */
+export interface PageStep {
+  readonly scope: Scope;
+  /** When this run of the walk began. */
+  readonly startedAt: Date;
+  /** When its first request was sent, by the database's clock; undefined: the page's is the first. */
+  readonly firstSentAt: Date | undefined;
+  /** Of this run of the walk, without what the page will have changed. */
+  readonly totals: ReadTotals;
+  /** The scope's memory as stored. */
+  readonly before: ScopeMemory;
+  readonly walk: Walk;
+  /** The scope's memory as the step left it. */
+  readonly memory: ScopeMemory;
+  readonly items: readonly Item[];
+  /** What the page says of absence; undefined where there is none (the request was refused). */
+  readonly page: TakenPage | undefined;
+  /** What its answer said of caches on the way; left out: nothing is known of it. */
+  readonly served?: Served | undefined;
+  /** Given when the walk ends with this page. */
+  readonly end: End | undefined;
+  /** As of when the scope's new and unsettled rows are mirrored then, where the walk's end makes that true. */
+  readonly polledAt: Date | undefined;
+  /** Rows that were seen before and not believed, when the page came. */
+  readonly unbelieved: readonly string[];
+  /** Freshness to store at the end of a walk that ended well. */
+  readonly collection: CollectionChange | undefined;
+  /** Least time between two proofs, milliseconds. */
+  readonly settleMs: number;
+}
+
+/** What is stored with a page, and what its walk has to know of it. */
+export interface Decided {
+  readonly decision: Decision;
+  /** The scope's memory from then on. */
+  readonly memory: ScopeMemory;
+  /** Everything is mirrored as of then, if the page is the account's own: true with the next proof. */
+  readonly completeAsOf: Date | undefined;
+  /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
+  readonly overlooks: boolean;
+}
+
+/**
+ * Tells it from what the page was to the mirror.
+ * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
+ * @param badItems what was seen of quarantine since the full walk began; left out: not known
+ */
+export function decide(
+  step: PageStep,
+  observed: ObservedPage,
+  whole: WholeWalk | null,
+  badItems?: BadItems,
+): Decided {
+  const doubts = doubtsOf(step, observed);
+  const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);
+  const { end, walk } = taken;
+  const noted = noteWritten(taken.memory, writtenRows(taken.items, observed));
+  const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
+  const memory = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
+  const completeAsOf = completeFrom(taken, observed, doubts);
+  const unseen = unseenBy(taken, observed, badItems);
+  const scope: Decision['scope'] = {
+    ...(memory === taken.before ? {} : { memory }),
+    // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
+    ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
+    ...(end === undefined ? {} : readUpTo(taken, end, observed)),
+  };
+  const decision: Decision = {
+    scope,
+    ...(isNothing(doubts) ? {} : { doubts }),
+    ...(unseen === undefined ? {} : { unseen }),
+    ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed) }),
+  };
+  const known = new Set([...observed.candidates, ...doubts.add].map(({ key }) => key));
+  const overlooks = observed.missing.some(({ key }) => !known.has(key));
+  return { decision, memory, completeAsOf, overlooks };
+}
+
+function doubtsOf({ page, served, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
+  if (page === undefined) return NO_DOUBTS;
+  const keyed = items.flatMap(({ key }, index) =>
+    key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
+  );
+  return judgePage({
+    proof: page.proof,
+    contradiction: page.contradiction,
+    sentAt: observed.sentAt.getTime(),
+    served,
+    seen: keyed.map(({ key }) => key),
+    deferred: keyed.filter(({ outcome }) => outcome === 'deferred').map(({ key }) => key),
+    missing: observed.missing,
+    candidates: observed.candidates,
+    settleMs,
+  });
+}
+
+/** Whether the mirror has every row as the walk saw it: a row that waits for a second sighting is new, and not here. */
+function isBelieved(
+  { unbelieved }: PageStep,
+  { outcomes }: ObservedPage,
+  { withdraw }: DoubtChange,
+): boolean {
+  return !outcomes.includes('deferred') && unbelieved.every((key) => withdraw.includes(key));
+}
+
+/** The page as of no moment: the next poll after the doubt is settled moves it. */
+function withoutPoll(step: PageStep): PageStep {
+  const { collection } = step;
+  return { ...step, polledAt: undefined, collection: collection && withoutPolledAt(collection) };
+}
+
+function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): boolean {
+  return add.length === 0 && prove.length === 0 && withdraw.length === 0 && !withdrawOrdered;
+}
+
+/**
+ * One answer that is the whole scope, and lacks no row, says that everything is mirrored as of then: a
+ * replica may lag by the settle time. Other walks know it only when their doubts are settled. Whose answer it was must
+ * be proven by what is asked after it.
+ */
+function completeFrom(
+  { page, end, settleMs, startedAt, walk }: PageStep,
+  { candidates, missing, sentAt }: ObservedPage,
+  { add, withdraw }: DoubtChange,
+): Date | undefined {
+  const whole = page?.proof?.kind === 'snapshot' && end?.outcome === 'complete';
+  if (!whole || add.length > 0 || missing.length > 0) return undefined;
+  const withdrawn = new Set(withdraw);
+  if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
+  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - settleMs);
+}
+
+/**
+ * What a complete reading says of items in quarantine that it did not see: they are gone, unless others saw them so
+ * late that it may have been too early. One that was continued in another process knows only when items were seen.
+ */
+function unseenBy(
+  { page, end, walk, startedAt, firstSentAt, settleMs }: PageStep,
+  { sentAt, quarantined }: ObservedPage,
+  badItems: BadItems | undefined,
+): Unseen | undefined {
+  // An end with a status is one that no page brought.
+  if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
+  const settled = (moment: Date): Date => new Date(moment.getTime() - settleMs);
+  const whole = page?.place.after === null && page.place.ends;
+  if (whole) return { seen: quarantined, before: settled(sentAt) };
+  if (walk.kind !== 'full') return undefined;
+  const began = surelyBegan(walk, startedAt, firstSentAt ?? sentAt);
+  const seen = badItems?.hashes;
+  if (seen !== undefined) return { seen, before: settled(began) };
+  return { seen: quarantined, before: new Date(settled(began).getTime() - STAMP_EVERY_MS) };
+}
+
+/** What a walk that ended well says of its scope; a failure is remembered with its message. */
+function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Decision['scope'] {
+  if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
+  // A confirming walk reads what is in doubt: of what is new it says nothing.
+  if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
+    return {};
+  const began = new Date(taken.walk.began);
+  const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
+  return {
+    lastReadAt: began,
+    // What came due is told by the database's clock.
+    clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
+    failure: null,
+    ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
+    ...(isWhole ? { fullAt: began } : {}),
+  };
+}
+
+const OUTCOMES = {
+  complete: 'completed',
+  reached: 'completed',
+  'full-needed': 'full-needed',
+  failed: 'failed',
+};
+
+function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
+  const { scope, startedAt, walk, totals } = taken;
+  // Whether a list that is refused is gone is not known yet (unknown-lists.ts).
+  const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
+  const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
+  const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);
+  return {
+    scope,
+    kind: walk.kind,
+    startedAt,
+    outcome: unknown ? 'not-found' : OUTCOMES[end.outcome],
+    totals: addTotals(totals, totalsOf(observed.counts)),
+    ...(error === undefined ? {} : { error }),
+    ...(collection === undefined || Object.keys(collection).length === 0 ? {} : { collection }),
+  };
+}
+
+/** Freshness of a collection whose walk failed; one list among many says nothing of its collection. */
+export function failing(scope: Scope, message: string, at: Date): CollectionChange | undefined {
+  return scope.parent === '' ? { state: 'failing', failure: { message, at } } : undefined;
+}
+
+function failureOf({ scope }: PageStep, end: End): string {
+  return `${scopeName(scope)}: ${end.reason ?? 'the walk failed'}`;
+}
+
+/** The page's rows that the mirror now holds as the page has them, in the page's order. */
+function writtenRows(items: readonly Item[], { outcomes }: ObservedPage): WrittenRow[] {
+  return items.flatMap((item, index) => {
+    const outcome = outcomes[index];
+    const held =
+      outcome !== undefined && outcome !== 'quarantined' && outcome !== 'duplicate' && outcome !== 'deferred';
+    if (item.key === undefined || !held) return [];
+    const known = outcome !== 'inserted' && outcome !== 'undeleted';
+    return [{ key: item.key, known, changed: outcome !== 'unchanged' }];
+  });
+}

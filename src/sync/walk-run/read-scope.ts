@@ -1,0 +1,193 @@
+import type { Priority } from '../../budget/priorities.ts';
+import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
+import type { ListCollection } from '../../model/collections.ts';
+import { type Checkpoint, resumeFull } from '../../walk/checkpoint.ts';
+import { beginConfirm } from '../../walk/kinds/confirm.ts';
+import { beginFull } from '../../walk/kinds/full.ts';
+import { type ScopeMemory, usableDirection } from '../../walk/memory/memory.ts';
+import { beginPoll } from '../../walk/kinds/poll.ts';
+import { readAsOf } from '../../walk/reading.ts';
+import { beginRefresh } from '../../walk/kinds/refresh.ts';
+import { afterRefresh, dueForRefresh, refreshHorizon } from '../../walk/memory/warmth.ts';
+import type { Step } from '../../walk/walk.ts';
+import type { Reader } from '../reader/reader.ts';
+import type { ScopeSession } from '../scope/scope-session.ts';
+import { unbelievedRows } from '../scope/unbelieved.ts';
+import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
+import { runWalk } from './walk-run.ts';
+import { addTotals } from './walk-totals.ts';
+
+/** Live rows from the newest that every poll reads again (design 3, "Overlap"). */
+const OVERLAP_ROWS = 200;
+/** An unfinished full walk older than this is begun anew: its first pages tell little of today (7 days). */
+const STALE_WALK_MS = 7 * 86_400_000;
+
+export interface ScopeReading {
+  readonly reader: Reader;
+  readonly collection: ListCollection;
+  readonly session: ScopeSession;
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+  /** After as many requests a walk breaks off, and the next reading goes on. Left out: it goes to its end. */
+  readonly requests?: number;
+  /** Lifts the brake of deletions. */
+  readonly accept?: boolean;
+  /** What `freshness` says of the collection once it is read well; left out for one list among many. */
+  readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
+}
+
+/**
+ * Makes the scope's new rows and the changes of its unsettled rows true: a poll, then a refresh of those unsettled
+ * rows that the poll did not pass.
+ * @returns `full-needed` where the order is not known (yet) or lost: only a full walk can do the work
+ */
+export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
+  const { reader, session } = reading;
+  const now = reader.clock.now();
+  let began = now;
+  let asOf = now;
+  const poll = await runWalk(reader, session, (from) => beginNextPoll(reading, from), {
+    ...reading,
+    onEnd: async (end, { walk, memory, seen }) => {
+      if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
+      // A poll that went on where one was interrupted does not read again what that one passed.
+      began = Math.min(now, walk.began);
+      asOf = began - walk.agedMs;
+      const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
+      return left.length === 0 ? mirroredAsOf(reading, asOf, began, end.outcome === 'complete') : {};
+    },
+  });
+  if (poll.outcome !== 'reached') return poll;
+  const unsettled = await dueRows(reading, session.memory, poll.seen, now);
+  if (unsettled.length === 0) return poll;
+
+  const horizon = refreshHorizon(session.memory.refreshed, now);
+  const refresh = await runWalk(
+    reader,
+    session,
+    (from) => beginRefresh(session.memory, { unsettled, now: from }),
+    {
+      ...reading,
+      onEnd: async (end, { walk, memory }) =>
+        end.outcome !== 'reached'
+          ? {}
+          : {
+              memory: { ...memory, refreshed: afterRefresh(memory.refreshed, horizon, now - walk.agedMs) },
+              ...(await mirroredAsOf(reading, asOf - walk.agedMs, began, false)),
+            },
+    },
+  );
+  return both(poll, refresh);
+}
+
+/**
+ * Reads what is new, and nothing else: of the scope's unsettled rows it says nothing.
+ * @returns `full-needed` as `pollScope`
+ */
+export async function readNew(reading: ScopeReading): Promise<WalkResult> {
+  const { reader, session } = reading;
+  return runWalk(reader, session, (now) => beginNextPoll(reading, now), reading);
+}
+
+/** Reads given rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
+export async function rereadRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
+  const { reader, session } = reading;
+  const begin = (now: number): Step => beginRefresh(session.memory, { unsettled: keys, now });
+  return runWalk(reader, session, begin, reading);
+}
+
+/** All pages are asked for, and less may do. */
+export interface ReadPart {
+  /** What is read counts from then (ms), earlier than the reading begins. */
+  readonly asOf: number;
+  readonly enough: Required<WalkOptions>['enough'];
+}
+
+/**
+ * Reads all pages, going on at the stored cursor where a full walk was interrupted: what that one had read is as of its
+ * own beginning.
+ */
+export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<WalkResult> {
+  const { reader, session } = reading;
+  return runWalk(reader, session, (now) => beginOrResume(reader, session, now, part?.asOf), {
+    ...reading,
+    ...(part === undefined ? {} : { enough: part.enough }),
+    onEnd: (end, { walk, memory }) => {
+      if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
+      // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
+      const polled = memory.evidence.contradicted ? undefined : session.polledAt;
+      const asOf = Math.max(readAsOf(walk), polled?.getTime() ?? 0);
+      return mirroredAsOf(reading, asOf, walk.began, true);
+    },
+  });
+}
+
+/** Reads rows in doubt again. @returns `full-needed` where only whole walks can tell, for want of an order */
+export async function confirmRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
+  const { reader, session } = reading;
+  const begin = (now: number): Step => beginConfirm(session.memory, { keys, now });
+  return runWalk(reader, session, begin, reading);
+}
+
+/** Two walks one after the other: how the later one ended, and what both did. */
+export function both(first: WalkResult, then: WalkResult): WalkResult {
+  return {
+    ...then,
+    seen: first.seen.union(then.seen),
+    totals: addTotals(first.totals, then.totals),
+    doubts: first.doubts || then.doubts,
+    proven: first.proven || then.proven,
+    whole: then.whole ?? first.whole,
+  };
+}
+
+/**
+ * What to store when the scope's new and unsettled rows are mirrored as of then. A poll during the first load says
+ * nothing of that: it reads what is new, and all else is still to come.
+ * @param began when the walk was: what was promised for later it does not keep
+ */
+async function mirroredAsOf(
+  { reader, onRead, session }: ScopeReading,
+  asOf: number,
+  began: number,
+  whole: boolean,
+): Promise<AtEnd> {
+  if (!whole && !session.everComplete) return {};
+  const polledAt = new Date(asOf);
+  const unbelieved = await unbelievedRows(reader, session.scope);
+  const collection = onRead?.(polledAt, new Date(began));
+  return { polledAt, unbelieved, ...(collection === undefined ? {} : { collection }) };
+}
+
+async function beginNextPoll({ reader, session }: ScopeReading, now: number): Promise<Step> {
+  const direction = usableDirection(session.memory);
+  const overlapKey = direction === null ? null : await reader.store.nthNewest(session.scope, OVERLAP_ROWS);
+  return beginPoll(session.memory, { overlapKey, now });
+}
+
+/** Checkpoint of the full walk that a reading of all pages goes on with now; undefined: it begins anew. */
+export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkpoint | undefined {
+  return fullWalk === undefined || now - fullWalk.began >= STALE_WALK_MS ? undefined : fullWalk;
+}
+
+async function beginOrResume(reader: Reader, session: ScopeSession, now: number, asOf = now): Promise<Step> {
+  const interrupted = interruptedWalk(session, now);
+  if (interrupted !== undefined) return resumeFull(session.memory, interrupted);
+  return beginFull(session.memory, { liveRows: await reader.store.liveRows(session.scope), now: asOf });
+}
+
+/** Keys of unsettled rows that are due at `now` and are not among `seen`. */
+async function dueRows(
+  { reader, session }: ScopeReading,
+  memory: ScopeMemory,
+  seen: ReadonlySet<string>,
+  now: number,
+): Promise<string[]> {
+  if (usableDirection(memory) === null) return [];
+  const horizon = refreshHorizon(memory.refreshed, now);
+  const rows = await reader.store.unsettledRows(session.scope, new Date(now - horizon));
+  return rows
+    .filter((row) => !seen.has(row.key))
+    .filter(({ since, failed }) => dueForRefresh({ since: since.getTime(), failed }, horizon, now))
+    .map((row) => row.key);
+}

@@ -1,0 +1,67 @@
+import type { Checkpoint } from '../../walk/checkpoint.ts';
+import { orderGrade } from '../../walk/memory/memory.ts';
+import { hasReadThrough } from '../../walk/kinds/read-through.ts';
+import { both, interruptedWalk, readAll, type ReadPart, type ScopeReading } from './read-scope.ts';
+import type { ReadWhole, WalkResult } from './walk-result.ts';
+
+export interface WholeScopeReading extends ScopeReading {
+  /** What `freshness` says of the collection when only the rest of an interrupted walk is read. */
+  readonly onRest?: ScopeReading['onRead'];
+}
+
+/**
+ * Reads all pages as of the call. Where a full walk was interrupted it goes on at the stored cursor, so that whatever
+ * kills walks in the middle, the list's end is reached; then it reads again what that walk had read before the call,
+ * from the top: rows there may be gone since.
+ */
+export async function readWhole(reading: WholeScopeReading): Promise<WalkResult> {
+  const { session, reader, onRest, ...options } = reading;
+  const began = reader.clock.now();
+  const interrupted = interruptedWalk(session, began);
+  if (interrupted === undefined) return readAll(reading);
+  session.since = new Set();
+  try {
+    const rest = await readAll({
+      reader,
+      session,
+      ...options,
+      ...(onRest === undefined ? {} : { onRead: onRest }),
+    });
+    // A list that is gone has nothing to be read again.
+    if (rest.outcome !== 'complete' || rest.status !== undefined) return rest;
+    return await readAgain(reading, interrupted, rest, began);
+  } finally {
+    session.since = undefined;
+  }
+}
+
+/**
+ * Reads from the top what an interrupted walk had read. It ends there when nothing in the list can be missing
+ * unnoticed; else it goes on to the list's end, and is a whole walk of its own.
+ * @param began when the rest of that walk began to be read (ms): what both read counts from then
+ */
+async function readAgain(
+  reading: WholeScopeReading,
+  { recent }: Checkpoint,
+  rest: WalkResult,
+  began: number,
+): Promise<WalkResult> {
+  const { session, reader } = reading;
+  const through = recent.at(-1);
+  const enough: ReadPart['enough'] = async ({ walk, memory }) => {
+    const { since } = session;
+    if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
+    // Looked at once: it takes all live keys.
+    session.since = undefined;
+    const { store } = reader;
+    const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
+    // Where rows are missing, or pages may put some in doubt, it goes on to the end: a row that moved there meanwhile
+    // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
+    return missing.length === 0 && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted';
+  };
+  const again = await readAll(reading, { asOf: began, enough });
+  const read = both(rest, again);
+  if (again.outcome !== 'reached' || again.whole === undefined) return read;
+  const whole: ReadWhole = { ...again.whole, clean: true };
+  return { ...read, outcome: 'complete', whole };
+}

@@ -1,0 +1,35 @@
+import type { WalkEnd } from '../../mirror/scope/walk-end.ts';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { LeaseLost } from '../../model/errors.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { failing } from './page-decision.ts';
+import type { Reader } from '../reader/reader.ts';
+import type { ScopeSession } from '../scope/scope-session.ts';
+
+/** A walk that no page ended: its failure is remembered, its checkpoint stays as its last page left it. @throws LeaseLost */
+export async function recordEnd(
+  { clock, mirror, fence }: Reader,
+  session: ScopeSession,
+  walk: Pick<WalkEnd, 'kind' | 'startedAt' | 'outcome' | 'totals'>,
+  error: Error | undefined,
+): Promise<void> {
+  const { scope } = session;
+  const at = new Date(clock.now());
+  const message = error === undefined ? undefined : messageOf(error);
+  const collection = message === undefined ? undefined : failing(scope, message, at);
+  try {
+    const stop = {
+      scope: message === undefined ? {} : { failure: { message, at } },
+      walkEnd: {
+        scope,
+        ...walk,
+        ...(message === undefined ? {} : { error: message }),
+        ...(collection === undefined ? {} : { collection }),
+      },
+    };
+    await session.write(() => mirror.endWalk(fence, scope, stop, session.committed));
+  } catch (cause) {
+    // The database may be what ended the walk; then nothing can be stored of it, and the caller hears of it.
+    if (cause instanceof LeaseLost || !(cause instanceof ClassifiedError)) throw cause;
+  }
+}

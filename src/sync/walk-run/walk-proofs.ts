@@ -1,0 +1,123 @@
+import type { Proof } from '../../model/absence.ts';
+import { isCopy } from '../../model/page.ts';
+import { orderGrade } from '../../walk/memory/memory.ts';
+import type { End, Walk } from '../../walk/walk.ts';
+import type { Asked } from './ask-page.ts';
+import { BadItems } from '../scope/bad-items.ts';
+import type { ScopeSession } from '../scope/scope-session.ts';
+import type { ReadWhole } from './walk-result.ts';
+import { walkBegan } from './walk-began.ts';
+import { WholeReading } from '../scope/whole-reading.ts';
+import type { WrittenStep } from './write-step.ts';
+
+/** Rows of which a full walk remembers key and content, some 200 bytes each, though their order is trusted. */
+const REMEMBERED_ROWS = 100_000;
+
+/** What a running walk puts in doubt and proves, told page by page. */
+export class WalkProofs {
+  readonly #session: ScopeSession;
+  readonly #startedAt: Date;
+  /** What a full walk sees, while that may come to prove something. */
+  #reading: WholeReading | undefined;
+  /** When the first request was sent, by the database's clock. */
+  #began: Date | undefined;
+  /** Nothing was there before, so nothing can be missing. (A first load that failed leaves rows that may go since.) */
+  readonly #firstLoad: boolean;
+  /** Every page so far was read in trusted order: each told what it lacks. */
+  #trusted = true;
+  #overlooks = false;
+  #raised = false;
+  #proven = false;
+  #whole: ReadWhole | undefined;
+
+  /** @param startedAt when this run of the walk began */
+  constructor(session: ScopeSession, walk: Walk, startedAt: Date) {
+    this.#session = session;
+    this.#startedAt = startedAt;
+    this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
+    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading();
+    if (walk.kind === 'full') session.whole = this.#reading;
+    if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new BadItems();
+  }
+
+  get reading(): WholeReading | undefined {
+    return this.#reading;
+  }
+
+  get began(): Date | undefined {
+    return this.#began;
+  }
+
+  /** Rows came into doubt. */
+  get raised(): boolean {
+    return this.#raised;
+  }
+
+  /** Rows are proven gone. */
+  get proven(): boolean {
+    return this.#proven;
+  }
+
+  /** Given once the walk has read every item of its scope. */
+  get whole(): ReadWhole | undefined {
+    return this.#whole;
+  }
+
+  /** A page has come; `walk` is the step that took it, `keys` are its items'. */
+  pageCame(walk: Walk, { page }: Asked, keys: readonly string[]): void {
+    // An item without usable key may be any row: what its page lacks is not known.
+    if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
+    // What a copy shows may be gone since before the walk that counts it.
+    if (!isCopy(page?.served)) {
+      for (const key of keys) this.#session.since?.add(key);
+      if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
+    }
+    if (walk.kind !== 'full') return;
+    // Where the order proves what is missing, the keys of a great many rows need not be remembered. (It does not prove
+    // the end where the service leaves out `has_more`, or gives one item at a time.)
+    const first = this.#began === undefined && page?.hasMore !== undefined && keys.length > 1;
+    const trusted = first && orderGrade(this.#session.memory) === 'trusted';
+    const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
+    if (walk.restarts > 0 || needless) this.#forget();
+  }
+
+  /** @param proof what the page proves absent */
+  pageWritten(
+    walk: Walk,
+    end: End | undefined,
+    proof: Proof | null,
+    step: Extract<WrittenStep, { state: 'applied' }>,
+  ): void {
+    this.#raised ||= step.raised;
+    this.#proven ||= step.proven;
+    this.#overlooks ||= step.overlooks;
+    // A later answer may be an older one: a cache on the way held it.
+    if (this.#began === undefined || step.sentAt < this.#began) this.#began = step.sentAt;
+    this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
+    const isPart = walk.kind === 'full' && end?.outcome === 'reached';
+    // An end with a status is one that no page brought.
+    if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
+    // Beyond its last item a page tells only where it shows that nothing follows.
+    const isTold = isPart || proof?.kind === 'snapshot' || proof?.through === null;
+    const resumed = walk.kind === 'full' && walk.resumed;
+    const sawAll = !resumed && (step.judged || this.#firstLoad);
+    this.#whole = {
+      began: walkBegan(walk, this.#startedAt, this.#began),
+      clean: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isTold) || sawAll),
+      overlooks: this.#overlooks,
+      complete: step.complete,
+    };
+  }
+
+  /** The walk is over. */
+  end(walk: Walk): void {
+    if (walk.kind !== 'full') return;
+    this.#forget();
+    this.#session.badItems = undefined;
+  }
+
+  #forget(): void {
+    this.#reading = undefined;
+    this.#session.whole = undefined;
+  }
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import type { PageRequest } from '../../api/api.ts';
+import type { PageResult } from '../../mirror/page-write.ts';
+import { collection, type ListCollection, type Scope } from '../../model/collections.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import type { Page } from '../../model/page.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { beginFull } from '../../walk/kinds/full.ts';
+import { observeAll } from '../reader/observer.ts';
+import type { Reader } from '../reader/reader.ts';
+import { ScopeSession } from '../scope/scope-session.ts';
+import { runWalk } from './walk-run.ts';
+
+const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
+const jobs = collection('research_jobs') as ListCollection;
+const stored = { scope, memory: {}, fullWalk: undefined, fullAt: undefined, lastObs: 0 };
+
+/** Pages of three jobs in falling order, without end. */
+function pageAfter(cursor: string | undefined): Page {
+  const top = cursor === undefined ? 1_000 : Number(cursor) - 1;
+  const items = [top, top - 1, top - 2].map((id) => ({
+    source: `{"job_id":${id}}`,
+    fields: { job_id: id },
+    key: String(id),
+    problem: undefined,
+  }));
+  return { items, hasMore: true, nextCursor: undefined };
+}
+
+describe('a walk whose page can’t be written', () => {
+  it.each<[string, () => Promise<PageResult>, string]>([
+    ['fails', () => Promise.reject(new DatabaseUnavailable('the database is away')), 'failed'],
+    ['finds its list deleted', () => Promise.resolve({ state: 'parent_deleted' }), 'parent-deleted'],
+  ])('ends, also when the next page has arrived meanwhile: the write %s', async (_, write, outcome) => {
+    const session = new ScopeSession(stored as never, 'bigint');
+    const second = Promise.withResolvers<void>();
+    let asked = 0;
+    let written = 0;
+    const reader = {
+      fence: { userId: '7', owner: 'o', token: '1' },
+      clock: systemClock,
+      observer: observeAll([]),
+      onChanged: () => {},
+      store: {},
+      source: {
+        takeFreed: () => [],
+        putBack: () => {},
+        page: async ({ cursor }: PageRequest) => {
+          asked += 1;
+          if (asked === 2) second.resolve();
+          return pageAfter(cursor);
+        },
+      },
+      mirror: {
+        endWalk: async () => {},
+        applyPage: async () => {
+          written += 1;
+          await second.promise;
+          // Several turns of the event loop: the second answer stands in the write lane now.
+          await new Promise((resolve) => {
+            setImmediate(resolve);
+          });
+          return write();
+        },
+      },
+    } as unknown as Reader;
+    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
+    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
+    const result = await runWalk(reader, session, () => begun, options as never);
+    expect(result.outcome).toBe(outcome);
+    expect({ asked, written }).toEqual({ asked: 2, written: 1 });
+    // The scope's lanes are free: another walk can use them.
+    await expect(
+      session.exchange(
+        async () => 'answer',
+        async (answer) => answer,
+      ),
+    ).resolves.toBe('answer');
+  });
+});
+
+describe('a page', () => {
+  it('is as old as its request: what waited for a slot, or for the answer, counts', async () => {
+    const clock = new VirtualClock();
+    const session = new ScopeSession(stored as never, 'bigint');
+    let age = Number.NaN;
+    const reader = {
+      fence: { userId: '7', owner: 'o', token: '1' },
+      clock,
+      observer: observeAll([]),
+      onChanged: () => {},
+      settleMs: 60_000,
+      store: {},
+      source: {
+        takeFreed: () => [],
+        putBack: () => {},
+        page: async () => {
+          await clock.sleep(5_000);
+          return { ...pageAfter(undefined), hasMore: false };
+        },
+      },
+      mirror: {
+        applyPage: async (_: unknown, { sentAgo }: { readonly sentAgo: () => number }) => {
+          await clock.sleep(70);
+          age = sentAgo();
+          return { state: 'parent_deleted' };
+        },
+        endWalk: async () => {},
+      },
+    } as unknown as Reader;
+    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
+    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
+    const walk = runWalk(reader, session, () => begun, options as never);
+    await clock.advance(10_000);
+    await walk;
+    expect(age).toBe(5_070);
+  });
+});

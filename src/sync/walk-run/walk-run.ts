@@ -1,0 +1,280 @@
+import { LeaseLost, RequestRefused } from '../../model/errors.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped, Stopped } from '@research-mirror/runtime/service';
+import { step } from '../../walk/step.ts';
+import type { End, Step, Walk } from '../../walk/walk.ts';
+import { type Asked, askPage, type PageAsk } from './ask-page.ts';
+import { applyDeletions } from './apply-deletions.ts';
+import type { Reader } from '../reader/reader.ts';
+import { recordEnd } from './record-end.ts';
+import type { ScopeSession } from '../scope/scope-session.ts';
+import { WalkProofs } from './walk-proofs.ts';
+import type { WalkOptions, WalkResult } from './walk-result.ts';
+import { addTotals, NO_TOTALS, totalsOf, type ReadTotals } from './walk-totals.ts';
+import { writeStep } from './write-step.ts';
+
+/** One page's turn: what the walk asks next; its request is under way already when the page is written. */
+interface Turn {
+  readonly end: End | undefined;
+  readonly following: Promise<Turn> | undefined;
+}
+
+type Resolved = Step & { readonly ask: PageAsk | End };
+
+const ENOUGH: End = { type: 'end', outcome: 'reached' };
+
+/**
+ * Runs one walk of one scope to its end: asks page after page and writes each in its own transaction, together with
+ * the checkpoint (invariant 1). While a page is written the next one is fetched. What it proved gone is deleted at its
+ * end.
+ * @param begin gives the first step of a walk that begins now, or goes on from then on: milliseconds since the epoch
+ * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
+ */
+export async function runWalk(
+  reader: Reader,
+  session: ScopeSession,
+  begin: (now: number) => Step | Promise<Step>,
+  options: WalkOptions,
+): Promise<WalkResult> {
+  const now = reader.clock.now();
+  return new WalkRun(reader, session, await begin(now), now, options).run();
+}
+
+class WalkRun {
+  readonly #reader: Reader;
+  readonly #session: ScopeSession;
+  readonly #options: WalkOptions;
+  readonly #begun: Step;
+  readonly #startedAt: Date;
+  /** The same on the monotonic clock. */
+  readonly #startedTick: number;
+  readonly #seen = new Set<string>();
+  readonly #proofs: WalkProofs;
+  /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
+  readonly #broken = new AbortController();
+  #totals: ReadTotals = NO_TOTALS;
+  #walk: Walk;
+  #status: number | undefined;
+  #parentDeleted = false;
+  #ended = false;
+  /** The turn that was begun last. */
+  #latest: Promise<Turn> | undefined;
+
+  constructor(reader: Reader, session: ScopeSession, begun: Step, now: number, options: WalkOptions) {
+    this.#reader = reader;
+    this.#session = session;
+    this.#options = options;
+    this.#begun = begun;
+    this.#walk = begun.walk;
+    this.#startedAt = new Date(now);
+    this.#startedTick = reader.clock.monotonic();
+    this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt);
+  }
+
+  async run(): Promise<WalkResult> {
+    const { observer } = this.#reader;
+    const scope = this.#session.scope;
+    const kind = this.#walk.kind;
+    const resumed = this.#walk.kind === 'full' && this.#walk.resumed;
+    observer.walkStarted({ scope, kind, resumed });
+    let outcome: WalkResult['outcome'];
+    let error: Error | undefined;
+    try {
+      const end = await this.#readAll();
+      outcome = this.#parentDeleted ? 'parent-deleted' : end.outcome;
+      if (end.outcome === 'failed')
+        error = new RequestRefused(end.reason ?? 'the walk failed', end.status ?? 0);
+      this.#status = end.status;
+    } catch (cause) {
+      if (cause instanceof LeaseLost) throw cause;
+      outcome = isStopped(cause) ? 'interrupted' : 'failed';
+      if (outcome === 'failed') error = cause instanceof Error ? cause : new Error(messageOf(cause));
+    } finally {
+      this.#proofs.end(this.#walk);
+    }
+    // What was under way when the walk broke is abandoned by now. (Not waited for where it broke: in the write lane
+    // its answer would stand behind us.)
+    await this.#latest?.catch(() => {});
+    if (!this.#ended) {
+      const walk = { kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
+      await recordEnd(this.#reader, this.#session, walk, error);
+    }
+    observer.walkEnded({
+      scope,
+      kind,
+      outcome: outcome === 'failed' || outcome === 'interrupted' ? outcome : 'complete',
+      error: error === undefined ? undefined : messageOf(error),
+      pages: this.#totals.pages,
+      items: this.#totals.items,
+      milliseconds: this.#reader.clock.monotonic() - this.#startedTick,
+    });
+    return {
+      outcome,
+      error,
+      status: this.#status,
+      walk: this.#walk,
+      seen: this.#seen,
+      totals: this.#totals,
+      doubts: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
+      proven: this.#proofs.proven && scope.parent !== '',
+      whole: error === undefined ? this.#proofs.whole : undefined,
+    };
+  }
+
+  /** Page after page until the walk says that it has ended. */
+  async #readAll(): Promise<End> {
+    const { ask } = await this.#resolve(this.#begun);
+    if (ask.type === 'end') return ask;
+    let turn: Promise<Turn> | undefined = this.#turn(ask);
+    for (;;) {
+      const { end, following }: Turn = await turn;
+      if (end !== undefined) return end;
+      if (following === undefined) throw new Error('a walk asked for nothing'); // excluded by the type Ask
+      turn = following;
+    }
+  }
+
+  #turn(ask: PageAsk): Promise<Turn> {
+    const turn = this.#session.exchange(
+      () =>
+        askPage(this.#reader, ask, {
+          ...this.#options,
+          scope: this.#session.scope,
+          broken: this.#broken.signal,
+          onExchange: ({ status }) => {
+            this.#totals = addTotals(this.#totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
+          },
+        }),
+      (asked, obs) => this.#process(asked, obs),
+    );
+    this.#latest = turn;
+    turn.catch(() => {}); // heard by whoever awaits the turn before it; never an unhandled rejection meanwhile
+    return turn;
+  }
+
+  /** In the scope's write lane: one step of the walk, the next request on its way, then the page's transaction. */
+  async #process(asked: Asked, obs: number): Promise<Turn> {
+    this.#broken.signal.throwIfAborted();
+    const before = this.#walk;
+    const stepped = await this.#resolve(
+      step(this.#walk, this.#session.memory, asked.told, this.#reader.clock.now()),
+    );
+    this.#walk = stepped.walk;
+    const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
+    if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
+    this.#proofs.pageCame(stepped.walk, asked, keys);
+    const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
+    const end = ask.type === 'end' ? ask : undefined;
+    const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
+    try {
+      await this.#write(asked, obs, stepped, end);
+      // Lists come by the thousand: of them, one proof serves all that a pass deletes (settle-doubts.ts).
+      if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
+    } catch (error) {
+      this.#broken.abort(error);
+      throw error;
+    }
+    if (this.#parentDeleted) {
+      this.#broken.abort(new Error('its list is deleted'));
+      return { end: { type: 'end', outcome: 'complete' }, following: undefined };
+    }
+    if (end === undefined && following === undefined) {
+      this.#options.signal.throwIfAborted();
+      throw new Stopped('a walk at its bound of requests');
+    }
+    return { end, following };
+  }
+
+  /** A part of the list was all that was wanted. */
+  async #isEnough({ walk, memory, ask }: Resolved): Promise<boolean> {
+    const { enough } = this.#options;
+    if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
+    return enough({ walk, memory });
+  }
+
+  /** Nothing more is to be asked. A bound counts once a page led on: a reading that goes on later is never stuck. */
+  #isOver(before: Walk): boolean {
+    const { signal, requests = Infinity } = this.#options;
+    return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
+  }
+
+  /** Looks up the stored rows that the walk asks for, until it asks the service (or nothing more). */
+  async #resolve(from: Step): Promise<Resolved> {
+    let { walk, memory, ask } = from;
+    while (ask.type === 'predecessor') {
+      const { of, nth, direction } = ask;
+      const key = await this.#reader.store.predecessor(this.#session.scope, direction, of, nth);
+      ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, this.#reader.clock.now()));
+    }
+    this.#walk = walk;
+    return { walk, memory, ask, ...(from.page === undefined ? {} : { page: from.page }) };
+  }
+
+  async #write(asked: Asked, obs: number, stepped: Resolved, end: End | undefined): Promise<void> {
+    const { scope } = this.#session;
+    const { walk, memory, page } = stepped;
+    // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
+    const ended = { walk, memory, seen: this.#seen };
+    const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
+    const items = asked.page?.items ?? [];
+    this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
+    const written = await writeStep(this.#reader, this.#session, {
+      taken: {
+        scope,
+        startedAt: this.#startedAt,
+        firstSentAt: this.#proofs.began,
+        totals: this.#totals,
+        before: this.#session.memory,
+        walk,
+        memory: atEnd.memory ?? memory,
+        items,
+        page,
+        served: asked.page?.served,
+        end,
+        polledAt: atEnd.polledAt,
+        unbelieved: atEnd.unbelieved ?? [],
+        collection: atEnd.collection,
+        settleMs: this.#reader.settleMs,
+      },
+      obs,
+      sentAfter: asked.sentAfter,
+      whole: this.#proofs.reading,
+    });
+    if (end !== undefined) this.#ended = true;
+    if (written.state === 'parent_deleted') {
+      this.#parentDeleted = true;
+      return;
+    }
+    this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
+    const { counts } = written.result;
+    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
+    this.#totals = addTotals(this.#totals, totalsOf(counts));
+    this.#reader.observer.pageWritten({
+      scope,
+      kind: walk.kind,
+      items: items.length,
+      inserted,
+      updated,
+      unchanged,
+      quarantined,
+    });
+  }
+
+  /**
+   * Still in the write lane: no page comes between the walk's end, the proof of whose data it read, and the deletion.
+   * What can't be proven is left in doubt.
+   */
+  async #delete(): Promise<void> {
+    const { signal } = this.#options;
+    if (!(await this.#reader.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
+    const accept = this.#options.accept ?? false;
+    const { deleted, along } = await applyDeletions(this.#reader, this.#session, accept);
+    this.#totals = addTotals(this.#totals, { deleted, along });
+  }
+}
+
+/** The walk has come further: what is left to be covered has become less, or else it read rows that it had not read. */
+function hasLedOn(before: Walk, after: Walk): boolean {
+  if ('todo' in before && 'todo' in after) return after.todo.length < before.todo.length;
+  return after.recent.at(-1) !== before.recent.at(-1);
+}

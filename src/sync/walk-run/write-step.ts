@@ -1,0 +1,105 @@
+import type { PageResult } from '../../mirror/page-write.ts';
+import { isCopy } from '../../model/page.ts';
+import { checkpoint } from '../../walk/checkpoint.ts';
+import type { WholeWalk } from '../../walk/memory/pair.ts';
+import { decide, type Decided, type PageStep } from './page-decision.ts';
+import { carryingFreed, type Reader } from '../reader/reader.ts';
+import type { ScopeSession } from '../scope/scope-session.ts';
+import { NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
+
+/** A page in the write lane. */
+export interface StepWrite {
+  readonly taken: PageStep;
+  readonly obs: number;
+  /** A moment of the monotonic clock, milliseconds: the page's request was not sent before. */
+  readonly sentAfter: number;
+  /** What its walk has seen, while that may come to prove something. */
+  readonly whole: WholeReading | undefined;
+}
+
+/** What became of a page. */
+export type WrittenStep =
+  | {
+      readonly state: 'applied';
+      readonly result: Extract<PageResult, { readonly state: 'applied' }>;
+      /** When its request was sent, by the database's clock. */
+      readonly sentAt: Date;
+      /** It ends a whole walk, and the rows that this did not see are in doubt or proven gone. */
+      readonly judged: boolean;
+      /** It put rows in doubt. */
+      readonly raised: boolean;
+      /** It proved rows gone. */
+      readonly proven: boolean;
+      /** Rows are missing that came or changed too lately to be doubted. */
+      readonly overlooks: boolean;
+      /** Everything is mirrored as of its request, if it is the account's own. */
+      readonly complete: boolean;
+    }
+  | { readonly state: 'parent_deleted' };
+
+/**
+ * Writes a page with its checkpoint, its evidence, its rows in doubt and the budget's slots: one transaction. Then the
+ * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
+ */
+export async function writeStep(
+  reader: Reader,
+  session: ScopeSession,
+  write: StepWrite,
+): Promise<WrittenStep> {
+  const { taken, obs, whole } = write;
+  const { scope, walk, page, end } = taken;
+  // What is the whole scope in one answer needs no second walk like it.
+  const snapshot = page?.proof?.kind === 'snapshot';
+  const judges = end?.outcome === 'complete' && !snapshot;
+  let decided: Decided | undefined;
+  let present: WholeWalk | null = null;
+  let sentAt = new Date(0);
+  const result = await carryingFreed(reader, (alsoInTransaction) =>
+    reader.mirror.applyPage(reader.fence, {
+      scope,
+      obs,
+      after: session.committed,
+      items: taken.items,
+      ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
+      ...(page === undefined ? {} : { where: page.place }),
+      ...(isCopy(taken.served) ? { copy: { knownAsOf: session.polledAt } } : {}),
+      sentAgo: () => reader.clock.monotonic() - write.sentAfter,
+      alsoInTransaction,
+      decide: (observed) => {
+        ({ sentAt } = observed);
+        whole?.note(taken.items, observed, taken.served);
+        present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
+        session.badItems?.note(observed.quarantined);
+        decided = decide(taken, observed, present, session.badItems);
+        return decided.decision;
+      },
+    }),
+  );
+  if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
+  if (result.state === 'parent_deleted' || decided === undefined) return { state: 'parent_deleted' };
+
+  session.committed = obs;
+  const previous = session.memory.whole;
+  session.memory = decided.memory;
+  if (end?.outcome === 'complete') session.everComplete = true;
+  const { polledAt } = result.decision.scope;
+  if (polledAt !== undefined) session.polledAt = polledAt;
+  if (result.changed !== undefined) reader.onChanged(result.changed);
+  const { completeAsOf } = decided;
+  if (completeAsOf !== undefined) reader.source.claimComplete({ scope, completeAsOf });
+  const { doubts } = result.decision;
+  const absences =
+    whole !== undefined && judges
+      ? await recordAbsences(reader, scope, whole, present, result.at, previous, obs)
+      : NOT_JUDGED;
+  return {
+    state: 'applied',
+    result,
+    sentAt,
+    judged: snapshot || absences.judged,
+    raised: absences.raised || (doubts?.add.length ?? 0) > 0,
+    proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
+    overlooks: absences.overlooks || decided.overlooks,
+    complete: completeAsOf !== undefined,
+  };
+}

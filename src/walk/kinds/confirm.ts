@@ -1,0 +1,40 @@
+import { afterComplete } from './complete.ts';
+import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
+import type { Taken } from '../page.ts';
+import { askFor } from '../ladder.ts';
+import { newReading } from '../reading.ts';
+import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './refresh.ts';
+import type { ConfirmWalk, Step } from '../walk.ts';
+
+export interface ConfirmStart {
+  /** Keys of the rows in doubt, or to be doubted where they are missing, in any order. */
+  readonly keys: readonly string[];
+  readonly now: number;
+}
+
+/**
+ * Begins to read rows in doubt again (design 4): the top page first, since it tests the order on which every other
+ * page's proof rests; then, like a refresh, the fewest pages that cover them.
+ */
+export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
+  const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
+  return { walk, memory, ask: askFor(walk, memory) };
+}
+
+/**
+ * Goes on after an answer. A snapshot ends it (`complete`), and so does a page that contradicts the order
+ * (`full-needed`): what is left is then for two whole walks to prove.
+ * @param asked the walk as it was when it asked
+ */
+export function stepConfirm(asked: ConfirmWalk, taken: Taken<ConfirmWalk>, now: number): Step<ConfirmWalk> {
+  const { reading: walk, memory, snapshot, contradiction } = taken;
+  if (snapshot) {
+    const whole = afterComplete(memory, walk, { snapshot, clean: !contradiction, now });
+    return { walk: { ...walk, todo: [] }, memory: whole, ask: { type: 'end', outcome: 'complete' } };
+  }
+  const direction = usableDirection(memory);
+  if (contradiction || direction === null) return orderLost(walk, memory);
+  if (asked.pages > 0 || taken.verdict !== 'on') return stepRefresh(asked, taken);
+  const todo = inListOrder(memory, direction, walk.todo);
+  return jump({ ...walk, todo: withoutCovered({ ...walk, todo }, memory, direction) }, memory);
+}

@@ -1,0 +1,97 @@
+import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
+import { compareInList, type Direction } from '../memory/order.ts';
+import type { Taken } from '../page.ts';
+import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
+import { newReading, position } from '../reading.ts';
+import type { ConfirmWalk, RefreshWalk, Step } from '../walk.ts';
+
+/** Walks that cover given keys. */
+type Covering = RefreshWalk | ConfirmWalk;
+
+export interface RefreshStart {
+  /** Keys to read again, in any order. */
+  readonly unsettled: readonly string[];
+  readonly now: number;
+}
+
+/**
+ * Begins to read given rows again in the fewest pages: each begins right after the stored predecessor of the first
+ * key that is not covered yet. That is optimal: pages are intervals of up to `limit` rows, and the greedy choice
+ * reaches as far as any interval that covers that key.
+ */
+export function beginRefresh(memory: ScopeMemory, { unsettled, now }: RefreshStart): Step<RefreshWalk> {
+  const direction = usableDirection(memory);
+  const walk: RefreshWalk = { ...newReading(now), kind: 'refresh', todo: [] };
+  if (direction === null) return orderLost(walk, memory);
+  return jump({ ...walk, todo: inListOrder(memory, direction, unsettled) }, memory);
+}
+
+/** Goes on after an answer. @param asked the walk as it was when it asked */
+export function stepRefresh<W extends Covering>(asked: W, taken: Taken<W>): Step<W> {
+  const { reading: walk, memory, verdict, why } = taken;
+  if (verdict === 'end') return jump({ ...walk, todo: [] }, memory);
+  const direction = usableDirection(memory);
+  if (direction === null) return orderLost(walk, memory);
+  if (verdict === 'stuck') {
+    const back = stepBack(asked, memory, taken.refused);
+    const top = back === null && memory.cursors === 'offered-only' ? fromTop(asked) : null;
+    if (back === null && top === null) return { walk: asked, memory, ask: failed(asked, why) };
+    const next = back === null ? (top ?? asked) : { ...walk, ...position(back) };
+    return { walk: next, memory, ask: askFor(next, memory) };
+  }
+  const todo = withoutCovered(walk, memory, direction);
+  // Rows unknown to the mirror, or steps back, came before the key: read on. Looking up its predecessor again could
+  // lead back to a cursor that was no good.
+  if (todo[0] !== undefined && todo[0] === walk.todo[0]) return { walk, memory, ask: askFor(walk, memory) };
+  return jump({ ...walk, todo }, memory);
+}
+
+/** The stored predecessor was looked up: goes on after it, or after the last key read where that lies further. */
+export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, key: string | null): Step<W> {
+  const direction = usableDirection(memory);
+  if (direction === null) return orderLost(walk, memory);
+  const last = walk.recent.at(-1);
+  const back =
+    walk.rung > 0 || last === undefined || (key !== null && isBeyond(memory, direction, key, last));
+  const next = back
+    ? { ...walk, seek: 0, cursor: key, recent: walk.rung > 0 ? walk.recent : [] }
+    : { ...walk, seek: 0, cursor: last };
+  return { walk: next, memory, ask: askFor(next, memory) };
+}
+
+/**
+ * To the first key that is not covered yet; where the service takes its own cursors only, on from the top to the last of
+ * them.
+ */
+export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
+  const [next] = walk.todo;
+  if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
+  if (memory.cursors === 'offered-only') return { walk, memory, ask: askFor(walk, memory) };
+  const back = undefined;
+  const there = { ...walk, cursor: next, token: false, back, seek: 1, rung: 0, empties: 0, again: null };
+  return { walk: there, memory, ask: askFor(there, memory) };
+}
+
+/** Keys as the list has them, the one nearest to the top first. */
+export function inListOrder(
+  memory: ScopeMemory,
+  direction: Direction,
+  keys: readonly string[],
+): readonly string[] {
+  return keys.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
+}
+
+/** The keys to cover that lie beyond what the walk has read. */
+export function withoutCovered(walk: Covering, memory: ScopeMemory, direction: Direction): readonly string[] {
+  const last = walk.recent.at(-1);
+  return last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
+}
+
+function isBeyond(memory: ScopeMemory, direction: Direction, key: string, last: string): boolean {
+  return compareInList(memory.keyType, direction, key, last) > 0;
+}
+
+export function orderLost<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
+  const reason = 'the order of the list is not known';
+  return { walk, memory, ask: { type: 'end', outcome: 'full-needed', reason } };
+}

@@ -1,0 +1,85 @@
+import type { KeyType } from '../../model/collections.ts';
+import { compareKeys } from '../../model/key.ts';
+
+/** How long after taking its ID a row may become visible (design 3, late commits): 10 minutes in milliseconds. */
+export const OVERLAP = 600_000;
+/** Least distance of two marks, in milliseconds: it bounds their number. */
+const MARK_SPACING = 60_000;
+
+/**
+ * Up to where the newest rows are known (design 3, "Frontier"). Newer rows have greater keys whichever way the list
+ * runs, so that it is the same in both directions. The greatest known key would be wrong: an interrupted poll leaves
+ * holes below it.
+ */
+export interface Frontier {
+  readonly key: string;
+  /** When the answer came that had it: its ID was taken before. */
+  readonly at: number;
+  /** As of when the walk that last reached it read: a row that became visible later may have been passed over. */
+  readonly asOf: number;
+  /** Earlier frontiers with their `at`, oldest first, a minute apart at least: as far back as the overlap needs. */
+  readonly marks: readonly Mark[];
+}
+
+type Mark = readonly [at: number, key: string];
+
+/** The rest of an interrupted poll. */
+export interface OpenPart {
+  /** Falling: first key of the poll's first page, which becomes the frontier once the rest is read. Rising: null. */
+  readonly first: string | null;
+  /** When that page was answered. */
+  readonly at: number;
+  /** As of when the poll read so far. */
+  readonly asOf: number;
+  /** Last key read: the rest follows it. */
+  readonly after: string;
+  /** Falling: key at which the rest may stop; null: the list's end. */
+  readonly low: string | null;
+}
+
+/** What a walk that reached the old frontier, or read everything, found. */
+export interface Reached {
+  readonly key: string;
+  readonly at: number;
+  readonly asOf: number;
+}
+
+/** The frontier after a poll that reached the old one: never further back than it was. */
+export function advance(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
+  if (old === null) return { ...reached, marks: [] };
+  const further = compareKeys(keyType, reached.key, old.key) > 0;
+  const last = old.marks.at(-1);
+  const spaced = last === undefined || old.at - last[0] >= MARK_SPACING;
+  const marks: readonly Mark[] = further && spaced ? [...old.marks, [old.at, old.key]] : old.marks;
+  const { key, at } = further ? reached : old;
+  return { key, at, asOf: reached.asOf, marks: needed(marks, at, reached.asOf) };
+}
+
+/** The frontier after a complete full walk: only what lies further says more than the polls did meanwhile. */
+export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
+  if (old !== null && compareKeys(keyType, reached.key, old.key) <= 0) return old;
+  return advance(keyType, old, reached);
+}
+
+/**
+ * Key down to which the next poll has to read, null for all. The overlap reaches to the frontier as it stood 10
+ * minutes before the last poll began, or to the 200th known row, whichever is further: a row that became visible
+ * since then took its ID after that moment, so its key is greater than that frontier's. (Ten minutes before *now*
+ * would lose rows whenever polls paused.)
+ * @param overlapKey the 200th known live row from the newest; null where there are fewer
+ */
+export function overlapLow(keyType: KeyType, frontier: Frontier, overlapKey: string | null): string | null {
+  if (overlapKey === null) return null;
+  const history: readonly Mark[] = [...frontier.marks, [frontier.at, frontier.key]];
+  const stood = history.findLast(([at]) => at <= frontier.asOf - OVERLAP) ?? history[0];
+  const key = stood === undefined ? frontier.key : stood[1];
+  return compareKeys(keyType, key, overlapKey) < 0 ? key : overlapKey;
+}
+
+/** Marks from the last one that is older than the overlap on; none where the frontier itself is. */
+function needed(marks: readonly Mark[], at: number, asOf: number): readonly Mark[] {
+  const limit = asOf - OVERLAP;
+  if (at <= limit) return [];
+  const begin = marks.findLastIndex(([at]) => at <= limit);
+  return begin <= 0 ? marks : marks.slice(begin);
+}

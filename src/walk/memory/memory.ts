@@ -1,0 +1,81 @@
+import type { KeyType } from '../../model/collections.ts';
+import {
+  EVIDENCE_NEEDED,
+  gradeOf,
+  NO_EVIDENCE,
+  type Direction,
+  type EvidenceNeeded,
+  type OrderEvidence,
+  type OrderGrade,
+} from './order.ts';
+import type { Frontier, OpenPart } from './frontier.ts';
+import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
+import type { WholeWalk } from './pair.ts';
+import type { Refreshed } from './warmth.ts';
+
+/**
+ * Cursors that the service takes:
+ * - `ids`: those of items, as specified; it offers none of its own
+ * - `offered`: it offers its own
+ * - `offered-only`: it does, and refused an item's ID
+ */
+export type Cursors = 'ids' | 'offered' | 'offered-only';
+
+/**
+ * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It changes seldom, so that a page of
+ * a full walk rewrites the walk's checkpoint only.
+ */
+export interface ScopeMemory {
+  readonly cursors: Cursors;
+  readonly keyType: KeyType;
+  readonly evidence: OrderEvidence;
+  /** What the evidence has to amount to: this program's rule, like `keyType`, whatever is stored. */
+  readonly needed: EvidenceNeeded;
+  /** Every row with a greater key is the next poll's work. Null until a walk of known order gave one. */
+  readonly frontier: Frontier | null;
+  /** What an interrupted poll has not read yet: read first next time. */
+  readonly open: OpenPart | null;
+  readonly limit: PageLimit;
+  /** Live rows of the scope, at least: as told when the last full walk began, and those written since. */
+  readonly rows: number;
+  readonly refreshed: Refreshed;
+  /** The last full walk, where it was complete and clean: a second one like it proves absences (P2). */
+  readonly whole: WholeWalk | null;
+}
+
+export function newMemory(keyType: KeyType): ScopeMemory {
+  return {
+    keyType,
+    cursors: 'ids',
+    evidence: NO_EVIDENCE,
+    needed: EVIDENCE_NEEDED,
+    frontier: null,
+    open: null,
+    limit: FIRST_LIMIT,
+    rows: 0,
+    refreshed: { day: 0, week: 0 },
+    whole: null,
+  };
+}
+
+/** Memory as stored (`{}` for a new scope); what an earlier version did not store yet gets its first value. */
+export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
+  const known = stored as Partial<ScopeMemory>;
+  return {
+    ...newMemory(keyType),
+    ...known,
+    evidence: { ...NO_EVIDENCE, ...known.evidence },
+    limit: { ...FIRST_LIMIT, ...known.limit },
+    keyType,
+    needed: EVIDENCE_NEEDED,
+  };
+}
+
+export function orderGrade(memory: ScopeMemory): OrderGrade {
+  return gradeOf(memory.evidence, memory.needed);
+}
+
+/** The scope's direction while its order is usable, else null. */
+export function usableDirection(memory: ScopeMemory): Direction | null {
+  return orderGrade(memory) === 'none' ? null : memory.evidence.direction;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { NO_DOUBTS, type Candidate } from '../../model/absence.ts';
+import { judgePair, WalkSequence, type WholeWalk } from './pair.ts';
+
+const SETTLE = 60_000;
+const FIRST: WholeWalk = { digest: 'a', began: 0, ended: 10_000 };
+const SECOND: WholeWalk = { digest: 'a', began: 70_000, ended: 80_000 };
+const MISSING = [{ key: '7', changedAt: -SETTLE }];
+
+function candidate(parts: Partial<Candidate> = {}): Candidate {
+  return { key: '7', kind: 'pair', obs: 1, at: 10_000, proven: false, ...parts };
+}
+
+function judged(
+  previous: WholeWalk | null,
+  present: WholeWalk,
+  candidates: readonly Candidate[] = [],
+  missing = MISSING,
+): ReturnType<typeof judgePair> {
+  return judgePair(previous, present, { missing, candidates, settleMs: SETTLE });
+}
+
+describe('a pair of whole walks', () => {
+  it('doubts what the first did not see, and proves it when the second reads the same', () => {
+    expect(judged(null, FIRST).add).toEqual([{ key: '7', kind: 'pair' }]);
+    expect(judged(FIRST, SECOND, [candidate()])).toEqual({ ...NO_DOUBTS, prove: ['7'] });
+  });
+
+  it('proves nothing by a second walk that reads something else, or begins too soon', () => {
+    expect(judged(FIRST, { ...SECOND, digest: 'b' }, [candidate()])).toEqual(NO_DOUBTS);
+    expect(judged(null, SECOND, [candidate()])).toEqual(NO_DOUBTS);
+    expect(judged(FIRST, { ...SECOND, began: 69_999 }, [candidate()])).toEqual(NO_DOUBTS);
+  });
+
+  it('proves no row whose doubt is younger than the settle time, none that was seen, none twice', () => {
+    expect(judged(FIRST, SECOND, [candidate({ at: 10_001 })])).toEqual(NO_DOUBTS);
+    expect(judged(FIRST, SECOND, [candidate()], [])).toEqual(NO_DOUBTS);
+    expect(judged(FIRST, SECOND, [candidate({ proven: true })])).toEqual(NO_DOUBTS);
+  });
+
+  it('leaves rows alone that came or changed less than the settle time before it began', () => {
+    expect(judged(null, FIRST, [], [{ key: '7', changedAt: 1 - SETTLE }])).toEqual(NO_DOUBTS);
+  });
+
+  it('takes over a doubt that waits for a proof which this walk would have given', () => {
+    for (const kind of ['snapshot', 'interval', 'returned'] as const) {
+      expect(judged(FIRST, SECOND, [candidate({ kind })]).add).toEqual([{ key: '7', kind: 'pair' }]);
+    }
+    const fresh = candidate({ kind: 'interval', at: SECOND.began + 1 });
+    expect(judged(FIRST, SECOND, [fresh])).toEqual(NO_DOUBTS);
+  });
+});
+
+describe('the sequence of a walk', () => {
+  const of = (...items: readonly (readonly [string, string | undefined])[]): WalkSequence => {
+    const sequence = new WalkSequence();
+    for (const [key, hash] of items) sequence.add(key, hash);
+    return sequence;
+  };
+
+  it('tells keys, contents and their order apart, and counts a row once', () => {
+    const same = of(['1', 'a'], ['2', 'b']).digest();
+    expect(of(['1', 'a'], ['2', 'b'], ['1', 'a']).digest()).toBe(same);
+    for (const other of [
+      of(['2', 'b'], ['1', 'a']),
+      of(['1', 'a'], ['2', 'c']),
+      of(['1', 'a']),
+      of(['1', 'a'], ['2', undefined]),
+    ]) {
+      expect(other.digest()).not.toBe(same);
+    }
+  });
+
+  it('has no digest once an item changed while it was read', () => {
+    expect(of(['1', 'a'], ['2', 'b'], ['1', 'c']).digest()).toBeUndefined();
+  });
+
+  it('knows what it read', () => {
+    const sequence = of(['1', 'a'], ['1', 'a'], ['2', undefined]);
+    expect([sequence.size, sequence.has('2'), sequence.has('3')]).toEqual([2, true, false]);
+  });
+});

@@ -1,0 +1,103 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { Candidate, DoubtChange, MissingRow } from '../../model/absence.ts';
+import { isSecondProof } from './second-proof.ts';
+
+/**
+ * What is remembered of the last complete, clean full walk (P2): begun at the top and read to the end in one go,
+ * neither begun again nor resumed. Moments are milliseconds by the database's clock.
+ */
+export interface WholeWalk {
+  /** Digest of the keys and contents in the order in which they were first seen. */
+  readonly digest: string;
+  /** When its first request was sent. */
+  readonly began: number;
+  /** When its last answer was written. */
+  readonly ended: number;
+  /** What its answers said of caches on the way; left out: nothing is known of it. */
+  readonly served?: ServedWalk;
+}
+
+/** The `Date`s of a walk's answers, by the service's clock. */
+export interface ServedWalk {
+  readonly first: number;
+  readonly last: number;
+  /** The greatest `Age` among them. */
+  readonly ageMs: number;
+}
+
+/** The keys and contents of one walk, in the order in which they are first seen. */
+export class WalkSequence {
+  readonly #seen = new Map<string, string>();
+  #hash: Hash = createHash('sha256');
+  #changed = false;
+
+  /** @param hash content of the item; undefined where it can't be mirrored */
+  add(key: string, hash: string | undefined): void {
+    const content = hash ?? '';
+    const before = this.#seen.get(key);
+    if (before === undefined) {
+      this.#seen.set(key, content);
+      this.#hash.update(`${JSON.stringify(key)}:${content}\n`);
+    } else if (before !== content) {
+      this.#changed = true;
+    }
+  }
+
+  has(key: string): boolean {
+    return this.#seen.has(key);
+  }
+
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  /** Hexadecimal; undefined where an item changed while the walk was reading. */
+  digest(): string | undefined {
+    return this.#changed ? undefined : this.#hash.copy().digest('hex');
+  }
+}
+
+/**
+ * What a complete, clean walk says of the live rows that it did not see. The first one makes candidates of them; a
+ * second one with the same sequence, begun at least the settle time after the first ended, proves those that no
+ * sighting has withdrawn meanwhile. A candidate of another kind that this walk could have proved, and did not, waits
+ * for a proof that does not come (the order is no longer trusted, the scope no longer one page): it becomes one of
+ * this kind.
+ * @param missing live rows that `present` did not see
+ * @param candidates the scope's rows in doubt among them
+ */
+export function judgePair(
+  previous: WholeWalk | null,
+  present: WholeWalk,
+  {
+    missing,
+    candidates,
+    settleMs,
+  }: {
+    readonly missing: readonly MissingRow[];
+    readonly candidates: readonly Candidate[];
+    readonly settleMs: number;
+  },
+): DoubtChange {
+  const inDoubt = new Map(candidates.map((candidate) => [candidate.key, candidate]));
+  const { served } = present;
+  const answer = { sentAt: present.began, served: served && { date: served.first, ageMs: served.ageMs } };
+  const same =
+    previous !== null &&
+    previous.digest === present.digest &&
+    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, settleMs);
+  const before = present.began - settleMs;
+  const add: { key: string; kind: 'pair' }[] = [];
+  const prove: string[] = [];
+  for (const { key, changedAt } of missing) {
+    const first = inDoubt.get(key);
+    if (first?.proven === true) continue;
+    if (first === undefined || first.kind === 'returned') {
+      if (changedAt <= before) add.push({ key, kind: 'pair' });
+    } else if (first.kind !== 'pair') {
+      if (first.at <= before) add.push({ key, kind: 'pair' });
+    } else if (same && isSecondProof(first, answer, settleMs)) prove.push(key);
+  }
+  const dated = served === undefined || add.length === 0 ? {} : { servedAt: served.last };
+  return { add, prove, withdraw: [], withdrawOrdered: false, ...dated };
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { ROOT } from '../../../support/rules/source-files.ts';
+import { KEYS, type ListName } from './mirrored.ts';
+
+/** A row that a consumer holds otherwise than the mirror has it. */
+export interface Differing {
+  /** `list/id` */
+  readonly key: string;
+  /** Null: the mirror has no such row. */
+  readonly change: string | null;
+  /** Null: it is deleted, or was never there. */
+  readonly raw: string | null;
+}
+
+/**
+ * Compares what a consumer holds with the mirror by change ID, by the query that docs/recipes.md gives to whoever finds
+ * the mark that the database went back.
+ * @param held change IDs by `list/id`
+ */
+export async function compareHeld(
+  db: pg.Pool,
+  name: ListName,
+  user: string,
+  held: ReadonlyMap<string, string>,
+): Promise<Differing[]> {
+  const keys = name === 'list_items' ? ['list_id', 'id'] : [KEYS[name]];
+  const rows = [...held].map(([place, change]) => {
+    const values = place.split('/').slice(-keys.length);
+    return {
+      ...Object.fromEntries(keys.map((key, at) => [key, values[at]])),
+      _user_id: user,
+      _change_id: change,
+    };
+  });
+  const client = await db.connect();
+  // What breaks it is told by the statement under way.
+  client.on('error', () => {});
+  try {
+    await client.query('begin');
+    await client.query(
+      `create temporary table held on commit drop as
+       select _user_id, ${keys.join(', ')}, _change_id from mirror.${name} limit 0`,
+    );
+    await client.query('insert into held select * from jsonb_populate_recordset(null::held, $1)', [
+      JSON.stringify(rows),
+    ]);
+    const { rows: found } = await client.query<Record<string, string | null> & { gone: boolean }>(
+      recipe(name, keys),
+      [user],
+    );
+    await client.query('commit');
+    return found.map((row) => ({
+      key: `${(name === 'list_items' && row['list_id']) || ''}/${row[KEYS[name]] ?? ''}`,
+      change: row['_change_id'] ?? null,
+      raw: row.gone ? null : (row['raw'] ?? null),
+    }));
+  } finally {
+    // Also where it failed in the middle: nothing of it stays.
+    client.release(true);
+  }
+}
+
+/** The recipe, which compares research_jobs with a table crm.jobs, for another table; rows as Postgres prints them. */
+function recipe(name: ListName, keys: readonly string[]): string {
+  const text = readFileSync(join(ROOT, 'docs', 'recipes.md'), 'utf8');
+  const [, found] = /```sql\n([^`]*full join[^`]*crm\.jobs[^`]*)```/.exec(text) ?? [];
+  if (found === undefined) throw new Error('docs/recipes.md compares with crm.jobs no more');
+  return found
+    .replaceAll('crm.jobs', 'held')
+    .replaceAll('research_jobs', name)
+    .replaceAll('job_id', keys.join(', '))
+    .replace('m._raw', 'm._raw::text as raw');
+}

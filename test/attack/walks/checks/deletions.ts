@@ -1,0 +1,133 @@
+import type pg from 'pg';
+import type { Finding } from '../../support/findings.ts';
+import type { AnswerLog } from '../source/answer-log.ts';
+import { keysOf, type ListName, scopeOf } from './mirrored.ts';
+import { rowName, type SourceScope, type TruthLog } from '../source/truth-log.ts';
+
+interface Deletion {
+  readonly list: string;
+  readonly id: string;
+  /** When the version that was deleted came, and went: milliseconds since the epoch, by the database's clock. */
+  readonly came: string;
+  readonly went: string;
+}
+
+export interface DeletionEvidence {
+  readonly log: TruthLog;
+  readonly answers: AnswerLog;
+  /** An answer may be as old as this. */
+  readonly lagMs: number;
+  /** An answer may have been made so long after the moment that is known of it. */
+  readonly slackMs: number;
+  readonly settleMs: number;
+  readonly history: boolean;
+  /** No order by key: two equal walks are the proof. */
+  readonly byPairs: boolean;
+}
+
+export interface DeletionCheck {
+  readonly findings: Finding[];
+  readonly deletions: number;
+  /** Deletions by two equal walks of a row that moved or came and went three times meanwhile: design 4, P2. */
+  readonly beyondP2: number;
+  /** Deletions for which the service said of the whole list, untruly, that it is empty: design 3, an empty first page. */
+  readonly toldEmpty: number;
+}
+
+/** Presence or place of a row may change this often before two equal walks can err (design 4, P2). */
+const P2_CHANGES = 3;
+/**
+ * A page that shows the row counts from when it is written. It is answered earlier: on a busy machine by more than one
+ * would think, and a deletion that was proven before may be committed meanwhile.
+ */
+const IN_HAND_MS = 3_000;
+
+/**
+ * Judges every deletion that the mirror ever made of the account, by the source's own log: it is false where the row
+ * was in the source at each moment of the second proof; and it needs two proofs, the second one asked for at least the
+ * settle time after the first one was answered, in which no page showed the row in between.
+ */
+export async function checkDeletions(
+  db: pg.Pool,
+  names: readonly ListName[],
+  user: string,
+  evidence: DeletionEvidence,
+): Promise<DeletionCheck> {
+  const findings: Finding[] = [];
+  let deletions = 0;
+  let beyondP2 = 0;
+  let toldEmpty = 0;
+  for (const name of names) {
+    for (const deletion of await deletionsOf(db, name, user, evidence.history)) {
+      deletions += 1;
+      const problem = problemOf(scopeOf(name, deletion.list), deletion, evidence);
+      if (problem === 'beyond P2') beyondP2 += 1;
+      else if (problem === 'told empty') toldEmpty += 1;
+      else if (problem !== undefined) findings.push({ kind: 'false', text: problem });
+    }
+  }
+  return { findings, deletions, beyondP2, toldEmpty };
+}
+
+async function deletionsOf(db: pg.Pool, name: ListName, user: string, history: boolean): Promise<Deletion[]> {
+  const ms = (column: string): string => `floor(extract(epoch from ${column}) * 1000)::text`;
+  const { rows } = await db.query<Deletion>(
+    history
+      ? `select ${keysOf(name)}, ${ms('_valid_from')} as came, ${ms('_valid_to')} as went from mirror.${name}_history
+         where _user_id = $1 and _op = 'delete'`
+      : `select ${keysOf(name)}, '0' as came, ${ms('_deleted_at')} as went from mirror.${name}
+         where _user_id = $1 and _deleted_at is not null`,
+    [user],
+  );
+  return rows;
+}
+
+function problemOf(
+  scope: SourceScope,
+  { id, came, went }: Deletion,
+  evidence: DeletionEvidence,
+): string | undefined {
+  // A list's items go with it: then the answers about the lists are the proofs.
+  const ways: [SourceScope, string][] = [[scope, id]];
+  if (scope.collection === 'list_items') ways.push([{ collection: 'lists', list: '' }, scope.list]);
+  const span = { from: Number(came), to: Number(went) + 1 };
+  const most = (lies: boolean): number =>
+    Math.max(...ways.map(([of, key]) => proofsOf(of, key, span, evidence, lies)));
+  const best = most(false);
+  if (best === 2) return undefined;
+  if (most(true) === 2) return 'told empty';
+  const { log, lagMs, settleMs, byPairs } = evidence;
+  const changes = Math.max(
+    ...ways.map(([of, key]) => log.changesWithin(of, key, span.from - lagMs, span.to)),
+  );
+  if (byPairs && changes >= P2_CHANGES) return 'beyond P2';
+  const what = `${rowName(scope, id)} was deleted at ${new Date(Number(went)).toISOString()}`;
+  return best === 1
+    ? `${what} without two proofs ${settleMs} ms apart`
+    : `${what}, but it was there at every request since it was seen`;
+}
+
+/**
+ * How many proofs, the settle time apart, answers within a version's time can have been: 2 stands for more.
+ * @param lies an empty first page counts also where the list was not empty
+ */
+function proofsOf(
+  scope: SourceScope,
+  id: string,
+  { from, to }: { readonly from: number; readonly to: number },
+  { log, answers, lagMs, slackMs, settleMs }: DeletionEvidence,
+  lies: boolean,
+): number {
+  const asked = answers.of(scope).filter(({ sentAt, answeredAt }) => sentAt <= to && answeredAt >= from);
+  const seen = asked.findLastIndex(({ ids, answeredAt }) => ids.has(id) && answeredAt < to - IN_HAND_MS);
+  const proofs = asked
+    .slice(seen + 1)
+    .filter(
+      ({ path, ids, sentAt, answeredAt }) =>
+        (lies && ids.size === 0 && !path.includes('starting_after')) ||
+        log.absentWithin(scope, id, sentAt - lagMs - 1, answeredAt + slackMs + 1),
+    );
+  const [first] = proofs;
+  if (first === undefined) return 0;
+  return proofs.some(({ sentAt }) => sentAt >= first.answeredAt + settleMs - 1) ? 2 : 1;
+}

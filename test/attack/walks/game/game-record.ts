@@ -1,0 +1,20 @@
+import type { Finding } from '../../support/findings.ts';
+
+/** What is told of a game while it is played. */
+export class GameRecord {
+  readonly trace: string[] = [];
+  readonly findings: Finding[] = [];
+  readonly counts: Record<string, number> = { games: 1, walks: 0 };
+
+  count(name: string, by = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+
+  tell(line: string): void {
+    this.trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  }
+
+  found(findings: readonly Finding[]): void {
+    this.findings.push(...findings);
+  }
+}

@@ -1,0 +1,138 @@
+import type { CollectionName } from '../../../../src/model/collections.ts';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { Draw } from '../../support/draw.ts';
+import { STILL } from '@research-mirror/sandbox/testing/sandbox';
+
+/** Everything that is drawn for one game before it begins. */
+export interface Game {
+  readonly seed: number;
+  /** Switches of the service, faults aside. */
+  readonly switches: Partial<SandboxOptions>;
+  /** Faults that are on until the game's last part. */
+  readonly faults: Partial<SandboxOptions>;
+  readonly collections: readonly CollectionName[];
+  /** Rounds of reading before the quiet. */
+  readonly rounds: number;
+  /** Part of the requests before which something happens in the source. */
+  readonly busy: number;
+  /** By how much a replica may lag, ms: less than `settleMs`. */
+  readonly lagMs: number;
+  readonly settleMs: number;
+  readonly deletes: 'soft' | 'hard';
+  readonly history: boolean;
+  /** The service tells of an end that is none, in pages from the top: nobody can know that rows are missing. */
+  readonly lies: boolean;
+}
+
+export const VARIANTS = {
+  order: ['falling', 'rising', 'created', 'last-updated', 'score', 'unordered'],
+  cursor: [
+    'keyset',
+    'position-400',
+    'position-404',
+    'inclusive',
+    'opaque',
+    'garbled',
+    'unknown-ignored',
+    'unknown-empty',
+  ],
+  hasMore: ['exact', 'full', 'missing'],
+  envelope: ['flat', 'nested'],
+  ids: ['integer', 'beyond-2^53', 'string', 'uuid', 'uuid-by-time'],
+  deletedList: ['404', 'empty'],
+  badLimit: ['400', '422', 'clamped'],
+} as const satisfies { readonly [Name in keyof SandboxOptions]?: readonly SandboxOptions[Name][] };
+
+export type Variant = { readonly [Name in keyof typeof VARIANTS]: (typeof VARIANTS)[Name][number] };
+
+export function drawVariant(draw: Draw): Variant {
+  return {
+    order: draw.one(VARIANTS.order),
+    cursor: draw.one(VARIANTS.cursor),
+    hasMore: draw.one(VARIANTS.hasMore),
+    envelope: draw.one(VARIANTS.envelope),
+    ids: draw.one(VARIANTS.ids),
+    deletedList: draw.one(VARIANTS.deletedList),
+    badLimit: draw.one(VARIANTS.badLimit),
+  };
+}
+
+const COLLECTIONS: readonly (readonly [CollectionName, ...CollectionName[]])[] = [
+  ['research_jobs'],
+  ['watchlist'],
+  ['lists', 'list_items'],
+  ['bulk_research_jobs', 'watchlist'],
+];
+
+/** A small account on a page of its own size, with a little of every fault that may pass by itself. */
+export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
+  const draw = new Draw(seed);
+  const variant = drawVariant(draw);
+  const collections = draw.one(COLLECTIONS) ?? ['research_jobs'];
+  const settleMs = draw.integer(30, 200);
+  const rows = (most: number): number => (draw.chance(0.1) ? draw.integer(0, 2) : draw.integer(3, most));
+  const stale = draw.chance(0.4) ? draw.random() * 0.3 : 0;
+  const errors = draw.chance(0.4) ? 0.02 : 0;
+  // Pages of one that begin with the cursor's own row lead nowhere.
+  const least = variant.cursor === 'inclusive' ? 2 : 1;
+  return {
+    seed,
+    switches: {
+      ...STILL,
+      ...variant,
+      seed,
+      limits: 'off',
+      jobSeconds: 1,
+      jobs: collections.includes('research_jobs') ? rows(60) : 0,
+      bulkJobs: collections.includes('bulk_research_jobs') ? rows(40) : 0,
+      lists: collections.includes('lists') ? rows(6) : 0,
+      itemsPerList: rows(25),
+      watchlist: collections.includes('watchlist') ? rows(60) : 0,
+      maxLimit: draw.chance(0.3) ? draw.integer(least, 3) : draw.integer(4, 70),
+    },
+    faults: {
+      faultStale: stale,
+      fault500: errors,
+      fault503: errors,
+      faultReset: errors,
+      faultTruncated: errors,
+      faultHtml: errors,
+      faultGarbage: errors,
+      faultError200: errors,
+      faultSlow: errors,
+      slowMs: 20,
+    },
+    collections,
+    rounds: draw.integer(3, 8),
+    busy: draw.one([0.05, 0.2, 0.5, 1]),
+    lagMs: Math.floor(settleMs * 0.8 * draw.random()),
+    settleMs,
+    deletes: draw.chance(0.25) ? 'hard' : 'soft',
+    history: draw.chance(0.9),
+    lies: false,
+    ...forced,
+  };
+}
+
+/** What was drawn, in a line. */
+export function describeGame({ switches, faults, collections, ...game }: Game): string {
+  const variant = Object.keys(VARIANTS).map((name) => switches[name as keyof Variant]);
+  const on = Object.entries(faults)
+    .filter(([name, value]) => name.startsWith('fault') && value !== 0 && typeof value === 'number')
+    .map(([name, value]) => `${name} ${Number(value).toFixed(2)}`);
+  const { jobs, bulkJobs, lists, itemsPerList, watchlist, maxLimit } = switches;
+  const rows = {
+    research_jobs: jobs,
+    bulk_research_jobs: bulkJobs,
+    lists,
+    list_items: itemsPerList,
+    watchlist,
+  };
+  return [
+    variant.join(' '),
+    collections.map((name) => `${name} ${rows[name as keyof typeof rows] ?? ''}`).join(', '),
+    `pages of ${maxLimit}, ${game.rounds} rounds, busy ${game.busy}`,
+    `settle ${game.settleMs} ms, lag ${game.lagMs} ms, ${game.deletes} deletes, history ${game.history ? 'on' : 'off'}`,
+    on.join(' '),
+  ].join('; ');
+}

@@ -1,0 +1,66 @@
+import { KeyRefused } from '../../../../src/model/errors.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { GameRecord } from './game-record.ts';
+import type { MirrorAccount } from '../mirror-account.ts';
+import type { ListName } from '../checks/mirrored.ts';
+
+/** What a request has to wait for in one reading, at most, ms: then the game is broken off. */
+const PATIENCE_MS = 180_000;
+
+export interface PassOptions {
+  /** Deletions that the brake holds are let through. */
+  readonly accept?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * As `sync` reads: collections side by side, those that hang on others after them. An error is no finding by itself:
+ * faults are on, the account may be lost.
+ * @returns errors
+ */
+export async function pass(
+  account: MirrorAccount,
+  names: readonly ListName[],
+  record: GameRecord,
+  what: 'full' | 'current',
+  { accept = false, signal }: PassOptions = {},
+): Promise<string[]> {
+  const { reader } = account.current;
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const request = {
+    what,
+    accept,
+    signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
+  };
+  const errors: string[] = [];
+  let refused = false;
+  const read = async (some: readonly ListName[]): Promise<void> => {
+    const ended = await Promise.allSettled(some.map((name) => reader.read(name, request)));
+    for (const [index, each] of ended.entries()) {
+      const error: unknown = each.status === 'rejected' ? each.reason : each.value.error;
+      if (error !== undefined) errors.push(`${some[index]}: ${messageOf(error)}`);
+      if (error instanceof KeyRefused) refused = true;
+    }
+  };
+  await read(names.filter((name) => name !== 'list_items'));
+  await read(names.filter((name) => name === 'list_items'));
+  if (refused) await ping(account, record, patience);
+  if (patience.aborted)
+    throw new Error(`a reading took more than ${PATIENCE_MS / 1000} s: ${errors.join('; ')}`);
+  if (errors.length > 0) record.tell(`pass ended: ${errors.join('; ')}`);
+  return errors;
+}
+
+/** A stopped account stays stopped until a key is good again: the daemon asks until it is, here once a pass. */
+export async function ping(
+  { current }: MirrorAccount,
+  record: GameRecord,
+  signal = AbortSignal.timeout(PATIENCE_MS),
+): Promise<void> {
+  try {
+    await current.source.ping({ signal });
+    record.count('keys good again');
+  } catch (error) {
+    record.tell(`the key stays refused: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,213 @@
+import type pg from 'pg';
+import type { Database } from '../../../../src/db/connection/database.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import { Stopped } from '@research-mirror/runtime/service';
+import { Draw } from '../../support/draw.ts';
+import type { GameResult } from '../../support/findings.ts';
+import { Checks } from '../checks/checks.ts';
+import { removeAccount } from '../cleaning.ts';
+import { openDeletions } from '../checks/freshness.ts';
+import { GameRecord } from './game-record.ts';
+import { describeGame, type Game } from './game.ts';
+import { type MirrorAccount, openMirrorAccount } from '../mirror-account.ts';
+import { type ListName, listNames } from '../checks/mirrored.ts';
+import { Operator } from './operator.ts';
+import { pass, ping, type PassOptions } from './pass.ts';
+import { openSource, type Source } from '../source/source.ts';
+import { TruthLog } from '../source/truth-log.ts';
+
+/** Where games are played: one database for many accounts at a time. */
+export interface Table {
+  readonly database: Database & { readonly url: string; readonly schema: string };
+  readonly db: pg.Pool;
+}
+
+/** Full readings after the quiet: design 4 promises one, and a second where only P2 can prove. */
+const READINGS = 2;
+/**
+ * Plays one game: walks and polls of a small account while things happen in the source between and during their
+ * requests; then quiet, full readings, and every check.
+ */
+export async function play(table: Table, game: Game, userId: number): Promise<GameResult> {
+  const key = `attack-${userId}`;
+  const source = await openSource({ ...game.switches, keys: `${key}=${userId}` });
+  const run = new Run(table, game, source, String(userId));
+  try {
+    return await run.play(key);
+  } finally {
+    await source.stop();
+  }
+}
+
+class Run {
+  readonly #table: Table;
+  readonly #game: Game;
+  readonly #source: Source;
+  readonly #user: string;
+  readonly #draw: Draw;
+  readonly #log = new TruthLog();
+  readonly #operator: Operator;
+  readonly #names: ListName[];
+  readonly #record = new GameRecord();
+  readonly #checks: Checks;
+
+  constructor(table: Table, game: Game, source: Source, user: string) {
+    this.#table = table;
+    this.#game = game;
+    this.#source = source;
+    this.#user = user;
+    this.#draw = new Draw(game.seed ^ 0x2545f491);
+    this.#operator = new Operator(source, this.#log, this.#draw, (line) => this.#record.tell(line));
+    this.#names = listNames(game.collections);
+    this.#checks = new Checks({
+      db: table.db,
+      game,
+      source,
+      user,
+      names: this.#names,
+      log: this.#log,
+      record: this.#record,
+    });
+  }
+
+  async play(key: string): Promise<GameResult> {
+    const { settleMs, deletes, history, collections } = this.#game;
+    for (const name of this.#names) {
+      if (name !== 'list_items') this.#operator.watch({ collection: name, list: '' });
+    }
+    const account = await openMirrorAccount({
+      database: this.#table.database,
+      source: this.#source,
+      key,
+      userId: this.#user,
+      settings: { settleMs, deletes, history: history ? { kept: true, forMs: undefined } : { kept: false } },
+      tell: (line) => this.#record.tell(line),
+      observer: {
+        walkEnded: ({ kind, outcome, pages, error }) => {
+          this.#record.count('walks');
+          this.#record.count('pages', pages);
+          this.#record.tell(`walk ended: ${kind} ${outcome}, ${pages} pages ${error ?? ''}`);
+        },
+      },
+    });
+    this.#source.change({ ...this.#game.faults, staleMs: this.#game.lagMs });
+    account.onRequest = (path) => {
+      this.#record.tell(`request ${path}`);
+      while (this.#draw.chance(this.#game.busy / 2)) this.#operator.act();
+      // Into the request, or while its page is written.
+      if (this.#draw.chance(this.#game.busy)) setTimeout(() => this.#act(), this.#draw.random() * 6);
+    };
+    try {
+      for (let round = 0; round < this.#game.rounds; round += 1) await this.#round(account, round);
+      account.onRequest = (path) => this.#record.tell(`request ${path}`);
+      await this.#endWell(account);
+      await this.#checks.atEnd(account.answers);
+      if (this.#record.findings.length === 0) await removeAccount(this.#table.db, this.#user);
+    } catch (error) {
+      this.#record.findings.push({
+        kind: 'claim',
+        text: `the game broke off: ${(error as Error).stack ?? messageOf(error)}`,
+      });
+    } finally {
+      this.#quiet = true;
+      await account.close();
+    }
+    const { seed } = this.#game;
+    const { byFault } = this.#source.state.traffic.counters();
+    const own = { operations: this.#operator.count, requests: account.requests };
+    const counts = { ...this.#record.counts, ...own, ...byFault };
+    const what = `${describeGame(this.#game)}; user ${this.#user}, ${collections.length} collections`;
+    return { seed, what, findings: this.#record.findings, counts, trace: this.#record.trace };
+  }
+
+  #quiet = false;
+
+  #act(): void {
+    if (!this.#quiet) this.#operator.act();
+  }
+
+  /** Reads while the source changes, in one of the ways in which the daemon and its commands do. */
+  async #round(account: MirrorAccount, round: number): Promise<void> {
+    const how =
+      round === 0 ? 'full' : this.#draw.weighted({ full: 4, polls: 4, both: 2, stop: 1.5, takeover: 0.7 });
+    this.#record.tell(`round ${round}: ${how}`);
+    const { collections } = this.#game;
+    const polls = async (): Promise<void> => {
+      for (let times = this.#draw.integer(1, 4); times > 0; times -= 1) await this.#pass(account, 'current');
+    };
+    if (how === 'full') await this.#pass(account, 'full');
+    else if (how === 'polls') await polls();
+    else if (how === 'both') await Promise.all([this.#pass(account, 'full'), polls()]);
+    else {
+      const stop = new AbortController();
+      const walk = this.#pass(account, 'full', { signal: stop.signal });
+      await systemClock.sleep(this.#draw.random() * 40);
+      if (how === 'takeover') await account.takeOver();
+      else stop.abort(new Stopped('the pass'));
+      await walk;
+      if (how === 'stop' && this.#draw.chance(0.5)) await account.reopen();
+      this.#record.count(how);
+    }
+    for (let more = this.#draw.integer(0, 3); more > 0; more -= 1) this.#operator.act();
+    if (this.#game.history && round > 0) await this.#checks.snapshot();
+    await this.#checks.freshness(false);
+    if (this.#draw.chance(0.5)) await this.#checks.follower.follow();
+    if (this.#draw.chance(0.3)) {
+      for (const name of this.#names) {
+        const { signal } = new AbortController();
+        await account.current.reader
+          .settle(name, signal)
+          .catch((error: unknown) => this.#record.tell(messageOf(error)));
+      }
+    }
+    if (this.#draw.chance(0.4)) await systemClock.sleep(this.#game.settleMs * this.#draw.random() * 1.5);
+    if (collections.length > 1 && this.#draw.chance(0.2)) await account.reopen();
+  }
+
+  #pass(account: MirrorAccount, what: 'full' | 'current', more: PassOptions = {}): Promise<string[]> {
+    return pass(account, this.#names, this.#record, what, more);
+  }
+
+  /** No more operations and no more faults; then the mirror has to become equal to the source. */
+  async #endWell(account: MirrorAccount): Promise<void> {
+    // Before 'quiet': what was set off during the last requests still comes.
+    await systemClock.sleep(10);
+    this.#quiet = true;
+    const off = Object.fromEntries(
+      Object.entries(this.#game.faults)
+        .filter(([name, value]) => name.startsWith('fault') && typeof value === 'number')
+        .map(([name]) => [name, 0]),
+    );
+    this.#source.change(off);
+    const { settleMs, lagMs } = this.#game;
+    await systemClock.sleep(settleMs + lagMs + 5);
+    this.#source.state.data.freeze();
+    this.#record.tell('quiet');
+    await ping(account, this.#record);
+    let found: string[] = [];
+    for (let reading = 1; reading <= READINGS; reading += 1) {
+      let errors = await this.#pass(account, 'full');
+      if ((await openDeletions(this.#table.db, this.#user)).held > 0) {
+        this.#record.count('brake held');
+        errors = await this.#pass(account, 'full', { accept: true });
+      }
+      const { waiting } = await openDeletions(this.#table.db, this.#user);
+      if (waiting > 0) this.#record.count('full readings after which rows wait for a second proof');
+      if (errors.length > 0) this.#record.count('full readings in quiet that ended with an error');
+      found = await this.#checks.differences();
+      this.#record.tell(`reading ${reading}: ${errors.join('; ')} ${found.slice(0, 3).join('; ')}`);
+      if (found.length === 0) {
+        this.#record.count(`equal after ${reading}`);
+        for (const error of errors)
+          this.#record.findings.push({ kind: 'claim', text: `reading ${reading}: ${error}` });
+        return;
+      }
+      await systemClock.sleep(settleMs + 5);
+    }
+    const told = found
+      .slice(0, 5)
+      .map((text) => ({ kind: 'lost' as const, text: `after ${READINGS} readings: ${text}` }));
+    this.#record.found(told);
+  }
+}

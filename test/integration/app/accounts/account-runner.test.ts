@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { accountsService, type AccountsService } from '../../../../src/app/accounts/accounts-service.ts';
+import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
+import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
+import type { Fence } from '../../../../src/model/fence.ts';
+import { askOwner } from '../../../../src/app/accounts/find-owners.ts';
+import { hashOfKey, type ServiceLink } from '../../../../src/app/accounts/service-link.ts';
+import { TransportError } from '../../../../src/model/errors.ts';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+
+let account: TestAccount;
+let service: AccountsService;
+beforeEach(async () => {
+  account = await createTestAccount();
+  await account.current.close();
+  service = accountsService(account.parts, account.config.service.keys);
+});
+afterEach(async () => {
+  await service.stop();
+  await account.close();
+});
+
+/** The account's budget as soon as the account runs. */
+function running() {
+  return eventually('the account to run', () => service.runners()[0]?.current());
+}
+
+describe('an account whose key was refused when it ran last', () => {
+  it('is not stopped any more once it runs with a good key', async () => {
+    await account.query(`update mirror_sync.account set state = 'stopped', error = 'answered 401'`);
+    await service.start();
+    await running();
+    const state = 'select state, error from mirror_sync.account';
+    expect(await account.query(state)).toEqual([{ state: 'active', error: null }]);
+  });
+});
+
+describe('the next full walks of an account that begins to run', () => {
+  const promises = async (): Promise<Map<string, Date | null>> => {
+    const rows = await account.query<{ collection: string; next_full_at: Date | null }>(
+      'select collection, next_full_at from mirror.freshness',
+    );
+    return new Map(rows.map((row) => [row.collection, row.next_full_at]));
+  };
+
+  /** Lets no answer in but a ping's, until the function that it gives is called. */
+  const holdReads = (): (() => void) => {
+    const held = Promise.withResolvers<void>();
+    account.onRequest = (path) => (path.includes('/ping') ? undefined : held.promise);
+    return held.resolve;
+  };
+
+  it('are promised before any of them was read: a restart would forget those that come due meanwhile', async () => {
+    const read = holdReads();
+    await service.start();
+    await running();
+    const promised = await promises();
+    read();
+    expect([...promised.keys()].toSorted()).toEqual([...account.config.collections].toSorted());
+    for (const at of promised.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
+  });
+
+  it('keep to what was promised where nobody ran when it came due, and follow the cron line otherwise', async () => {
+    const due = new Date('2026-01-01T00:00:00Z');
+    const put = (name: string, at: Date): Promise<unknown> =>
+      account.query(`insert into mirror._collections (_user_id, collection, next_full_at)
+        values (${account.sandbox.userId}, '${name}', '${at.toISOString()}')
+        on conflict (_user_id, collection) do update set next_full_at = excluded.next_full_at`);
+    await put('lists', due);
+    await put('watchlist', new Date('2099-01-01T00:00:00Z'));
+    const read = holdReads();
+    await service.start();
+    await running();
+    const promised = await promises();
+    read();
+    expect(promised.get('lists')).toEqual(due);
+    expect(promised.get('watchlist')?.getTime()).toBeLessThan(Date.parse('2099-01-01'));
+  });
+});
+
+describe('a key whose owner was asked while another process held the account', () => {
+  it('begins with the slots that the other one used', async () => {
+    const { kysely: db, schema } = account.database;
+    const { identity } = account.parts;
+    const userId = String(account.sandbox.userId);
+    await ensureAccount(db, schema, userId, new Date());
+    await account.query(`insert into mirror_sync.process values
+      ('other', 'start', '1', 'elsewhere', 'another machine', 1, '1', now(), now() + interval '12 seconds')`);
+    const taken = await takeAccount(db, schema, userId, 'other', identity);
+    const fence = (taken as { readonly fence: Fence }).fence;
+    await service.start();
+    await eventually('the owner to be known', () => service.runners().length > 0);
+
+    const [key] = account.config.service.keys.map(hashOfKey);
+    const block = { group: 'other', blockId: 1, size: 20, validForMs: 10_000 } as const;
+    await createBudgetStore(db, schema, fence).reserve(key ?? '', block, {
+      keyHash: key ?? '',
+      blocks: [],
+      learnt: [],
+    });
+    // Nothing of what the account itself reads is counted yet.
+    const reads = Promise.withResolvers<void>();
+    account.onRequest = () => reads.promise;
+    await releaseAccount(db, schema, fence);
+    const { source } = (await running()).account;
+    const other = source.keys[0]?.budget.snapshot().groups.find(({ group }) => group === 'other');
+    reads.resolve();
+    expect((other?.used ?? 0) - (other?.inFlight ?? 0)).toBe(21);
+  });
+});
+
+describe('a key that is asked for while the service is not there yet', () => {
+  it('has used up no slot when the service comes', async () => {
+    const { link } = account.parts;
+    const away: ServiceLink = {
+      ...link,
+      transport: {
+        ...link.transport,
+        get: () => Promise.reject(new TransportError('refused the connection', { sent: false })),
+      },
+    };
+    const register = { db: account.database.kysely, schema: account.database.schema, link: away };
+    const signal = new AbortController().signal;
+    const [key] = account.config.service.keys;
+    if (key === undefined) throw new Error('no key is configured');
+    for (let times = 0; times < 3; times += 1) {
+      await expect(askOwner(register, key, signal)).rejects.toThrow(TransportError);
+    }
+    expect(await account.query('select * from mirror_sync.first_ping')).toEqual([]);
+  });
+});
+
+describe('a key that is refused after the service could not be reached', () => {
+  it('is asked again as soon as any other: what failed before was no refusal', async () => {
+    const { link } = account.parts;
+    const waits: number[] = [];
+    let pings = 0;
+    const get: ServiceLink['transport']['get'] = (path, _, signal, wanted) => {
+      pings += 1;
+      // Five attempts each time that it is asked for.
+      if (pings <= 15) return Promise.reject(new TransportError('no route', { sent: false }));
+      return link.transport.get(path, 'a wrong key', signal, wanted);
+    };
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => {
+        if (ms < 1_000) return systemClock.sleep(ms, signal);
+        waits.push(ms);
+        return waits.length > 5 ? systemClock.sleep(ms, signal) : Promise.resolve();
+      },
+    };
+    const parts = { ...account.parts, link: { ...link, clock, transport: { ...link.transport, get } } };
+    service = accountsService(parts, account.config.service.keys);
+    await service.start();
+    await eventually('its third refusal', () => waits.length > 5);
+    expect(waits).toEqual([1_000, 2_000, 4_000, 30_000, 60_000, 300_000]);
+  });
+});

@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askDaemon } from '../../../src/commands/ask-daemon.ts';
+import { commandService, type CommandHandler } from '../../../src/commands/command-service.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { type Service, Stopped } from '@research-mirror/runtime/service';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+
+let database: MigratedDatabase;
+let service: Service;
+let bell: Doorbell;
+const failures: unknown[] = [];
+
+beforeEach(async () => {
+  database = await createMigratedDatabase();
+  bell = new Doorbell();
+  failures.length = 0;
+  await sql`
+    create function refuse() returns trigger language plpgsql set search_path = '' as
+    $$ begin raise 'the database is in trouble'; end $$`.execute(database.kysely);
+});
+afterEach(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+async function serve(handler: CommandHandler): Promise<void> {
+  const { kysely: db, schema } = database;
+  service = commandService({
+    db,
+    schema,
+    processId: 'daemon',
+    handlers: { work: handler },
+    bell,
+    clock: systemClock,
+    onFailure: (error) => failures.push(error),
+  });
+  await service.start();
+}
+
+const query = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+
+function ask(signal = new AbortController().signal): Promise<unknown> {
+  const { kysely: db, schema } = database;
+  const asking = { clock: systemClock, signal, onProgress: () => {}, lives: () => Promise.resolve(true) };
+  const asked = askDaemon({ db, schema }, { kind: 'work', arguments: {}, to: 'daemon' }, asking);
+  // The row is there before anybody waits for it.
+  void eventually('the command to be queued', async () => {
+    const { rows } = await sql`select from mirror_sync.command`.execute(db);
+    return rows.length > 0;
+  }).then(() => bell.ring());
+  return asked;
+}
+
+describe('a command', () => {
+  it('that was taken is carried out, though the database fails right after', async () => {
+    await query(`create trigger refuse before delete on mirror_sync.command execute function refuse()`);
+    await serve(() => Promise.resolve('done'));
+    await expect(ask()).resolves.toBe('done');
+    expect(failures).toHaveLength(1);
+  });
+
+  it('is still withdrawn by its asker after its progress could not be written for a while', async () => {
+    await query(`create trigger refuse before update on mirror_sync.command for each row
+      when (new.progress is distinct from old.progress) execute function refuse()`);
+    const ended = Promise.withResolvers<unknown>();
+    await serve(async (_, { signal, report }) => {
+      report({ done: 1 });
+      await systemClock.sleep(60_000, signal).catch((error: unknown) => {
+        ended.resolve(error);
+        throw error;
+      });
+    });
+    const interrupt = new AbortController();
+    const asked = ask(interrupt.signal);
+    const stopped = asked.catch((error: unknown) => error);
+    await eventually('a failure', () => failures.length > 0);
+    await query('drop trigger refuse on mirror_sync.command');
+    interrupt.abort(new Stopped('the asker'));
+    expect(await stopped).toBeInstanceOf(Stopped);
+    await expect(ended.promise).resolves.toBeInstanceOf(Stopped);
+  });
+
+  it('ends for an asker that was taken for gone, for example because it slept', async () => {
+    const begun = Promise.withResolvers<void>();
+    await serve(async (_, { signal }) => {
+      begun.resolve();
+      await systemClock.sleep(60_000, signal);
+    });
+    const asked = ask();
+    const told = asked.catch((error: unknown) => error);
+    await begun.promise;
+    await query(`update mirror_sync.command set state = 'cancelled'`);
+    expect(await told).toMatchObject({
+      message: expect.stringContaining('took the request for withdrawn') as string,
+      remedy: 'retry',
+    });
+  });
+});

@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { askDaemon } from '../../../src/commands/ask-daemon.ts';
+import { CommandFailed } from '../../../src/commands/command.ts';
+import { commandService, type CommandHandler } from '../../../src/commands/command-service.ts';
+import { syncTables } from '../../../src/db/connection/tables.ts';
+import { createWakeups } from '../../../src/db/notify/wakeups.ts';
+import { RequestRefused } from '../../../src/model/errors.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { type Service, startAll, stopAll, Stopped } from '@research-mirror/runtime/service';
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+
+let database: MigratedDatabase;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const running: Service[] = [];
+afterEach(() => stopAll(running.splice(0)));
+
+async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
+  const bell = new Doorbell();
+  const { kysely: db, schema, url } = database;
+  const services = [
+    createWakeups({
+      connection: { url, program: 'test' },
+      schema,
+      clock: systemClock,
+      log: { info: () => {}, warn: () => {} },
+      onWake: () => bell.ring(),
+    }),
+    commandService({
+      db,
+      schema,
+      processId: 'daemon',
+      handlers,
+      bell,
+      clock: systemClock,
+      onFailure: (error) => {
+        throw error;
+      },
+    }),
+  ];
+  running.push(...services);
+  await startAll(services);
+}
+
+function ask(
+  kind: string,
+  given: unknown,
+  more: {
+    readonly signal?: AbortSignal;
+    readonly onProgress?: (told: unknown) => void;
+    readonly to?: string;
+    readonly lives?: boolean;
+  } = {},
+): Promise<unknown> {
+  const { signal = new AbortController().signal, onProgress = () => {}, to = 'daemon', lives = true } = more;
+  const queue = { db: database.kysely, schema: database.schema };
+  const asking = { clock: systemClock, signal, onProgress, lives: () => Promise.resolve(lives) };
+  return askDaemon(queue, { kind, arguments: given, to }, asking);
+}
+
+describe('a command left for the daemon', () => {
+  it('is carried out, with progress, and answered', async () => {
+    const heard = Promise.withResolvers<void>();
+    await serve({
+      add: async (given, { report }) => {
+        report({ done: 1 });
+        await heard.promise;
+        const { a, b } = given as { a: number; b: number };
+        return { sum: a + b };
+      },
+    });
+    const progress: unknown[] = [];
+    const onProgress = (told: unknown): void => {
+      progress.push(told);
+      heard.resolve();
+    };
+    await expect(ask('add', { a: 2, b: 3 }, { onProgress })).resolves.toEqual({ sum: 5 });
+    expect(progress).toContainEqual({ done: 1 });
+  });
+
+  it('fails with the daemon’s message and remedy', async () => {
+    await serve({ refuse: () => Promise.reject(new RequestRefused('no such list', 404)) });
+    const failure = await ask('refuse', {}).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(CommandFailed);
+    expect(failure).toMatchObject({ message: 'no such list', remedy: 'skip' });
+  });
+
+  it('fails when the daemon does not know it', async () => {
+    await serve({});
+    await expect(ask('dance', {})).rejects.toThrow('does not know the command dance');
+  });
+
+  it('is withdrawn when the asker is interrupted: the daemon stops working on it', async () => {
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<string>();
+    await serve({
+      wait: async (_, { signal }) => {
+        begun.resolve();
+        await systemClock.sleep(60_000, signal).catch((error: Error) => {
+          ended.resolve(error.message);
+          throw error;
+        });
+      },
+    });
+    const interrupt = new AbortController();
+    const asked = ask('wait', {}, { signal: interrupt.signal });
+    await begun.promise;
+    interrupt.abort(new Stopped('the command'));
+    await expect(asked).rejects.toThrow('the command was stopped');
+    await expect(ended.promise).resolves.toContain('by its asker');
+  });
+
+  it('is told when the daemon stops', async () => {
+    const begun = Promise.withResolvers<void>();
+    await serve({
+      wait: (_, { signal }) => {
+        begun.resolve();
+        return systemClock.sleep(60_000, signal);
+      },
+    });
+    const asked = ask('wait', {});
+    await begun.promise;
+    const told = asked.catch((error: unknown) => error);
+    await stopAll(running.splice(0));
+    expect(await told).toMatchObject({ message: 'the daemon was stopped' });
+  });
+
+  it('waits for the daemon that it was left for, and for no other', async () => {
+    let begun = 0;
+    await serve({
+      add: () => {
+        begun += 1;
+        return Promise.resolve();
+      },
+    });
+    await expect(ask('add', {}, { to: 'another daemon', lives: false })).rejects.toMatchObject({
+      message: expect.stringContaining('the daemon that worked on it has ended') as string,
+      remedy: 'retry',
+    });
+    expect(begun).toBe(0);
+  });
+
+  it('is not begun when its asker is gone', async () => {
+    const { kysely, schema } = database;
+    const long = new Date(Date.now() - 60_000);
+    await syncTables(kysely, schema)
+      .insertInto('command')
+      .values({
+        command_id: '00000000-0000-4000-8000-000000000001',
+        kind: 'add',
+        arguments: '{}',
+        owner: 'daemon',
+        created_at: long,
+        wanted_until: long,
+      })
+      .execute();
+    let begun = 0;
+    await serve({
+      add: () => {
+        begun += 1;
+        return Promise.resolve();
+      },
+    });
+    await ask('add', {});
+    expect(begun).toBe(1);
+  });
+});

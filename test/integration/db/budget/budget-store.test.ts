@@ -1,0 +1,167 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
+import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
+import { createBudgetStore, recordFreed } from '../../../../src/db/budget/budget-store.ts';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
+import { LeaseLost } from '../../../../src/model/errors.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+
+const FENCE = { userId: '42', owner: 'A', token: '7' };
+const KEY = 'hash of a key';
+const NOTHING: FreedSlots = { keyHash: KEY, blocks: [], learnt: [] };
+let database: MigratedDatabase;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`truncate mirror_sync.account, mirror_sync.slot_block, mirror_sync.rate_group, mirror_sync.first_ping, mirror_sync.api_key;
+    insert into mirror_sync.account (_user_id, owner, token, created_at) values (42, 'A', 7, now())`.execute(
+    database.kysely,
+  );
+});
+
+const store = (): ReturnType<typeof createBudgetStore> => createBudgetStore(database.kysely, 'mirror', FENCE);
+const block = (blockId: number): NewBlock => ({ group: 'other', blockId, size: 5, validForMs: 10_000 });
+
+describe('the budget’s store', () => {
+  it('gives a new process what the last one reserved, freed and learnt', async () => {
+    const { now } = await store().reserve(KEY, block(1), NOTHING);
+    const freed = [now + 60_250, now + 61_000];
+    await store().reserve(KEY, block(2), {
+      keyHash: KEY,
+      blocks: [{ group: 'other', blockId: 1, freed }],
+      learnt: [{ group: 'other', learnt: { contacted: true } }],
+    });
+    const loaded = await store().load(KEY);
+    expect(loaded.blocks).toEqual([
+      { group: 'other', blockId: 1, size: 5, validUntil: now + 10_000, freed },
+      { group: 'other', blockId: 2, size: 5, validUntil: expect.any(Number) as number, freed: [] },
+    ]);
+    expect(loaded.learnt).toEqual([{ group: 'other', learnt: { contacted: true } }]);
+    expect(loaded.now).toBeGreaterThanOrEqual(now);
+    expect((await store().load('another key')).blocks).toEqual([]);
+  });
+
+  it('keeps what was taken later, whichever is committed first', async () => {
+    const { now } = await store().reserve(KEY, block(1), NOTHING);
+    const taken = (serial: number): FreedSlots => ({
+      keyHash: KEY,
+      blocks: [{ group: 'other', blockId: 1, freed: Array.from({ length: serial }, () => now) }],
+      learnt: [{ group: 'other', learnt: { serial, contacted: serial > 1 } }],
+    });
+    for (const serial of [2, 1, 3, 2]) await store().record(taken(serial));
+    const loaded = await store().load(KEY);
+    expect(loaded.blocks[0]?.freed).toHaveLength(3);
+    expect(loaded.learnt).toEqual([{ group: 'other', learnt: { serial: 3, contacted: true } }]);
+  });
+
+  it('replaces what was freed and learnt before, so that writing it twice does no harm', async () => {
+    const { now } = await store().reserve(KEY, block(1), NOTHING);
+    for (const freed of [[now], [now, now + 1], [now, now + 1]]) {
+      const learnt = [
+        { group: 'all' as const, learnt: { limits: { x: { limit: freed.length, seenAt: now } } } },
+      ];
+      await store().record({ keyHash: KEY, blocks: [{ group: 'other', blockId: 1, freed }], learnt });
+    }
+    const loaded = await store().load(KEY);
+    expect(loaded.blocks[0]?.freed).toEqual([now, now + 1]);
+    expect(loaded.learnt).toEqual([{ group: 'all', learnt: { limits: { x: { limit: 2, seenAt: now } } } }]);
+  });
+
+  it('stores what came free with a page, or not at all', async () => {
+    const { now } = await store().reserve(KEY, block(1), NOTHING);
+    const freed = {
+      keyHash: KEY,
+      blocks: [{ group: 'other' as const, blockId: 1, freed: [now] }],
+      learnt: [],
+    };
+    await expect(
+      fenced(database.kysely, 'mirror', FENCE, async (trx) => {
+        await recordFreed('mirror', FENCE.userId)(trx, freed);
+        throw new Error('the page is refused');
+      }),
+    ).rejects.toThrow('the page is refused');
+    expect((await store().load(KEY)).blocks[0]?.freed).toEqual([]);
+  });
+
+  it('lets a stale owner reserve nothing', async () => {
+    const stale = createBudgetStore(database.kysely, 'mirror', { ...FENCE, token: '6' });
+    await expect(stale.reserve(KEY, block(1), NOTHING)).rejects.toThrow(LeaseLost);
+    await expect(stale.record(NOTHING)).rejects.toThrow(LeaseLost);
+    expect((await store().load(KEY)).blocks).toEqual([]);
+  });
+
+  it('removes blocks that hold no slot any more', async () => {
+    await store().reserve(KEY, block(1), NOTHING);
+    await sql`update mirror_sync.slot_block set valid_until = valid_until - interval '6 min'`.execute(
+      database.kysely,
+    );
+    await store().reserve(KEY, block(2), NOTHING);
+    const { rows } = await sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`.execute(
+      database.kysely,
+    );
+    expect(rows).toEqual([{ block_id: '2' }]);
+  });
+});
+
+describe('the store of first pings', () => {
+  it('keeps each ping as a slot that the owner’s budget then counts', async () => {
+    const pings = createFirstPingStore(database.kysely, 'mirror');
+    expect(await pings.load(KEY)).toMatchObject({ known: false, blocks: [] });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => pings.reserve(KEY, { ...block(1), size: 1 }, NOTHING)),
+    );
+    const first = Math.min(...answers.map(({ now }) => now));
+    const loaded = await store().load(KEY);
+    expect(loaded.blocks).toHaveLength(6);
+    expect(loaded.blocks[0]).toEqual({
+      group: 'other',
+      blockId: -1,
+      size: 1,
+      validUntil: first + 10_000,
+      freed: [],
+    });
+  });
+
+  it('forgets a ping that never left, and none that did, however it was answered', async () => {
+    const pings = createFirstPingStore(database.kysely, 'mirror');
+    const reserve = (blockId: number, freed: FreedSlots): Promise<{ readonly now: number }> =>
+      pings.reserve(KEY, { ...block(blockId), size: 1 }, freed);
+    const freed = (blockId: number, moment: number): FreedSlots => ({
+      ...NOTHING,
+      blocks: [{ group: 'other', blockId, freed: [moment] }],
+    });
+    const unsent = await reserve(1, NOTHING);
+    const answered = await reserve(2, freed(1, unsent.now + 5));
+    expect((await pings.load(KEY)).blocks).toHaveLength(1);
+    const another = await reserve(3, freed(2, answered.now + 60_250));
+    expect((await pings.load(KEY)).blocks).toHaveLength(2);
+    await pings.record(freed(3, another.now + 10_000));
+    expect((await pings.load(KEY)).blocks.map(({ validUntil }) => validUntil)).toEqual([
+      answered.now + 10_000,
+    ]);
+  });
+
+  it('knows a key once its owner is remembered; a refusal does not make it forget', async () => {
+    const pingedAt = new Date('2026-01-02T03:04:05Z');
+    await rememberKey(database.kysely, 'mirror', { keyHash: KEY, userId: '42', pingedAt, error: undefined });
+    await rememberKey(database.kysely, 'mirror', {
+      keyHash: KEY,
+      userId: undefined,
+      pingedAt,
+      error: 'refused',
+    });
+    expect(await knownKeys(database.kysely, 'mirror', [KEY, 'another'])).toEqual([
+      { keyHash: KEY, userId: '42', pingedAt, error: 'refused' },
+    ]);
+    expect((await createFirstPingStore(database.kysely, 'mirror').load(KEY)).known).toBe(true);
+    expect((await store().load(KEY)).known).toBe(true);
+  });
+});

@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+
+const PASSWORD = 'never-to-be-seen';
+let database: TestDatabase;
+let open: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  open = await openDatabase({ url: database.url, program: 'research-mirror a test' });
+});
+afterAll(async () => {
+  await open.close();
+  await database.drop();
+});
+
+const attempt = (change: (url: URL) => void): Promise<unknown> => {
+  const url = new URL(database.url);
+  change(url);
+  return openDatabase({ url: url.href, program: 'research-mirror a test' }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+};
+
+describe('opening a database', () => {
+  it('says what is wrong and how it is mended, without the password', async () => {
+    const port = await lastingPort();
+    const failures: [unknown, new (message: string) => Error, RegExp][] = [
+      [
+        await attempt((url) => (url.password = PASSWORD)),
+        Unusable,
+        /28P01 password authentication failed.*DATABASE_URL/,
+      ],
+      [await attempt((url) => (url.pathname = '/nowhere')), Unusable, /3D000.*create the database/],
+      [
+        await attempt((url) => (url.port = String(port))),
+        DatabaseUnavailable,
+        /can't be reached: connect ECONNREFUSED/,
+      ],
+      [await attempt((url) => (url.search = '?sslmode=require')), Unusable, /does not speak TLS.*sslmode/],
+    ];
+    for (const [error, kind, message] of failures) {
+      expect(error).toBeInstanceOf(kind);
+      expect(messageOf(error)).toMatch(message);
+      expect(messageOf(error)).not.toContain(PASSWORD);
+    }
+  });
+
+  it('shows the program’s name to the database, and takes libpq’s variables', async () => {
+    const url = new URL(database.url);
+    const variables = {
+      PGHOST: url.hostname,
+      PGPORT: url.port,
+      PGUSER: url.username,
+      PGPASSWORD: url.password,
+      PGDATABASE: url.pathname.slice(1),
+    };
+    const other = await openDatabase({ url: 'postgres://', variables, program: 'research-mirror another' });
+    const { rows } =
+      await sql`select current_setting('application_name') as name, current_database() as database`.execute(
+        other.kysely,
+      );
+    expect(rows).toEqual([{ name: 'research-mirror another', database: variables.PGDATABASE }]);
+    await other.close();
+  });
+});
+
+describe('an open database', () => {
+  it('keeps every digit of bigint and numeric', async () => {
+    const { rows } = await sql`select 9007199254740993 as big, 0.1000000000000000000000001 as exact`.execute(
+      open.kysely,
+    );
+    expect(rows).toEqual([{ big: '9007199254740993', exact: '0.1000000000000000000000001' }]);
+  });
+
+  it('reads moments in ISO style, and refuses to read them in another one', async () => {
+    const now = async ({ kysely }: Database): Promise<unknown> => {
+      const { rows } = await sql<{
+        now: Date;
+      }>`select timestamptz '2026-03-04 05:06:07.125+00' as now`.execute(kysely);
+      return rows[0]?.now;
+    };
+    const moment = new Date('2026-03-04T05:06:07.125Z');
+    for (const [style, told] of [
+      ['ISO, DMY', moment],
+      ['German', Unusable],
+      ['SQL, DMY', Unusable],
+      ['Postgres', Unusable],
+    ] as const) {
+      const own = await createTestDatabase();
+      const name = sql.id(new URL(own.url).pathname.slice(1));
+      await sql`alter database ${name} set datestyle = ${sql.lit(style)}`.execute(open.kysely);
+      const styled = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+      const said = await now(styled).catch((error: unknown) => error);
+      if (told === moment) expect(said).toEqual(told);
+      else {
+        expect(said).toBeInstanceOf(told);
+        expect(messageOf(said)).toMatch(/not in ISO style: "alter role/);
+      }
+      await styled.close();
+      await own.drop();
+    }
+  });
+
+  it('runs transactions at the isolation that they count on, whatever the database’s default is', async () => {
+    const own = await createTestDatabase();
+    const name = sql.id(new URL(own.url).pathname.slice(1));
+    await sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`.execute(
+      open.kysely,
+    );
+    const database = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+    const isolation = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
+    const { kysely } = database;
+    const { rows } = await kysely.transaction().execute((trx) => isolation.execute(trx));
+    expect(rows).toEqual([{ level: 'read committed' }]);
+    const snapshot = kysely.transaction().setIsolationLevel('serializable').setAccessMode('read only');
+    expect((await snapshot.execute((trx) => isolation.execute(trx))).rows).toEqual([
+      { level: 'serializable' },
+    ]);
+    await database.close();
+    await own.drop();
+  });
+
+  it('replaces connections that the server has ended', async () => {
+    const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    await Promise.all(Array.from({ length: 5 }, () => sql`select 1`.execute(open.kysely)));
+    await end.execute(open.kysely);
+    await expect(
+      open.kysely
+        .transaction()
+        .execute((trx) => sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx)),
+    ).rejects.toThrow(DatabaseUnavailable);
+    // A connection whose end has not been noticed yet fails once, as passing.
+    const answer = (): Promise<unknown> =>
+      sql`select 1 as one`.execute(open.kysely).then(
+        ({ rows }) => rows[0],
+        (error: unknown) => error,
+      );
+    await expect.poll(answer).toEqual({ one: 1 });
+  });
+
+  it('gives up a statement that nobody answers, and its connection with it', async () => {
+    const url = { url: database.url, program: 'research-mirror hasty' };
+    const hasty = await openDatabase({ ...url, max: 1, bounds: { statement: 1, idle: 0 } });
+    // Outside of a transaction no statement_timeout applies: only the client's own bound.
+    await expect(sql`select pg_sleep(60)`.execute(hasty.kysely)).rejects.toThrow(DatabaseUnavailable);
+    expect((await sql`select 2 as two`.execute(hasty.kysely)).rows).toEqual([{ two: 2 }]);
+    await hasty.close();
+  });
+});

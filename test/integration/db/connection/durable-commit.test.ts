@@ -1,0 +1,121 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
+import { type Database, openDatabase } from '../../../../src/db/connection/database.ts';
+import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
+import { retireAccount } from '../../../../src/db/accounts/retired-accounts.ts';
+import { createSubmissionStore } from '../../../../src/db/submissions/submission-store.ts';
+import { inOwnDatabase, type MigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { EventAccount } from '../../../support/webhooks/event-account.ts';
+import { envelope } from '../../../support/webhooks/signing.ts';
+import { takeSubmissions } from '../../../support/submissions/take-submissions.ts';
+
+type Act = (account: EventAccount, db: Database) => Promise<unknown>;
+
+/** What the world outside hears of, and the table whose row tells it. */
+const ACTS: readonly (readonly [string, string, Act])[] = [
+  ['an event that is answered', 'other.events', (account, db) => account.store(envelope('evt_1'), db)],
+  [
+    'a claim before its submission is sent',
+    'other.submissions',
+    async ({ fence }, { kysely: db }) => {
+      const store = createSubmissionStore({ db, schema: 'other', fence, collections: new Set() });
+      const [queued] = await store.queued(1);
+      expect(await store.claim(queued?.id ?? '')).toBeDefined();
+    },
+  ],
+  [
+    'what came of a submission',
+    'other.submissions',
+    async ({ fence }, { kysely: db }) => {
+      const store = createSubmissionStore({ db, schema: 'other', fence, collections: new Set() });
+      const [{ id } = { id: '' }] = await store.queued(1);
+      await store.claim(id);
+      await sql`truncate public.seen_mode`.execute(db);
+      await store.finish(id, { state: 'accepted', status: 201, body: '{}' });
+    },
+  ],
+  [
+    'the end of an account, whose submissions are cancelled',
+    'other.submissions',
+    ({ fence: { userId } }, { kysely }) => retireAccount(kysely, 'other', userId, new Date()),
+  ],
+  [
+    'slots before requests are sent under them',
+    'other_sync.slot_block',
+    async ({ fence }, { kysely }) => {
+      const block = { group: 'other', blockId: 1, size: 5, validForMs: 10_000 } as const;
+      const nothing = { keyHash: 'k', blocks: [], learnt: [] };
+      await createBudgetStore(kysely, 'other', fence).reserve('k', block, nothing);
+    },
+  ],
+  [
+    'the slot of a ping by a key whose owner nobody knows',
+    'other_sync.first_ping',
+    async (_, { kysely }) => {
+      const block = { group: 'other', blockId: 1, size: 1, validForMs: 10_000 } as const;
+      await createFirstPingStore(kysely, 'other').reserve('k', block, {
+        keyHash: 'k',
+        blocks: [],
+        learnt: [],
+      });
+    },
+  ],
+  [
+    'a sighting that withdraws a suspicion',
+    'other_sync.scope',
+    async ({ fence: { userId } }, db) => {
+      const database = { ...db, url: '', schema: 'other', drop: () => Promise.resolve() };
+      const account = await MirroredAccount.make(database, userId, { settleMs: 0 });
+      await account.observe('research_jobs', jobs(1, 2));
+      await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+      await account.query('truncate public.seen_mode');
+      await account.observe('research_jobs', jobs(1, 2), { proof: SNAPSHOT });
+    },
+  ],
+];
+
+describe('on disk before anybody hears of it, also where Postgres is told to answer a commit before that', () => {
+  it.each(ACTS)('is %s', async (_, table, act) => {
+    expect([await modeOf('off', table, act), await modeOf('local', table, act)]).toEqual(['on', 'local']);
+  });
+});
+
+/** `synchronous_commit` of the transaction in which `act` writes `table`, where the role has it set to `mode`. */
+async function modeOf(mode: string, table: string, act: Act): Promise<string | undefined> {
+  let seen: string | undefined;
+  await inOwnDatabase(async (database) => {
+    const account = await prepared(database);
+    // Nothing but a trigger sees the setting of somebody else's transaction.
+    for (const text of [
+      'create table public.seen_mode (mode text)',
+      `create function public.see_mode() returns trigger language plpgsql as $$ begin
+        insert into public.seen_mode values (current_setting('synchronous_commit')); return new; end $$`,
+      `create trigger see_mode before insert or update on ${table} for each row execute function public.see_mode()`,
+    ]) {
+      await sql.raw(text).execute(database.kysely);
+    }
+    const { username, pathname } = new URL(database.url);
+    await sql`alter role ${sql.id(username)} in database ${sql.id(pathname.slice(1))}
+      set synchronous_commit = ${sql.lit(mode)}`.execute(database.kysely);
+    const own = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    try {
+      await act(account, own);
+    } finally {
+      await own.close();
+    }
+    const { rows } = await sql<{ mode: string }>`select mode from public.seen_mode`.execute(database.kysely);
+    seen = rows[0]?.mode;
+  });
+  return seen;
+}
+
+/** An account with a submission that waits. */
+async function prepared(database: MigratedDatabase): Promise<EventAccount> {
+  await takeSubmissions(database);
+  const account = await EventAccount.make(database);
+  await sql`select other.submit('research', '{}'::jsonb)`.execute(database.kysely);
+  return account;
+}

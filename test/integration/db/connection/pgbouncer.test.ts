@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
+import { databaseTime } from '../../../../src/db/connection/database-time.ts';
+import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
+import { ensureAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
+import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
+import { createWakeups } from '../../../../src/db/notify/wakeups.ts';
+import { LeaseLost } from '../../../../src/model/errors.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { migrateTo } from '../../../support/databases/migrated-database.ts';
+import { isPgbouncerTested, startPgbouncer, type Pooler } from '../../../support/databases/pgbouncer.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+
+describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () => {
+  let database: TestDatabase;
+  let pooler: Pooler;
+  let open: Database;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    ends.push(() => database.drop());
+    pooler = await startPgbouncer(database.url);
+    ends.push(() => pooler.stop());
+    open = await openDatabase({ url: pooler.url, program: 'research-mirror tests' });
+    ends.push(() => open.close());
+  });
+  // In the order of their making, last first: what could not be made is not there to be ended.
+  const ends: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+
+  it('migrates once, however many programs begin together', async () => {
+    const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(pooler.url, 'mirror')));
+    expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
+  });
+
+  it('owns an account, reserves slots and writes under the fence, with more writers than connections', async () => {
+    const identity = await ownIdentity();
+    const log = { info: () => {}, warn: () => {} };
+    const common = { db: open.kysely, schema: 'mirror', identity, clock: systemClock, log };
+    const heartbeat = createHeartbeat({
+      ...common,
+      processId: randomUUID(),
+      command: 'start',
+      version: '0.0.0',
+    });
+    await heartbeat.start();
+    const accounts = ['1', '2', '3', '4', '5', '6', '7', '8'];
+    await Promise.all(
+      accounts.map(async (userId) => {
+        await ensureAccount(open.kysely, 'mirror', userId, await databaseTime(open.kysely));
+        const taken = await takeAccount(open.kysely, 'mirror', userId, heartbeat.processId, identity);
+        if (taken.state !== 'taken') throw new Error('held');
+        const store = createBudgetStore(open.kysely, 'mirror', taken.fence);
+        const nothing = { keyHash: userId, blocks: [], learnt: [] };
+        await store.reserve(userId, { group: 'other', blockId: 1, size: 5, validForMs: 10_000 }, nothing);
+        await fenced(open.kysely, 'mirror', taken.fence, (trx) =>
+          sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`.execute(
+            trx,
+          ),
+        );
+        const stale = { ...taken.fence, token: '0' };
+        await expect(fenced(open.kysely, 'mirror', stale, async () => {})).rejects.toThrow(LeaseLost);
+      }),
+    );
+    const { rows } = await sql<{ changes: string; blocks: string }>`select
+      (select sum(change_id) from mirror_sync.account) as changes,
+      (select count(*) from mirror_sync.slot_block) as blocks`.execute(open.kysely);
+    expect(rows).toEqual([{ changes: '8', blocks: '8' }]);
+    await heartbeat.stop();
+  });
+
+  it('leaves no setting of a transaction behind for the connection’s next user', async () => {
+    await open.kysely.transaction().execute((trx) => sql`select 1`.execute(trx));
+    const { rows } = await sql`select current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as idle`.execute(open.kysely);
+    expect(rows).toEqual([{ statement: '0', idle: '0' }]);
+  });
+
+  it('finds out that LISTEN is dead, and looks each second', async () => {
+    const lines: string[] = [];
+    const bell = new Doorbell();
+    const wakeups = createWakeups({
+      connection: { url: pooler.url, program: 'research-mirror wake-ups' },
+      schema: 'mirror',
+      clock: systemClock,
+      log: { info: (line) => void lines.push(line), warn: (line) => void lines.push(line) },
+      onWake: () => bell.ring(),
+    });
+    await wakeups.start();
+    for (let look = 0; look < 2; look += 1) await bell.heard(new AbortController().signal);
+    await wakeups.stop();
+    expect(lines).toEqual([expect.stringContaining('LISTEN delivers nothing here')]);
+  });
+});

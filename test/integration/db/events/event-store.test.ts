@@ -1,0 +1,208 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { EventAccount } from '../../../support/webhooks/event-account.ts';
+import { envelope } from '../../../support/webhooks/signing.ts';
+
+let database: MigratedDatabase;
+/** As another process has it. */
+let other: Database;
+let account: EventAccount;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  other = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+});
+beforeEach(async () => {
+  account = await EventAccount.make(database);
+});
+afterAll(async () => {
+  await other.close();
+  await database.drop();
+});
+
+describe('an event', () => {
+  it('is stored whole, with every digit, and makes due what it names', async () => {
+    const body =
+      '{"id":"evt_1","type":"research.completed","created_at":"2026-01-02T03:04:05.123456","data":{"job_id":9007199254740993,"score":1.50}}';
+    expect(await account.store(body)).toBe('stored');
+    expect(await account.events()).toEqual([
+      {
+        id: 'evt_1',
+        type: 'research.completed',
+        created_at: '2026-01-02 03:04:05.123456',
+        data: '{"score": 1.50, "job_id": 9007199254740993}',
+        raw: '{"id": "evt_1", "data": {"score": 1.50, "job_id": 9007199254740993}, "type": "research.completed", "created_at": "2026-01-02T03:04:05.123456"}',
+        verbatim: null,
+        names: 'research_jobs/9007199254740993',
+      },
+    ]);
+    expect(await account.hints()).toEqual(['research_jobs//9007199254740993/1']);
+  });
+
+  it('of a list names the list, and makes its items due, too', async () => {
+    await account.store(envelope('evt_1', { type: 'list.analyzed', data: { list_id: 7 } }));
+    expect((await account.events())[0]?.names).toBe('lists/7');
+    expect(await account.hints()).toEqual(['list_items/7//1', 'lists//7/1']);
+  });
+
+  it('that names no row is stored without', async () => {
+    await account.store(envelope('evt_1', { type: 'watchlist.change_detected', data: undefined }));
+    expect(await account.events()).toMatchObject([{ data: null, names: null }]);
+    expect(await account.hints()).toEqual(['watchlist///1']);
+  });
+
+  it('is stored once, whoever receives it again, and hints once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        account.store(envelope('evt_1'), index % 2 === 0 ? database : other),
+      ),
+    );
+    expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
+    expect(await account.events()).toHaveLength(1);
+    expect(await account.hints()).toEqual(['research_jobs//7/1']);
+  });
+
+  it('that reuses the ID of another one is an event of its own, and hints; its repetition is known', async () => {
+    const first = envelope('evt_1');
+    const other = envelope('evt_1', { data: { job_id: 9 } });
+    expect(await account.store(first)).toBe('stored');
+    expect(await account.store(other)).toBe('stored');
+    for (const body of [first, other, first, other]) expect(await account.store(body)).toBe('known');
+    expect(await account.events()).toMatchObject([
+      { id: 'evt_1', names: 'research_jobs/7' },
+      { id: expect.stringMatching(/^evt_1#[0-9a-f]{16}$/) as string, names: 'research_jobs/9' },
+    ]);
+    expect(await account.hints()).toEqual(['research_jobs//7/1', 'research_jobs//9/1']);
+  });
+
+  it('that reuses an ID is stored once, whoever receives it again, also where the first one’s row is gone', async () => {
+    await account.store(envelope('evt_1'));
+    await sql`delete from mirror.events where _user_id = ${account.userId}`.execute(database.kysely);
+    expect(await account.store(envelope('evt_1'))).toBe('known');
+    const reused = envelope('evt_1', { type: 'research.failed' });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => account.store(reused, index % 2 === 0 ? database : other)),
+    );
+    expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
+    expect(await account.events()).toMatchObject([{ type: 'research.failed' }]);
+  });
+
+  it('that was seen before bodies were told apart is compared with its row, while that is there', async () => {
+    await account.store(envelope('evt_1'));
+    await account.store(envelope('evt_2'));
+    await sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`.execute(
+      database.kysely,
+    );
+    await sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`.execute(
+      database.kysely,
+    );
+    expect(await account.store(envelope('evt_1'))).toBe('known');
+    expect(await account.store(envelope('evt_1', { data: { job_id: 9 } }))).toBe('stored');
+    expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
+  });
+
+  it.each([
+    [
+      'white space and order of fields',
+      '{"id":"evt_1","data":{"a":1,"b":[2]}}',
+      '{ "data": {"b": [2], "a": 1}, "id": "evt_1" }',
+      1,
+    ],
+    ['an escape', '{"id":"evt_1","data":"\\u00e9"}', '{"id":"evt_1","data":"é"}', 1],
+    [
+      'a digit',
+      '{"id":"evt_1","data":{"a":9007199254740992}}',
+      '{"id":"evt_1","data":{"a":9007199254740993}}',
+      2,
+    ],
+    [
+      'a character that jsonb can’t hold',
+      '{"id":"evt_1","data":"\\u0000"}',
+      '{"id":"evt_1","data":"\\ufffd"}',
+      2,
+    ],
+    [
+      'a number that Postgres can’t hold',
+      '{"id":"evt_1","data":1e400000}',
+      '{"id":"evt_1","data":2e400000}',
+      2,
+    ],
+  ])('whose body differs from the one before by %s', async (_, one, again, events) => {
+    await account.store(one);
+    expect(await account.store(again)).toBe(events === 1 ? 'known' : 'stored');
+    expect(await account.events()).toHaveLength(events);
+  });
+
+  it('of another account with the same ID is another event', async () => {
+    await account.store(envelope('evt_1'));
+    const another = await EventAccount.make(database);
+    expect(await another.store(envelope('evt_1'))).toBe('stored');
+  });
+
+  it('comes beside many others about the same rows, from several processes, and none fails', async () => {
+    const bodies = Array.from({ length: 200 }, (_, index) =>
+      envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
+    );
+    const answers = await Promise.all(
+      bodies.map((body, index) => account.store(body, index % 2 === 0 ? database : other)),
+    );
+    expect(new Set(answers)).toEqual(new Set(['stored']));
+    expect(await account.events()).toHaveLength(200);
+    expect(await account.hints()).toHaveLength(6);
+  });
+
+  it.each([
+    ['no JSON', 'hello', '"hello"', null],
+    ['an empty body', '', '""', null],
+    ['JSON that is no object', '[1, 2.0]', '[1, 2.0]', null],
+    ['characters that jsonb can’t hold', '{"a":"x\\u0000y"}', '{"a": "x\ufffdy"}', '{"a":"x\\u0000y"}'],
+    ['no JSON, and such characters', 'a\0b', '"a\ufffdb"', '"a\\u0000b"'],
+    ['a number that Postgres can’t hold', '{"a":1e400000}', '"{\\"a\\":1e400000}"', null],
+  ])('whose body is %s is stored whole', async (_, body, raw, verbatim) => {
+    expect(await account.store(body)).toBe('stored');
+    expect(await account.events()).toMatchObject([{ type: null, data: null, raw, verbatim, names: null }]);
+    expect(await account.store(body)).toBe('known');
+  });
+
+  it('nested deeper than Postgres reads is stored whole', async () => {
+    const body = `{"id":"evt_1","type":"research.failed","data":{"job_id":7,"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+    expect(await account.store(body)).toBe('stored');
+    const [event] = await account.events();
+    expect(event).toMatchObject({
+      id: 'evt_1',
+      type: 'research.failed',
+      data: null,
+      names: 'research_jobs/7',
+    });
+    expect(JSON.parse(event?.raw ?? '')).toBe(body);
+  });
+
+  it('of a mebibyte is stored whole', async () => {
+    const body = envelope('evt_1', { data: { text: 'x'.repeat(1_048_000) } });
+    await account.store(body);
+    expect(JSON.parse((await account.events())[0]?.raw ?? '')).toEqual(JSON.parse(body));
+  });
+
+  it.each(['soon', '1767323045', '2026-02-30T00:00:00Z'])(
+    'whose created_at is %j is stored without',
+    async (createdAt) => {
+      await account.store(envelope('evt_1', { created_at: createdAt }));
+      expect(await account.events()).toMatchObject([{ created_at: null }]);
+    },
+  );
+
+  it('that could not be stored leaves no trace, and is new when it comes again', async () => {
+    await sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`.execute(
+      database.kysely,
+    );
+    await expect(account.store(envelope('evt_refused'))).rejects.toThrow(/refuses/);
+    expect(await account.hints()).toEqual([]);
+    await sql`alter table mirror.events drop constraint refuses`.execute(database.kysely);
+    expect(await account.store(envelope('evt_refused'))).toBe('stored');
+  });
+});

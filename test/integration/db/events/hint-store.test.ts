@@ -1,0 +1,170 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import {
+  accountsWithDueHints,
+  addHints,
+  dueHints,
+  forgetOtherHints,
+  nextHint,
+  settleHints,
+} from '../../../../src/db/events/hint-store.ts';
+import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
+import type { HintedRow } from '../../../../src/model/hint.ts';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+const job = (key: string): HintedRow => ({ collection: 'research_jobs', parent: '', key });
+
+/** The store's functions for one account, its clock read from the database. */
+async function hintsOf(account: MirroredAccount) {
+  const { kysely: db, schema } = account.database;
+  const { userId } = account.fence;
+  const jobs = account.scope('research_jobs');
+  const now = async (): Promise<Date> => {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+    return rows[0]?.now ?? new Date(Number.NaN);
+  };
+  return {
+    now,
+    add: async (rows: readonly HintedRow[], inMs = 0) =>
+      addHints(db, schema, userId, rows, new Date((await now()).getTime() + inMs)),
+    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[4] = []) =>
+      nextHint(db, schema, userId, among, except),
+    due: (limit = 10) => dueHints(db, schema, jobs, limit),
+    settle: (settled: Parameters<typeof settleHints>[3]) =>
+      db.transaction().execute((trx) => settleHints(trx, schema, jobs, settled)),
+    accounts: () => accountsWithDueHints(db, schema),
+  };
+}
+
+describe('hints', () => {
+  it('are one a row however often it is named, and count how often', async () => {
+    const hints = await hintsOf(await newAccount());
+    await hints.add([job('1'), job('2'), job('1')]);
+    await hints.add([job('1')]);
+    expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([
+      ['1', '2', 0],
+      ['2', '1', 0],
+    ]);
+  });
+
+  it('that are due further ahead than any may be are due: the database’s clock went back', async () => {
+    const account = await newAccount();
+    const hints = await hintsOf(account);
+    await hints.add([job('1')], 3_600_000);
+    expect(await hints.next()).toMatchObject({ inMs: 0 });
+    expect((await hints.due()).map(({ key }) => key)).toEqual(['1']);
+    expect(await hints.accounts()).toContain(account.fence.userId);
+  });
+
+  it('that wait to be read keep their place, however often their row is named again', async () => {
+    const hints = await hintsOf(await newAccount());
+    await hints.add([job('1')], -2_000);
+    await hints.add([job('2')], -1_000);
+    await hints.add([job('1')]);
+    const [one, two] = await hints.due();
+    expect([one?.key, two?.key]).toEqual(['1', '2']);
+    expect(one?.hintedAt.getTime()).toBeGreaterThan(two?.hintedAt.getTime() ?? 0);
+  });
+
+  it('are none where nothing is named, or the account is not known', async () => {
+    const account = await newAccount();
+    const { kysely, schema } = account.database;
+    await addHints(kysely, schema, account.fence.userId, [], new Date());
+    await addHints(kysely, schema, '999999', [job('1')], new Date());
+    const { rows } =
+      await sql`select from mirror_sync.hint where _user_id in (${account.fence.userId}, 999999)`.execute(
+        kysely,
+      );
+    expect(rows).toEqual([]);
+  });
+
+  it('tell the scope whose hint is due first, and how long it takes until then', async () => {
+    const account = await newAccount();
+    const hints = await hintsOf(account);
+    expect(await hints.next()).toBeUndefined();
+    await hints.add([job('1')], 5_000);
+    const waiting = await hints.next();
+    expect(waiting?.scope).toEqual(account.scope('research_jobs'));
+    expect(waiting?.inMs).toBeGreaterThan(4_000);
+    expect(waiting?.inMs).toBeLessThanOrEqual(5_000);
+    expect(await hints.due()).toEqual([]);
+
+    await hints.add([{ collection: 'list_items', parent: '7', key: '' }]);
+    expect(await hints.next()).toEqual({ scope: account.scope('list_items', '7'), inMs: 0 });
+    const busy = [{ collection: 'list_items', parent: '7' }] as const;
+    expect((await hints.next(COLLECTION_NAMES, busy))?.scope.collection).toBe('research_jobs');
+    expect((await hints.next(['research_jobs', 'lists']))?.scope.collection).toBe('research_jobs');
+    expect(await hints.next(['lists'])).toBeUndefined();
+  });
+
+  it('of one event come in the order in which they are read once: a list’s row before its items', async () => {
+    const hints = await hintsOf(await newAccount());
+    await hints.add([
+      { collection: 'list_items', parent: '7', key: '' },
+      { collection: 'lists', parent: '', key: '7' },
+    ]);
+    expect((await hints.next())?.scope.collection).toBe('lists');
+  });
+
+  it('go when their row has changed, and come due again when it has not', async () => {
+    const hints = await hintsOf(await newAccount());
+    await hints.add([job('1'), job('2')]);
+    const [one, two] = await hints.due();
+    if (one === undefined || two === undefined) throw new Error('two hints were added');
+    const dueAt = new Date((await hints.now()).getTime() + 60_000);
+    await hints.settle({ done: [one], again: [{ hint: two, dueAt }] });
+    expect(await hints.due()).toEqual([]);
+    expect((await hints.next())?.inMs).toBeGreaterThan(50_000);
+    await hints.add([job('2')]);
+    expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([['2', '2', 0]]);
+  });
+
+  it('that an event renewed while their row was read stay due', async () => {
+    const hints = await hintsOf(await newAccount());
+    await hints.add([job('1'), job('2')]);
+    const [one, two] = await hints.due();
+    if (one === undefined || two === undefined) throw new Error('two hints were added');
+    await hints.add([job('1'), job('2')]);
+    const later = new Date((await hints.now()).getTime() + 60_000);
+    await hints.settle({ done: [one], again: [{ hint: two, dueAt: later }] });
+    expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([
+      ['1', '2', 0],
+      ['2', '2', 0],
+    ]);
+  });
+
+  it('of collections that are not mirrored any more are forgotten', async () => {
+    const account = await newAccount();
+    const hints = await hintsOf(account);
+    await hints.add([job('1'), { collection: 'lists', parent: '', key: '2' }]);
+    const { kysely, schema } = account.database;
+    await forgetOtherHints(kysely, schema, account.fence.userId, ['lists']);
+    expect((await hints.next())?.scope.collection).toBe('lists');
+    expect(await hints.due()).toEqual([]);
+  });
+
+  it('of any account are found by one look', async () => {
+    const [first, second, third] = [await newAccount(), await newAccount(), await newAccount()];
+    await (await hintsOf(first)).add([job('1'), job('2')]);
+    await (await hintsOf(second)).add([job('1')], 60_000);
+    const due = await (await hintsOf(third)).accounts();
+    expect(due.filter((id) => id === first.fence.userId)).toHaveLength(1);
+    expect(due).not.toContain(second.fence.userId);
+    expect(due).not.toContain(third.fence.userId);
+  });
+
+  it('of one storm never wait for each other for ever, whatever the order in which they are named', async () => {
+    const hints = await hintsOf(await newAccount());
+    const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
+    const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
+    const settle = async (): Promise<void> => {
+      for (let times = 0; times < 10; times += 1)
+        await hints.settle({ done: await hints.due(200), again: [] });
+    };
+    await Promise.all([...storm, settle(), settle()]);
+    await settle();
+    expect(await hints.due(200)).toEqual([]);
+  });
+});

@@ -1,0 +1,206 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
+import { NO_DOUBTS } from '../../../../src/model/absence.ts';
+import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/model/errors.ts';
+import { NO_TOTALS } from '../../../../src/sync/walk-run/walk-totals.ts';
+import { deleteAllBut, jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+// Commits are taken back by writing the rows as they were before them: that is what an owner sees of a promoted standby
+// that lagged, or of a crash that lost commits. Real ones are in test/system/failover-*.test.ts.
+
+const newAccount = testAccounts();
+const AT = new Date('2026-01-01T00:00:00Z');
+
+/** An account with one committed page of jobs, as another process finds it that then works on it. */
+async function withPage(): Promise<MirroredAccount> {
+  const account = await newAccount();
+  await account.page('research_jobs', jobs(1, 2));
+  await account.page('research_jobs', jobs(1, 2));
+  return account;
+}
+
+const setObservation = (account: MirroredAccount, obs: number): Promise<unknown> =>
+  account.query(`update mirror_sync.scope set last_obs = ${obs} where _user_id = ${account.fence.userId}`);
+
+const stored = async (account: MirroredAccount): Promise<unknown> =>
+  account.query(
+    ['mirror.research_jobs', 'mirror._collections', 'mirror_sync.scope', 'mirror_sync.candidate']
+      .map(
+        (name) =>
+          `select '${name}' as at, to_jsonb(t) as row from ${name} as t where _user_id = ${account.fence.userId}`,
+      )
+      .join(' union all ') + ' order by 1, 2',
+  );
+
+type Write = (account: MirroredAccount) => Promise<unknown>;
+
+/** What rests on the two observations that this process knows to be committed. */
+const WRITES: readonly (readonly [string, Write])[] = [
+  ['a page', (account) => account.page('research_jobs', jobs(3), { obs: 3, after: 2 })],
+  ['a page that changes nothing', (account) => account.page('research_jobs', jobs(1), { obs: 3, after: 2 })],
+  [
+    'rows in doubt',
+    ({ mirror, fence }) =>
+      mirror.recordDoubts(
+        fence,
+        { userId: fence.userId, collection: 'research_jobs', parent: '' },
+        { ...NO_DOUBTS, add: [{ key: '1', kind: 'pair' }] },
+        2,
+      ),
+  ],
+  [
+    'the end of a walk that completes it',
+    ({ mirror, fence }) => {
+      const scope = { userId: fence.userId, collection: 'research_jobs', parent: '' } as const;
+      const walkEnd = {
+        scope,
+        kind: 'full',
+        startedAt: AT,
+        outcome: 'completed',
+        totals: NO_TOTALS,
+      } as const;
+      return mirror.endWalk(fence, scope, { scope: { completeAsOf: AT }, walkEnd }, 2);
+    },
+  ],
+  [
+    'deletions',
+    ({ mirror, fence }) =>
+      mirror.applyDeletions(
+        fence,
+        { userId: fence.userId, collection: 'research_jobs', parent: '' },
+        { accept: true, obs: 2 },
+      ),
+  ],
+];
+
+describe('where the last observation is not there any more', () => {
+  it.each(WRITES)('%s is not written, and the account is over for its owner', async (_, write) => {
+    const account = await withPage();
+    await proveAbsent(account, 'research_jobs', jobs(1));
+    await setObservation(account, 1);
+    const before = await stored(account);
+    await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
+    expect(await stored(account)).toEqual(before);
+    // Also what rests on no observation: everything in memory of the account is void.
+    const { kysely } = account.database;
+    await expect(fenced(kysely, 'mirror', account.fence, () => Promise.resolve())).rejects.toBeInstanceOf(
+      DatabaseWentBack,
+    );
+  });
+
+  it.each(WRITES)('%s is superseded where there are more, and the owner goes on', async (_, write) => {
+    const account = await withPage();
+    await setObservation(account, 1_000_002);
+    const before = await stored(account);
+    await expect(write(account)).rejects.toBeInstanceOf(Superseded);
+    expect(await stored(account)).toEqual(before);
+    const { kysely } = account.database;
+    await expect(fenced(kysely, 'mirror', account.fence, () => Promise.resolve())).resolves.toBeUndefined();
+  });
+});
+
+describe('where commits of other scopes are gone', () => {
+  it('the account’s change ID tells it to whatever is written next', async () => {
+    const account = await newAccount();
+    await account.page('lists', '[{"list_id":1}]');
+    const { userId } = account.fence;
+    const back = `update mirror_sync.account set change_id = change_id - 1 where _user_id = ${userId}`;
+    await account.query(back);
+    await expect(account.page('research_jobs', jobs(1))).rejects.toThrow(/what this process committed last/);
+    expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${userId}`)).toEqual([]);
+  });
+
+  it('another owner, who knows nothing of them, goes on', async () => {
+    const account = await newAccount();
+    await account.page('lists', '[{"list_id":1}]');
+    await account.query(
+      `update mirror_sync.account set change_id = change_id - 1 where _user_id = ${account.fence.userId}`,
+    );
+    const next = await MirroredAccount.make(account.database, account.fence.userId);
+    await expect(next.page('research_jobs', jobs(1))).resolves.toMatchObject({ state: 'applied' });
+  });
+});
+
+describe('a server that writes another timeline', () => {
+  it('is told by every fence, before anything is written', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', jobs(1));
+    const [row] = await account.query<{ system: string }>(
+      'select system_identifier::text as system from pg_control_system()',
+    );
+    await account.query(`insert into mirror_sync.installation (created_at, nodes)
+      values (now(), '{"${row?.system}": "000000FF"}') on conflict (singleton) do update set nodes = excluded.nodes`);
+    try {
+      // It knows the one that it saw at first.
+      await expect(account.page('research_jobs', jobs(1))).resolves.toMatchObject({ state: 'applied' });
+      const next = await MirroredAccount.make(account.database, account.fence.userId);
+      const error = await next.page('research_jobs', jobs(2)).catch((cause: unknown) => cause);
+      expect(error).toBeInstanceOf(DatabaseWentBack);
+      expect(error).toMatchObject({ by: 'timeline' });
+    } finally {
+      await account.query('delete from mirror_sync.installation');
+    }
+  });
+});
+
+describe('a commit that is not answered', () => {
+  it('leaves its outcome unknown: the account is to be opened anew, whatever became of it', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', jobs(1));
+    // Ends the connection while the transaction commits.
+    await account.query(`
+      create function public.cut() returns trigger language plpgsql as
+        $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+      create constraint trigger cut after insert on mirror.research_jobs deferrable initially deferred
+        for each row execute function public.cut()`);
+    try {
+      const error = await account.page('research_jobs', jobs(2)).catch((cause: unknown) => cause);
+      expect(error).toBeInstanceOf(OutcomeUnknown);
+      expect(error).toBeInstanceOf(LeaseLost);
+    } finally {
+      await account.query('drop trigger cut on mirror.research_jobs; drop function public.cut()');
+    }
+    // Both outcomes are as good: neither is taken for a database that went back.
+    const { kysely } = account.database;
+    const one = await fenced(kysely, 'mirror', account.fence, async (trx) => {
+      const { rows } = await sql<{ n: number }>`select 1 as n`.execute(trx);
+      return rows[0]?.n;
+    });
+    expect(one).toBe(1);
+  });
+});
+
+describe('a list that is very large', () => {
+  it('goes in transactions of a bounded number of rows, its own row with the last of them', async () => {
+    const account = await newAccount();
+    await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
+    // By SQL: 120,000 items as pages would take minutes.
+    const { userId } = account.fence;
+    await account.page('list_items', '[{"id":"i0"}]', { parent: '2' });
+    await account.query(`
+      insert into mirror.list_items (_user_id, list_id, id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select _user_id, list_id, 'i' || n, _first_seen_at, _changed_at, _change_id - n, _hash, _raw
+      from mirror.list_items, generate_series(1, 60000) as n where _user_id = ${userId};
+      update mirror_sync.scope set live_rows = 60001 where _user_id = ${userId} and collection = 'list_items';
+      update mirror._collections set live_rows = 60001 where _user_id = ${userId} and collection = 'list_items'`);
+    const deletion = await deleteAllBut(account, 'lists', '[{"list_id":1}]', { accept: true });
+    expect(deletion).toMatchObject({ deleted: 1, along: new Map([['list_items', 60_001]]) });
+    const log = await account.query<{ deleted: string; list_id: string | null }>(
+      `select list_id, deleted from mirror.sync_log where _user_id = ${userId} order by walk_id`,
+    );
+    expect(log.map(({ list_id, deleted }) => [list_id, Number(deleted)])).toEqual([
+      ['2', 50_000],
+      ['2', 10_001],
+      [null, 1],
+    ]);
+    expect(
+      await account.query(
+        `select 1 from mirror.list_items where _user_id = ${userId} and _deleted_at is null limit 1`,
+      ),
+    ).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
+import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { installed } from '../../../support/databases/installed.ts';
+
+const scene = installed();
+const { run, open, options, queue, states, storeOf, silence } = scene;
+
+describe('a gap without a daemon', () => {
+  beforeEach(() => open());
+
+  it('of more than ten minutes holds what is queued', async () => {
+    await queue();
+    await silence(11 * 60);
+    expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
+    await releaseSubmissions(scene.database.kysely, 'mirror');
+    expect(await states()).toEqual(['queued']);
+    await silence(11 * 60);
+    expect(await open()).toBeDefined();
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('of less holds nothing, nor any gap where nothing is queued', async () => {
+    await queue();
+    await silence(9 * 60);
+    expect(await open()).toBeUndefined();
+    const [queued] = await storeOf().queued(1);
+    await storeOf().claim(queued?.id ?? '');
+    await silence(24 * 3_600);
+    expect(await open()).toBeUndefined();
+  });
+
+  it('lets nothing be claimed before somebody has judged it', async () => {
+    await queue();
+    const [queued] = await storeOf().queued(1);
+    await silence(11 * 60);
+    expect(await storeOf().claim(queued?.id ?? '')).toBeUndefined();
+    expect(await states()).toEqual(['queued']);
+    await open();
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('is what a database is in that nobody has opened', async () => {
+    await queue();
+    await run('delete from mirror_sync.installation');
+    await expect(storeOf().claim('1')).rejects.toThrow(/openInstallation/);
+  });
+});
+
+describe('a hold', () => {
+  it('that was released while no daemon ran is over for the next one', async () => {
+    await open();
+    await queue();
+    await silence(3_600);
+    expect(await open()).toBeDefined();
+    await silence(3_600);
+    await releaseSubmissions(scene.database.kysely, 'mirror');
+    expect(await open()).toBeUndefined();
+    expect(await states()).toEqual(['queued']);
+  });
+
+  it('is told once by the service that keeps the database company, and its end as well', async () => {
+    const said: string[] = [];
+    const waits: (() => void)[] = [];
+    const service = createInstallation({
+      ...options(),
+      log: { warn: (line) => said.push(line), info: (line) => said.push(line) },
+      clock: {
+        ...systemClock,
+        sleep: (ms, signal) =>
+          new Promise((resolve, reject) => {
+            expect(ms).toBe(4_000);
+            waits.push(resolve);
+            signal?.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      },
+    });
+    /** A minute passes: the database is looked at each 4 s, and a sign of life is written at its end. */
+    const minute = async (): Promise<void> => {
+      for (const end = waits.length + 15; waits.length < end;) {
+        const before = waits.length;
+        waits.at(-1)?.();
+        await until(() => waits.length > before);
+      }
+    };
+    await service.start();
+    await until(() => waits.length === 1);
+    expect(service.hold()).toBeUndefined();
+    await queue();
+    await silence(11 * 60);
+    waits.at(-1)?.();
+    // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
+    await until(() => service.hold() !== undefined);
+    expect(await states()).toEqual(['held']);
+    await releaseSubmissions(scene.database.kysely, 'mirror');
+    await until(() => waits.length === 2);
+    await minute();
+    expect(service.hold()).toBeUndefined();
+    await service.stop();
+    expect(said).toEqual([
+      expect.stringMatching(/^what was queued is held: .*research-mirror submissions release/) as string,
+      'what was held is sent',
+    ]);
+  });
+});
+
+async function until(done: () => boolean): Promise<void> {
+  while (!done()) await run('select 1');
+}

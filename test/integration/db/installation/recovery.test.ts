@@ -1,0 +1,170 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
+import { openInstallation } from '../../../../src/db/installation/installation.ts';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { recheckIfDue } from '../../../../src/db/accounts/recheck.ts';
+import { recordRecovery } from '../../../../src/db/installation/recovery.ts';
+import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
+import type { Fence } from '../../../../src/model/fence.ts';
+import { installed } from '../../../support/databases/installed.ts';
+
+const scene = installed();
+const { run, open, options, queue, states } = scene;
+const SEVEN: Fence = { userId: '7', owner: 'owner', token: '1' };
+
+const marks = (): Promise<unknown[]> => run('select reason from mirror.recoveries order by detected_at');
+const accounts = (): Promise<unknown[]> =>
+  run('select _user_id, owner, token, recheck from mirror_sync.account order by 1');
+const LOST = [
+  { _user_id: '7', owner: null, token: '2', recheck: true },
+  { _user_id: '8', owner: null, token: '2', recheck: true },
+];
+/** As if a standby had been promoted since: the server writes another timeline than the one that is stored. */
+const promote = (): Promise<unknown> =>
+  run(`update mirror_sync.installation set nodes = (
+      select jsonb_object_agg(key, '000000FF') from jsonb_each(nodes)),
+    fingerprint = fingerprint || '{"timeline": "000000FF"}'`);
+
+beforeEach(() => open());
+
+describe('a database that went back', () => {
+  it('is told once, by whoever looks first; all accounts lose their owners, and IDs begin beyond the clock', async () => {
+    await promote();
+    await Promise.all([open(), open()]);
+    expect(await marks()).toEqual([
+      { reason: expect.stringMatching(/restored from a backup, or a standby took over/) as string },
+    ]);
+    expect(await accounts()).toEqual(LOST);
+    const [row] = await run(
+      `select change_floor > (extract(epoch from clock_timestamp()) * 1000000)::bigint + 50000000 as beyond
+       from mirror_sync.installation`,
+    );
+    expect(row).toEqual({ beyond: true });
+    await open();
+    expect(await marks()).toHaveLength(1);
+  });
+
+  it('holds what was queued before, and lets go out what is queued after', async () => {
+    await queue();
+    await promote();
+    expect(await open()).toBeDefined();
+    await queue();
+    expect(await open()).toBeDefined();
+    expect(await states()).toEqual(['held', 'queued']);
+  });
+
+  it('is made known by an owner that misses its commits, once for all owners', async () => {
+    const { kysely } = scene.database;
+    const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
+    await queue();
+    for (const fence of [SEVEN, eight]) await fenced(kysely, 'mirror', fence, () => Promise.resolve());
+    const error = new DatabaseWentBack('a commit is gone', 'commits');
+    await recordRecovery(kysely, 'mirror', SEVEN, error);
+    await recordRecovery(kysely, 'mirror', eight, error);
+    expect(await marks()).toEqual([{ reason: 'the database went back: a commit is gone' }]);
+    expect(await accounts()).toEqual(LOST);
+    // A claim may be among what is gone.
+    expect(await states()).toEqual(['held']);
+    await expect(fenced(kysely, 'mirror', eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
+  });
+
+  it('is made known anew where the mark that its owner knew is gone, too', async () => {
+    const { kysely } = scene.database;
+    const error = new DatabaseWentBack('a commit is gone', 'commits');
+    await run(`insert into mirror.recoveries (detected_at, reason) values (now(), 'an earlier one')`);
+    await fenced(kysely, 'mirror', SEVEN, () => Promise.resolve());
+    await run('delete from mirror.recoveries');
+    await queue();
+    await recordRecovery(kysely, 'mirror', SEVEN, error);
+    expect(await marks()).toHaveLength(1);
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('is seen by an owner whose takeover is gone', async () => {
+    const { kysely } = scene.database;
+    const nine: Fence = { ...SEVEN, token: '9' };
+    const later: Fence = { ...SEVEN, owner: 'other' };
+    const write = (fence: Fence) => fenced(kysely, 'mirror', fence, () => Promise.resolve());
+    await expect(write(nine)).rejects.toBeInstanceOf(DatabaseWentBack);
+    await expect(write(later)).rejects.not.toBeInstanceOf(DatabaseWentBack);
+  });
+
+  it('lets nothing be sent before it is noticed, where what this process wrote is gone', async () => {
+    const service = createInstallation({ ...options(), log: { warn: () => {}, info: () => {} } });
+    await service.start();
+    await queue();
+    const store = scene.storeOf();
+    await scene.silence(30);
+    expect(await store.claim('1')).toBeUndefined();
+    await scene.silence(-1);
+    expect(await store.claim('1')).toMatchObject({ id: '1' });
+    await service.stop();
+  });
+
+  it('is noticed by what this daemon wrote and finds no more, within one look', async () => {
+    const { aliveAt } = await openInstallation(options());
+    await scene.silence(30);
+    await openInstallation(options(), undefined, aliveAt);
+    expect(await marks()).toEqual([{ reason: expect.stringMatching(/it was set back/) as string }]);
+  });
+
+  it('is noticed by a daemon within 4 s, without a write', async () => {
+    const waits: (() => void)[] = [];
+    const warned: string[] = [];
+    const service = createInstallation({
+      ...options(),
+      log: { warn: (line) => warned.push(line), info: () => {} },
+      clock: {
+        ...options().clock,
+        sleep: (ms, signal) =>
+          new Promise((resolve, reject) => {
+            expect(ms).toBe(4_000);
+            waits.push(resolve);
+            signal?.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      },
+    });
+    await service.start();
+    await promote();
+    while (waits.length < 1) await run('select 1');
+    waits[0]?.();
+    while (waits.length < 2) await run('select 1');
+    await service.stop();
+    expect(await marks()).toHaveLength(1);
+    expect(warned).toEqual([]); // nothing is at stake
+  });
+});
+
+describe('an account that is opened after the database went back', () => {
+  it('forgets what proves nothing any more, once, and its full walks are due', async () => {
+    await run(`
+      insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at, proven_at)
+        values (7, 'lists', '1', 'snapshot', 1, now(), now()), (8, 'lists', '1', 'snapshot', 1, now(), now());
+      insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
+        values (7, 'k', 'other', 1, 5, now());
+      insert into mirror_sync.scope (_user_id, collection, memory, full_walk, last_obs)
+        values (7, 'lists', '{"frontier": "1", "limit": {"widest": 4}}', '{}', 5), (7, 'watchlist', '{"rows": 1}', '{}', 5);
+      insert into mirror._collections (_user_id, collection, held_deletions, waiting_deletions, next_full_at)
+        values (7, 'lists', 1, 2, now() + interval '1 day'), (7, 'account', 0, 0, now() + interval '1 day')`);
+    const { kysely } = scene.database;
+    expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(false);
+    await run('update mirror_sync.account set recheck = true');
+    expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(true);
+    expect(await run('select _user_id from mirror_sync.candidate')).toEqual([{ _user_id: '8' }]);
+    expect(await run('select 1 from mirror_sync.slot_block')).toEqual([]);
+    expect(
+      await run('select memory, full_walk, last_obs from mirror_sync.scope order by collection'),
+    ).toEqual([
+      { memory: { limit: { widest: 4 } }, full_walk: null, last_obs: '5' },
+      { memory: {}, full_walk: null, last_obs: '5' },
+    ]);
+    expect(
+      await run(`select collection, held_deletions, waiting_deletions, next_full_at <= now() as due
+        from mirror._collections order by 1`),
+    ).toEqual([
+      { collection: 'account', held_deletions: '0', waiting_deletions: '0', due: false },
+      { collection: 'lists', held_deletions: '0', waiting_deletions: '0', due: true },
+    ]);
+    expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(false);
+  });
+});

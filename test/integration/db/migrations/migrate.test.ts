@@ -1,0 +1,208 @@
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../../../src/db/migrations/migrate.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { MIGRATIONS, migrateTo } from '../../../support/databases/migrated-database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+
+let database: TestDatabase;
+let open: Database;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  open = await openDatabase({
+    url: database.url,
+    program: 'research-mirror tests',
+    bounds: MIGRATION_BOUNDS,
+  });
+  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+});
+afterAll(async () => {
+  await open.close();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const count = async (text: string): Promise<number> => {
+  const { rows } = await sql<{ count: string }>`${sql.raw(text)}`.execute(open.kysely);
+  return Number(rows[0]?.count);
+};
+
+describe('migrate', () => {
+  it('applies each migration once when several programs begin together', async () => {
+    expect(
+      await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0' }),
+    ).toContain('0001_mirror');
+    const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
+    expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
+    expect(
+      await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0' }),
+    ).toEqual([]);
+    expect(await migrateTo(database.url, 'mirror')).toEqual([]);
+  });
+
+  it('keeps two mirrors in one database apart', async () => {
+    await migrateTo(database.url, 'other');
+    expect(await count(`select count(*) from other.freshness`)).toBe(0);
+    expect(await count(`select count(*) from other_sync.migration`)).toBe(
+      await count(`select count(*) from mirror_sync.migration`),
+    );
+  });
+
+  it('lets readers read the mirror and nothing of the daemon’s state', async () => {
+    const { rows } = await sql<{ mirror: boolean; sync: boolean; login: boolean }>`
+      select has_table_privilege('mirror_reader', 'mirror.research_jobs', 'select') as mirror,
+        has_schema_privilege('mirror_reader', 'mirror_sync', 'usage') as sync,
+        (select rolcanlogin from pg_roles where rolname = 'mirror_reader') as login`.execute(open.kysely);
+    expect(rows).toEqual([{ mirror: true, sync: false, login: false }]);
+  });
+
+  it('leaves grants alone that somebody took away or added', async () => {
+    await sql`revoke select on mirror.account from mirror_reader; grant select on mirror.lists to public`.execute(
+      open.kysely,
+    );
+    await migrateTo(database.url, 'mirror');
+    const { rows } = await sql<{ account: boolean; lists: boolean }>`
+      select has_table_privilege('mirror_reader', 'mirror.account', 'select') as account,
+        has_table_privilege('public', 'mirror.lists', 'select') as lists`.execute(open.kysely);
+    expect(rows).toEqual([{ account: false, lists: true }]);
+  });
+
+  it('refuses a database that is too new for the program, and touches nothing', async () => {
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create schema if not exists "{schema}"; create table "{schema}".a ();',
+    );
+    const options = { db: open.kysely, schema: 'newer', folder, version: '0.2.0', clock: systemClock };
+    await migrate(options);
+    await sql`insert into newer_sync.migration (name, checksum, applied_at) values ('0002_later', 'x', now())`.execute(
+      open.kysely,
+    );
+    const content = `select count(*) + (select count(*) from newer_sync.migration) as count from pg_class`;
+    const before = await count(content);
+    await expect(migrate(options)).rejects.toThrow(
+      /newer than this program, research-mirror 0\.2\.0: its schema "newer" has 0002_later\./,
+    );
+    await sql`update newer_sync.migration set oldest_program = '0.10.0' where name = '0002_later'`.execute(
+      open.kysely,
+    );
+    await expect(pendingMigrations(options)).rejects.toThrow('has 0002_later (for 0.10.0 and later)');
+    expect(await count(content)).toBe(before);
+    await expect(migrate({ ...options, version: '0.10.0' })).resolves.toEqual([]);
+  });
+
+  it('refuses a migration whose text has changed since it was applied', async () => {
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create schema if not exists "{schema}"; create table "{schema}".b ();',
+    );
+    await sql`delete from newer_sync.migration where name = '0002_later'`.execute(open.kysely);
+    await expect(
+      migrate({ db: open.kysely, schema: 'newer', folder, version: '0.2.0', clock: systemClock }),
+    ).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
+  });
+
+  it('leaves nothing of a migration that fails', async () => {
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create schema "{schema}"; create table "{schema}".a (); select 1 / 0;',
+    );
+    const options = { db: open.kysely, schema: 'broken', folder, version: '0.2.0', clock: systemClock };
+    await expect(migrate(options)).rejects.toThrow(/division by zero/);
+    expect(await count(`select count(*) from pg_namespace where nspname like 'broken%'`)).toBe(0);
+  });
+
+  it('distributes new tables of accounts where mirror.account is distributed', async () => {
+    // Stand-ins for Citus: its catalogue and the one function that is called.
+    await sql`create schema if not exists spread; create table spread.account (_user_id bigint primary key);
+      create table public.pg_dist_partition (logicalrelid regclass);
+      insert into pg_dist_partition values ('spread.account');
+      create function create_distributed_table(name text, key text, colocate_with text) returns void
+        language sql as 'insert into public.pg_dist_partition values (name::regclass)'`.execute(open.kysely);
+    await writeFile(
+      join(folder, '0001_first.sql'),
+      'create table "{schema}".rows (_user_id bigint, id bigint, primary key (_user_id, id)); create table "{schema}".settings (name text primary key);',
+    );
+    await migrate({ db: open.kysely, schema: 'spread', folder, version: '0.2.0', clock: systemClock });
+    const { rows } = await sql<{
+      name: string;
+    }>`select logicalrelid::text as name from pg_dist_partition order by 1`.execute(open.kysely);
+    expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
+  });
+});
+
+describe('a mirror of the first version', () => {
+  const run = async (text: string): Promise<Record<string, unknown>[]> =>
+    (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(open.kysely)).rows;
+
+  it('gets history with the columns that it has gained, and keeps its rows, grants and readers', async () => {
+    const first = join(folder, 'first');
+    await mkdir(first);
+    await copyFile(join(MIGRATIONS, '0001_mirror.sql'), join(first, '0001_mirror.sql'));
+    const options = { db: open.kysely, schema: 'elder', version: '0.2.0', clock: systemClock };
+    await migrate({ ...options, folder: first });
+    // As the daemon adds columns; and one of the operator's own.
+    await run(`
+      insert into elder_sync.account (_user_id, created_at) values (1, now());
+      insert into elder._collections (_user_id, collection, live_rows) values (1, 'lists', 1);
+      alter table elder.lists add column dropped text, add column name text;
+      alter table elder.lists drop column dropped, add column mine integer not null default 7;
+      insert into elder.lists (_user_id, list_id, name, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+        values (1, 4, 'a', now(), now(), 1, '', '{"name":"a"}');
+      revoke select on elder.account from elder_reader`);
+    await migrate({ ...options, folder: MIGRATIONS });
+
+    expect(await run('select list_id, name, mine, _is_current, _valid_to from elder.lists_versions')).toEqual(
+      [{ list_id: '4', name: 'a', mine: 7, _is_current: true, _valid_to: null }],
+    );
+    await expect(run('select * from elder.lists_as_of(now())')).rejects.toThrow(
+      /no history of account 1 is kept/,
+    );
+    await run(`
+      update elder._collections set history_from = '-infinity';
+      insert into elder.lists_history (_user_id, list_id, name, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
+        values (1, 4, 'before', '2026-01-01Z', '2026-01-01Z', 0, '', '{}', '2026-01-01Z', '2026-01-02Z', 'update')`);
+    expect(await run(`select name, mine from elder.lists_as_of('2026-01-01Z')`)).toEqual([
+      { name: 'before', mine: null },
+    ]);
+    // The role was there: it may use what is new, and sees nothing of what was hidden from it.
+    const rights = `
+      select has_table_privilege('elder_reader', 'elder.' || t || '_history', 'select') as history,
+        has_table_privilege('elder_reader', 'elder.' || t || '_versions', 'select') as versions,
+        has_function_privilege('elder_reader', 'elder.' || t || '_as_of(timestamptz)', 'execute') as as_of
+      from unnest(array['lists', 'account']) t`;
+    expect(await run(rights)).toEqual([
+      { history: true, versions: true, as_of: true },
+      { history: false, versions: false, as_of: true },
+    ]);
+  });
+});
+
+describe('a database that can’t hold every text', () => {
+  it('is refused, with the remedy, and not touched', async () => {
+    const ascii = await createTestDatabase('SQL_ASCII');
+    const opened = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
+    try {
+      const migrating = migrate({
+        db: opened.kysely,
+        schema: 'mirror',
+        folder: MIGRATIONS,
+        version: '0.2.0',
+        clock: systemClock,
+      });
+      await expect(migrating).rejects.toThrow(/encoding is SQL_ASCII.*encoding 'UTF8'/);
+      const { rows } = await sql`select from pg_namespace where nspname like 'mirror%'`.execute(
+        opened.kysely,
+      );
+      expect(rows).toEqual([]);
+    } finally {
+      await opened.close();
+      await ascii.drop();
+    }
+  });
+});

@@ -1,0 +1,107 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import { migrateTo } from '../../../support/databases/migrated-database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+
+let database: TestDatabase;
+let open: Database;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  open = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+});
+afterEach(async () => {
+  await open.close();
+  await database.drop();
+});
+
+const run = async (text: string): Promise<unknown[]> =>
+  (await sql`${sql.raw(text)}`.execute(open.kysely)).rows;
+
+/** Everything in the database that a failed start could have made. */
+const content = (): Promise<unknown[]> =>
+  run(`select relnamespace::regnamespace::text as schema, relname as name from pg_class
+    where relnamespace::regnamespace::text !~ '^pg_|^information_schema' union all select 'schema', nspname from pg_namespace
+    where nspname !~ '^pg_' order by 1, 2`);
+
+async function refused(schema: string): Promise<string> {
+  const before = await content();
+  const message = await migrateTo(database.url, schema).then(
+    () => 'nothing',
+    (error: unknown) => (error as Error).message,
+  );
+  expect(await content()).toEqual(before);
+  return message;
+}
+
+describe('a schema that something else has taken', () => {
+  it.each([
+    ['a table', 'create table public.account (id int)', 'the table public.account of postgres'],
+    [
+      'a view of its name',
+      'create view public.lists_live as select 1 as one',
+      'the view public.lists_live of postgres',
+    ],
+    [
+      'what a later migration makes',
+      'create table public.events (id int)',
+      'the table public.events of postgres',
+    ],
+    ['a type', `create type public.webhook as enum ('a')`, 'the type public.webhook of postgres'],
+    [
+      'an index',
+      'create table public.t (a int); create index account_change on public.t (a)',
+      'the index public.account_change',
+    ],
+    [
+      'a function',
+      'create function public.cancel_submission(n bigint) returns int language sql as $$ select 1 $$',
+      'the function public.cancel_submission(n bigint) of postgres',
+    ],
+  ])('is told by %s, with its owner and the remedy, and nothing is touched', async (_, make, what) => {
+    await run(make);
+    const message = await refused('public');
+    expect(message).toContain(`the place of the mirror is taken by something else: ${what}`);
+    expect(message).toMatch(
+      /\. Nothing was touched; set MIRROR_SCHEMA to another name than "public" .*, or move them away\.$/,
+    );
+  });
+
+  it('is told by five of its objects, and how many more there are', async () => {
+    const tables = ['account', 'events', 'lists', 'watchlist', 'webhook', 'submissions', 'research_jobs'];
+    await run(tables.map((name) => `create table public.${name} ()`).join(';'));
+    expect(await refused('public')).toContain('the table public.submissions of postgres and 2 more. ');
+  });
+
+  it('is told by what lies where the daemon’s own state would be', async () => {
+    await run('create schema mirror_sync; create table mirror_sync.process (id int)');
+    expect(await refused('mirror')).toContain('the table mirror_sync.process of postgres');
+    await run('drop table mirror_sync.process; create table mirror_sync.migration (version int)');
+    expect(await refused('mirror')).toBe(
+      `the table mirror_sync.migration of postgres is something else's: it is no list of migrations. Nothing was touched; ` +
+        'set MIRROR_SCHEMA to another name than "mirror", or move it away.',
+    );
+  });
+
+  it('is told by its owner where this user may make nothing in it', async () => {
+    await run(`create role taker login password 'p'; create schema mirror_sync;
+      do $$ begin execute format('grant create on database %I to taker', current_database()); end $$`);
+    const url = new URL(database.url);
+    url.username = 'taker';
+    url.password = 'p';
+    const migrating = migrateTo(url.href, 'mirror');
+    await expect(migrating).rejects.toThrow(
+      'the schema "mirror_sync" belongs to postgres, and taker can make nothing in it. Nothing was touched; ' +
+        'set MIRROR_SCHEMA to another name than "mirror", or as postgres: grant usage, create on schema "mirror_sync" to taker',
+    );
+    await run('drop owned by taker; drop role taker');
+  });
+
+  it('is shared where it has nothing of the mirror’s names', async () => {
+    await run('create table public.customers (id int); create schema mirror_sync');
+    await migrateTo(database.url, 'public');
+    expect(await run('select count(*)::int as n from public.freshness')).toEqual([{ n: 0 }]);
+    expect(await run(`select nspname from pg_namespace where nspname like 'research%'`)).toEqual([]);
+    await migrateTo(database.url, 'mirror');
+  });
+});

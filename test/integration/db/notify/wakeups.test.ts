@@ -1,0 +1,93 @@
+import pg from 'pg';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createNotifications } from '../../../../src/db/notify/notifications.ts';
+import { createWakeups, wake } from '../../../../src/db/notify/wakeups.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { stopAll, type Service } from '@research-mirror/runtime/service';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+
+let database: MigratedDatabase;
+const services: Service[] = [];
+const never = new AbortController().signal;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterEach(() => stopAll(services.splice(0)));
+afterAll(() => database.drop());
+
+async function listen(schema: string, lines: string[] = []): Promise<Doorbell> {
+  const bell = new Doorbell();
+  const log = {
+    info: (line: string) => void lines.push(line),
+    warn: (line: string) => void lines.push(line),
+  };
+  const wakeups = createWakeups({
+    connection: { url: database.url, program: 'research-mirror wake-ups' },
+    schema,
+    clock: systemClock,
+    log,
+    onWake: () => bell.ring(),
+  });
+  services.push(wakeups);
+  await wakeups.start();
+  await bell.heard(never);
+  return bell;
+}
+
+describe('wake-ups', () => {
+  it('come from other programs of the same mirror', async () => {
+    const [mirror, other] = [await listen('mirror'), await listen('other')];
+    await wake(database.kysely, 'mirror');
+    await mirror.heard(never);
+    expect(other.rung).toBe(false);
+  });
+
+  it('go on after the connection was lost, which is itself a reason to look', async () => {
+    const lines: string[] = [];
+    const bell = await listen('mirror', lines);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'research-mirror wake-ups' and datname = current_database()`.execute(
+      database.kysely,
+    );
+    await bell.heard(never);
+    // From now on it looks each second, and once more when it listens again.
+    await bell.heard(never);
+    await wake(database.kysely, 'mirror');
+    await bell.heard(never);
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('notifications', () => {
+  it('tell what changed after the commit, one for a table and account, with the greatest change', async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query('listen mirror_changes');
+    const heard: string[] = [];
+    const bell = new Doorbell();
+    client.on('notification', ({ payload }) => {
+      heard.push(payload ?? '');
+      bell.ring();
+    });
+    const notifications = createNotifications(database.kysely, 'mirror', systemClock);
+    notifications.changed({ table: 'lists', userId: '42', changeId: '9' });
+    notifications.changed({ table: 'lists', userId: '42', changeId: '10' });
+    notifications.changed({ table: 'lists', userId: '42', changeId: '8' });
+    await notifications.start();
+    await bell.heard(never);
+    notifications.changed({ table: 'account', userId: '9007199254740993', changeId: '11' });
+    await notifications.stop();
+    await bell.heard(never);
+    expect(heard).toEqual([
+      '{"schema":"mirror","table":"lists","user_id":42,"change_id":10}',
+      '{"schema":"mirror","table":"account","user_id":9007199254740993,"change_id":11}',
+    ]);
+    await client.end();
+  });
+});

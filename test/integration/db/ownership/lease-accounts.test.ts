@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import {
+  ensureAccount,
+  freeAccounts,
+  releaseAccount,
+  takeAccount,
+} from '../../../../src/db/ownership/lease.ts';
+import { ownIdentity, type ProcessIdentity } from '../../../../src/db/ownership/process-identity.ts';
+import { LeaseLost } from '../../../../src/model/errors.ts';
+import type { Fence } from '../../../../src/model/fence.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+
+let database: MigratedDatabase;
+let own: ProcessIdentity;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  own = await ownIdentity();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`delete from mirror_sync.account`.execute(database.kysely);
+  for (const userId of ['1', '2', '3']) await ensureAccount(database.kysely, 'mirror', userId, new Date());
+});
+
+/** Nobody beats here: each owner is dead, and whoever comes takes over. */
+async function taken(userId: string, processId: string): Promise<Fence> {
+  const result = await takeAccount(database.kysely, 'mirror', userId, processId, own);
+  if (result.state !== 'taken') throw new Error(`held by ${result.by.processId}`);
+  return result.fence;
+}
+
+async function owners(): Promise<string> {
+  const { rows } = await sql<{ owner: string | null; token: string }>`
+    select owner, token from mirror_sync.account order by _user_id`.execute(database.kysely);
+  return rows.map(({ owner, token }) => `${owner ?? '-'}${token}`).join(' ');
+}
+
+const write = (fence: Fence): Promise<string> =>
+  fenced(database.kysely, 'mirror', fence, () => Promise.resolve('written'));
+
+describe('of several accounts', () => {
+  it('each is taken and released by itself', async () => {
+    const before = await owners();
+    expect(before).toBe('-0 -0 -0');
+    const second = await taken('2', 'A');
+    expect(await owners()).toBe('-0 A1 -0');
+    await taken('3', 'A');
+    await taken('3', 'A');
+    expect(await owners()).toBe('-0 A1 A2');
+    await releaseAccount(database.kysely, 'mirror', second);
+    expect(await owners()).toBe('-0 -1 A2');
+    expect(await freeAccounts(database.kysely, 'mirror', own)).toHaveLength(3);
+  });
+
+  it('one that was lost takes no more writes, though its owner holds another under an equal token', async () => {
+    const [first, second] = [await taken('1', 'A'), await taken('2', 'A')];
+    expect(first.token).toBe(second.token);
+    await taken('1', 'B');
+    await expect(write(first)).rejects.toThrow(LeaseLost);
+    expect(await write(second)).toBe('written');
+    await releaseAccount(database.kysely, 'mirror', first);
+    expect(await owners()).toBe('B2 A1 -0');
+  });
+});

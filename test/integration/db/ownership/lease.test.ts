@@ -1,0 +1,282 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { databaseTime } from '../../../../src/db/connection/database-time.ts';
+import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { createHeartbeat, type Heartbeat } from '../../../../src/db/ownership/heartbeat.ts';
+import {
+  ensureAccount,
+  freeAccounts,
+  releaseAccount,
+  takeAccount,
+  type Taken,
+} from '../../../../src/db/ownership/lease.ts';
+import {
+  isDeadHere,
+  ownIdentity,
+  type ProcessIdentity,
+} from '../../../../src/db/ownership/process-identity.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { LeaseLost } from '../../../../src/model/errors.ts';
+import type { Fence } from '../../../../src/model/fence.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+
+const USER = '42';
+const ELSEWHERE: ProcessIdentity = {
+  host: 'elsewhere',
+  machine: 'another machine',
+  pid: 1,
+  startedTicks: '1',
+};
+let database: MigratedDatabase;
+let own: ProcessIdentity;
+const heartbeats: Heartbeat[] = [];
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  own = await ownIdentity();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await ensureAccount(database.kysely, 'mirror', USER, await databaseTime(database.kysely));
+  await sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`.execute(
+    database.kysely,
+  );
+});
+afterEach(async () => {
+  for (const each of heartbeats.splice(0)) await each.stop();
+  await sql`delete from mirror_sync.account; delete from mirror_sync.process`.execute(database.kysely);
+});
+
+async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat> {
+  const log = { info: () => {}, warn: () => {} };
+  const heartbeat = createHeartbeat({
+    db: database.kysely,
+    schema: 'mirror',
+    processId,
+    identity,
+    clock: systemClock,
+    log,
+    command: 'start',
+    version: '0.0.0',
+  });
+  heartbeats.push(heartbeat);
+  await heartbeat.start();
+  return heartbeat;
+}
+
+const take = (processId: string): Promise<Taken> =>
+  takeAccount(database.kysely, 'mirror', USER, processId, own);
+
+async function taken(processId: string): Promise<Fence> {
+  const result = await take(processId);
+  if (result.state !== 'taken') throw new Error(`held by ${result.by.processId}`);
+  return result.fence;
+}
+
+/** As if the process had been killed its validity ago. */
+const silence = (processId: string): Promise<unknown> =>
+  sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`.execute(
+    database.kysely,
+  );
+
+const write = (fence: Fence, content: string, inBetween = async (): Promise<void> => {}): Promise<void> =>
+  fenced(database.kysely, 'mirror', fence, async (trx) => {
+    await inBetween();
+    await sql`update public.page set content = ${content}`.execute(trx);
+  });
+
+async function content(): Promise<string | undefined> {
+  const { rows } = await sql<{ content: string }>`select content from public.page`.execute(database.kysely);
+  return rows[0]?.content;
+}
+
+describe('an account', () => {
+  it('has one living owner; the next one takes it when the owner is silent, with a greater token', async () => {
+    await alive('A');
+    const first = await taken('A');
+    await alive('B');
+    expect(await take('B')).toMatchObject({
+      state: 'held',
+      by: { processId: 'A', command: 'start', here: false },
+    });
+    await silence('A');
+    const second = await taken('B');
+    expect(BigInt(second.token)).toBeGreaterThan(BigInt(first.token));
+  });
+
+  it('is not kept by an owner whose last sign of life lies ahead: the database’s clock went back since', async () => {
+    await alive('A');
+    await taken('A');
+    await sql`update mirror_sync.process set alive_until = now() + interval '1 hour' where process_id = 'A'`.execute(
+      database.kysely,
+    );
+    expect((await take('B')).state).toBe('taken');
+  });
+
+  it('is free at once when its owner releases it, and only the owner can', async () => {
+    await alive('A');
+    const fence = await taken('A');
+    await releaseAccount(database.kysely, 'mirror', { ...fence, token: '99' });
+    expect((await take('B')).state).toBe('held');
+    expect(await freeAccounts(database.kysely, 'mirror', own)).toEqual([]);
+    await releaseAccount(database.kysely, 'mirror', fence);
+    expect(await freeAccounts(database.kysely, 'mirror', own)).toEqual([USER]);
+    expect((await take('B')).state).toBe('taken');
+  });
+
+  it('is free at once when its owner died on this machine, without waiting for the heartbeat to run out', async () => {
+    const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
+    const identity = { ...own, pid: child.pid ?? 0, startedTicks: '1' };
+    await once(child, 'exit');
+    await alive('A', identity);
+    await sql`update mirror_sync.account set owner = 'A'`.execute(database.kysely);
+    // Where the system does not tell (macOS), the heartbeat has to run out.
+    expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'held');
+  });
+
+  it('goes to one of many processes that want it at the same time', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `P${index}`);
+    for (const name of names) await alive(name);
+    const results = await Promise.all(names.map(take));
+    expect(results.filter(({ state }) => state === 'taken')).toHaveLength(1);
+  });
+});
+
+describe('the fence', () => {
+  it('lets a stale owner write nothing after the takeover', async () => {
+    await alive('A');
+    const stale = await taken('A');
+    await silence('A');
+    const fence = await taken('B');
+    await write(fence, 'newer');
+    await expect(write(stale, 'stale')).rejects.toThrow(LeaseLost);
+    expect(await content()).toBe('newer');
+  });
+
+  it('makes a takeover wait for a page that is being committed, and never the page come after it', async () => {
+    await alive('A');
+    const stale = await taken('A');
+    const order: string[] = [];
+    let takeover: Promise<void> = Promise.resolve();
+    await write(stale, 'page of A', async () => {
+      await silence('A');
+      takeover = taken('B').then((fence) => {
+        order.push('taken');
+        return write(fence, 'page of B');
+      });
+      await untilSomebodyWaitsForALock();
+      order.push('committing');
+    });
+    await takeover;
+    expect(order).toEqual(['committing', 'taken']);
+    expect(await content()).toBe('page of B');
+  });
+
+  it('makes a stale owner that waited for the takeover write nothing', async () => {
+    await alive('A');
+    const stale = await taken('A');
+    let late: Promise<unknown> = Promise.resolve();
+    await database.kysely.transaction().execute(async (trx) => {
+      await sql`update mirror_sync.account set owner = 'B', token = token + 1 where _user_id = ${USER}`.execute(
+        trx,
+      );
+      late = write(stale, 'stale').catch((error: unknown) => error);
+      await untilSomebodyWaitsForALock();
+    });
+    expect(await late).toBeInstanceOf(LeaseLost);
+    expect(await content()).toBe('old');
+  });
+
+  it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
+    const bounds = { statement: 400, idle: 5_000 };
+    const brisk = await openDatabase({ url: database.url, program: 'research-mirror tests', bounds });
+    await sql`update mirror_sync.account set owner = 'me', token = 7`.execute(database.kysely);
+    const fence: Fence = { userId: USER, owner: 'me', token: '7' };
+    // Each holds the fence for half a second, by statements within the bound: waiting for the third would not be.
+    const long = (): Promise<void> =>
+      fenced(brisk.kysely, 'mirror', fence, async (trx) => {
+        await sql`select pg_sleep(0.25)`.execute(trx);
+        await sql`select pg_sleep(0.25)`.execute(trx);
+      });
+    await expect(Promise.all([long(), long(), long()])).resolves.toHaveLength(3);
+    await brisk.close();
+  });
+
+  it('ends an owner that hangs in its transaction, so that it blocks nobody for long', async () => {
+    const bounds = { statement: 300, idle: 300 };
+    const short: Database = await openDatabase({ url: database.url, program: 'a test', bounds });
+    await alive('A');
+    const fence = await taken('A');
+    const hang = (work: Parameters<typeof fenced>[3]): Promise<unknown> =>
+      fenced(short.kysely, 'mirror', fence, work);
+    await expect(hang((trx) => sql`select pg_sleep(60)`.execute(trx))).rejects.toThrow(DatabaseUnavailable);
+    await expect(
+      hang(async (trx) => {
+        await untilNobodyIsInATransaction();
+        await sql`update public.page set content = 'too late'`.execute(trx);
+      }),
+    ).rejects.toThrow(DatabaseUnavailable);
+    expect(await content()).toBe('old');
+    await short.close();
+  });
+
+  it('tells the database’s time', async () => {
+    await alive('A');
+    const fence = await taken('A');
+    const before = await databaseTime(database.kysely);
+    const now = await fenced(database.kysely, 'mirror', fence, async (_, at) => at);
+    expect(now.getTime()).toBeGreaterThanOrEqual(before.getTime());
+  });
+});
+
+describe('the heartbeat', () => {
+  it('lets the process count itself alive for less time than others do, counted from its beginning', async () => {
+    const clock = new VirtualClock();
+    const log = { info: () => {}, warn: () => {} };
+    const heartbeat = createHeartbeat({
+      db: database.kysely,
+      schema: 'mirror',
+      processId: 'V',
+      identity: own,
+      clock,
+      log,
+      command: 'start',
+      version: '0.0.0',
+    });
+    expect(heartbeat.ownsUntil()).toBe(-Infinity);
+    await heartbeat.start();
+    expect(heartbeat.ownsUntil()).toBe(clock.monotonic() + 10_000);
+    const { rows } = await sql<{ left: number }>`
+      select extract(epoch from alive_until - clock_timestamp())::float as left from mirror_sync.process
+      where process_id = 'V'`.execute(database.kysely);
+    expect(rows[0]?.left).toBeGreaterThan(10);
+    await heartbeat.stop();
+    expect(heartbeat.ownsUntil()).toBe(-Infinity);
+    const left = await sql`select 1 from mirror_sync.process where process_id = 'V'`.execute(database.kysely);
+    expect(left.rows).toEqual([]);
+  });
+});
+
+/** The database's own words that a statement waits, or that none is left: no sleep would do. */
+const untilSomebodyWaitsForALock = (): Promise<void> =>
+  until(sql<{ yes: boolean }>`select exists (
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as yes`);
+const untilNobodyIsInATransaction = (): Promise<void> =>
+  until(sql<{ yes: boolean }>`select not exists (
+    select from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null) as yes`);
+
+async function until(query: ReturnType<typeof sql<{ yes: boolean }>>): Promise<void> {
+  for (;;) {
+    const { rows } = await query.execute(database.kysely);
+    if (rows[0]?.yes === true) return;
+  }
+}

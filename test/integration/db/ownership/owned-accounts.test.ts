@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
+import type { Fence } from '../../../../src/model/fence.ts';
+import { installed } from '../../../support/databases/installed.ts';
+
+const scene = installed();
+const { run } = scene;
+
+it('a process gives up accounts that name it while it does not work on them, at the second look', async () => {
+  const owned = new OwnedAccounts();
+  const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
+  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.kysely, 'mirror', 'owner');
+  // It works on the one; the other's row went back to when it did. A third is another process's.
+  owned.add(eight);
+  await run(
+    `insert into mirror_sync.account (_user_id, owner, token, created_at) values (9, 'other', 1, now())`,
+  );
+  expect(await look()).toEqual([]);
+  expect(await look()).toEqual(['7']);
+  expect(await run('select _user_id, owner, token from mirror_sync.account order by 1')).toEqual([
+    { _user_id: '7', owner: null, token: '1' },
+    { _user_id: '8', owner: 'owner', token: '1' },
+    { _user_id: '9', owner: 'other', token: '1' },
+  ]);
+  // What it takes between two looks is not known here at the first of them.
+  await run(`update mirror_sync.account set owner = 'owner', token = 2 where _user_id = 7`);
+  expect(await look()).toEqual([]);
+  owned.add({ userId: '7', owner: 'owner', token: '2' });
+  expect(await look()).toEqual([]);
+  owned.remove(eight);
+  expect([await look(), await look()]).toEqual([[], ['8']]);
+});

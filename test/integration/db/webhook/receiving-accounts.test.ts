@@ -1,0 +1,273 @@
+import { describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import type { RegisteredAccount } from '../../../support/webhooks/registered-account.ts';
+import { registeredAccounts } from '../../../support/webhooks/registered-accounts.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+
+// What receivers, of any process, read and tell of registrations; with real Postgres and the emulated service.
+
+const scene = registeredAccounts();
+const { make, registered } = scene;
+
+async function secretOf(account: RegisteredAccount): Promise<string> {
+  return String((await account.registration())?.['secret']);
+}
+
+/** Somebody removes the webhook, and it is registered anew: with another secret. */
+async function replaced(account: RegisteredAccount): Promise<void> {
+  const before = await secretOf(account);
+  await account.sandbox.control.registerElsewhere({ url: null });
+  await account.look();
+  await eventually('another registration', async () => (await secretOf(account)) !== before);
+}
+
+describe('receivers', () => {
+  it('know the accounts by their IDs: 503 until all keys are pinged, 404 then', async () => {
+    const account = await make();
+    const receivers = account.receivers();
+    expect(await receivers.secretsOf(account.userId, false)).toEqual({
+      state: 'none',
+      current: undefined,
+      previous: undefined,
+      now: expect.any(Date) as Date,
+    });
+    for (const id of ['4711', '0', '007', 'x', '', '99999999999999999999', "1' or '1'='1"]) {
+      expect(await receivers.secretsOf(id, true)).toBe('none');
+    }
+    const early = account.receivers({ allPinged: () => false });
+    expect(await early.secretsOf('4711', false)).toBe('unknown-yet');
+    expect(await early.secretsOf(account.userId, false)).toMatchObject({ state: 'none' });
+  });
+
+  it('do not know yet who is not in a list that was begun before all keys were pinged', async () => {
+    const account = await make();
+    const clock = new VirtualClock();
+    let pinged = false;
+    const receivers = account.receivers({ clock, allPinged: () => pinged });
+    expect(await receivers.secretsOf('4711', false)).toBe('unknown-yet');
+    pinged = true;
+    expect(await receivers.secretsOf('4711', false)).toBe('unknown-yet');
+    await clock.advance(1_000);
+    expect(await receivers.secretsOf('4711', false)).toBe('none');
+  });
+
+  it('know an account by its key, before it has a row', async () => {
+    const account = await make();
+    await account.row(
+      `insert into mirror_sync.api_key (key_hash, _user_id, pinged_at) values ('of 4712', 4712, now())`,
+    );
+    expect(await account.receivers().secretsOf('4712', false)).toMatchObject({ current: undefined });
+  });
+
+  it('have the new secret at once where the old one does not fit, and the old one for a day', async () => {
+    const account = await registered();
+    const clock = new VirtualClock();
+    const receivers = account.receivers({ clock });
+    const first = await receivers.secretsOf(account.userId, false);
+    await account.sandbox.control.registerElsewhere({ url: null });
+    await account.look();
+    await eventually('another registration', async () => (await account.asked('POST')) === 2);
+    await account.until('registered');
+    expect(await receivers.secretsOf(account.userId, false)).toEqual(first);
+    await clock.advance(100);
+    const second = await receivers.secretsOf(account.userId, true);
+    if (typeof first === 'string' || typeof second === 'string') throw new Error('no secrets');
+    expect(second.current?.secret).toBe((await account.sandbox.control.webhook())?.secret);
+    expect(second.previous?.secret).toBe(first.current?.secret);
+    const { previous, current, now } = second;
+    expect((previous?.until.getTime() ?? 0) - (current?.since.getTime() ?? 0)).toBe(24 * 3_600_000);
+    expect(now.getTime()).toBeGreaterThan(current?.since.getTime() ?? 0);
+  });
+
+  it('have every secret hidden before they tell it, once', async () => {
+    const account = await registered();
+    const first = await secretOf(account);
+    await replaced(account);
+    const clock = new VirtualClock();
+    const receivers = account.receivers({ clock });
+    for (let reading = 0; reading < 3; reading += 1) {
+      await receivers.secretsOf(account.userId, true);
+      expect(account.hidden.toSorted()).toEqual([first, await secretOf(account)].toSorted());
+      await clock.advance(100);
+    }
+  });
+
+  it('pin the scheme that succeeded, write once a minute, and a new registration clears the pin', async () => {
+    const account = await registered();
+    const receivers = account.receivers({ clock: new VirtualClock() });
+    const secret = await secretOf(account);
+    await receivers.verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    const version = `select xmin::text as version from mirror_sync.registration where _user_id = ${account.userId}`;
+    const before = await account.row(version);
+    const again = { secret, pinned: 'hex', pin: 'hex' } as const;
+    for (let times = 0; times < 50; times += 1) await receivers.verified(account.userId, again);
+    expect(await account.row(version)).toEqual(before);
+    expect(await receivers.secretsOf(account.userId, false)).toMatchObject({ current: { scheme: 'hex' } });
+    await receivers.verified(account.userId, { secret, pinned: 'hex', pin: 'timestamped' });
+    expect(await account.registration()).toMatchObject({ scheme: 'timestamped' });
+
+    await replaced(account);
+    expect(await account.registration()).toMatchObject({ scheme: null, previous_scheme: 'timestamped' });
+    const stronger = { secret, pinned: 'timestamped', pin: 'standard-webhooks' } as const;
+    await account.receivers().verified(account.userId, stronger);
+    expect(await account.registration()).toMatchObject({
+      scheme: null,
+      previous_scheme: 'standard-webhooks',
+    });
+  });
+
+  it('leave a pin that is stronger than what they judged by, here or in another process', async () => {
+    const account = await registered();
+    const clock = new VirtualClock();
+    const [one, other] = [account.receivers({ clock }), account.receivers({ clock })];
+    await other.secretsOf(account.userId, false);
+    const secret = await secretOf(account);
+    const set = (assignment: string): Promise<unknown> =>
+      account.row(`update mirror_sync.registration set ${assignment} where _user_id = ${account.userId}`);
+    await one.verified(account.userId, { secret, pinned: undefined, pin: 'timestamped' });
+    await set('mismatches = 2');
+    const weaker = { secret, pinned: undefined, pin: 'canonical-json' } as const;
+    for (const receivers of [one, other]) await receivers.verified(account.userId, weaker);
+    expect(await account.registration()).toMatchObject({ scheme: 'timestamped', mismatches: 0 });
+
+    await replaced(account);
+    await set('previous_scheme = null');
+    const third = account.receivers({ clock });
+    await third.secretsOf(account.userId, false);
+    await set("previous_scheme = 'timestamped'");
+    for (const receivers of [account.receivers(), third]) await receivers.verified(account.userId, weaker);
+    expect(await account.registration()).toMatchObject({ previous_scheme: 'timestamped' });
+  });
+
+  it('take no success with a secret for one with the secret that has replaced it since', async () => {
+    const account = await registered();
+    const secret = await secretOf(account);
+    await replaced(account);
+    const before = await account.registration();
+    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    expect(await account.registration()).toEqual({ ...before, previous_scheme: 'hex' });
+  });
+
+  it('make a registration suspect, whose secret the service replaced: it is registered again', async () => {
+    const account = await registered();
+    await account.sandbox.control.rotateSecret();
+    // Within ten minutes of a registration, deliveries may be signed with a secret before it.
+    await account.receivers().mismatched(account.userId);
+    expect((await account.registration())?.['mismatches']).toBe(0);
+    await account.look(20);
+    await account.finish(3);
+
+    const processes = [account.receivers(), account.receivers()];
+    for (const receivers of [...processes, ...processes]) await receivers.mismatched(account.userId);
+    expect(await account.registration()).toMatchObject({ mismatches: 3 });
+    await account.age(2);
+    account.bell.ring();
+    await eventually('another registration', async () => {
+      const there = await account.sandbox.control.webhook();
+      return (await account.registration())?.['secret'] === there?.secret;
+    });
+    expect(await account.registration()).toMatchObject({ mismatches: 0 });
+    // A second time it takes an hour.
+    await account.sandbox.control.rotateSecret();
+    await account.look(20);
+    await account.finish(3);
+    for (let times = 0; times < 3; times += 1) await account.receivers().mismatched(account.userId);
+    await account.restart();
+    await account.look();
+    await account.until('suspect');
+    expect(await account.asked('POST')).toBe(2);
+    await account.look(30);
+    await eventually('the third registration', async () => (await account.asked('POST')) === 3);
+  });
+
+  it('bring it to nothing by mismatches alone, nor by changes that a delivery told of, are few or too young', async () => {
+    const account = await registered();
+    const secret = await secretOf(account);
+    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    await account.look(20);
+    await account.finish(2);
+    await account.finish(5, 2);
+    await account.finish(1, 12);
+    await account.row(`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${account.userId}, 'evt_1', now() - interval '13 minutes', '{}', 'research_jobs', '8')`);
+    const forged = account.receivers();
+    for (let times = 0; times < 10; times += 1) await forged.mismatched(account.userId);
+    account.bell.ring();
+    await eventually('a reading', () => account.news.some(({ doubted }) => doubted));
+    expect(await account.registration()).toMatchObject({
+      state: 'registered',
+      secret,
+      scheme: 'hex',
+      error: null,
+    });
+    expect(await account.asked('POST')).toBe(1);
+  });
+
+  it('leave the scheme pinned that was right within a day, where it is registered again because of them', async () => {
+    const account = await registered();
+    const secret = await secretOf(account);
+    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'timestamped' });
+    await account.look(20);
+    await account.finish(3);
+    for (let times = 0; times < 3; times += 1) await account.receivers().mismatched(account.userId);
+    await account.age(2);
+    account.bell.ring();
+    await eventually('another registration', async () => (await secretOf(account)) !== secret);
+    await account.until('registered');
+    expect(await account.registration()).toMatchObject({
+      scheme: 'timestamped',
+      previous_secret: secret,
+      previous_scheme: 'timestamped',
+    });
+  });
+
+  it('are one success away from trust', async () => {
+    const account = await registered();
+    await account.age(20);
+    // It was suspect half an hour ago, so that it is not registered again at once.
+    await account.row(
+      `update mirror_sync.registration set suspect_at = now() where _user_id = ${account.userId}`,
+    );
+    await account.finish(3);
+    const receivers = account.receivers();
+    for (let times = 0; times < 10; times += 1) await receivers.mismatched(account.userId);
+    expect(account.suspicions).toEqual([account.userId]);
+    account.bell.ring();
+    await account.until('suspect');
+    const secret = await secretOf(account);
+    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    account.bell.ring();
+    await account.until('registered');
+    expect(await account.registration()).toMatchObject({ mismatches: 0, error: null });
+    expect(await account.asked('POST')).toBe(1);
+  });
+
+  it('turn 10,000 forgeries into a handful of queries', async () => {
+    const account = await registered();
+    await account.age(20);
+    let queries = 0;
+    const counted = scene.database.kysely.withPlugin({
+      transformQuery: ({ node }) => {
+        queries += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const receivers = account.receivers({ db: counted });
+    const forge = async (number: number): Promise<void> => {
+      await receivers.secretsOf(String(1_000_000 + number), false);
+      await receivers.secretsOf(account.userId, false);
+      await receivers.secretsOf(account.userId, true);
+      await receivers.mismatched(account.userId);
+    };
+    const began = performance.now();
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(Array.from({ length: 1_000 }, (_, each) => forge(round * 1_000 + each)));
+    }
+    const seconds = (performance.now() - began) / 1_000;
+    // The accounts each second, the secrets ten times a second; at first both and three mismatches.
+    expect(queries).toBeLessThanOrEqual(6 + Math.ceil(seconds * 11));
+    expect(await account.registration()).toMatchObject({ mismatches: 3 });
+  });
+});

@@ -1,0 +1,158 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+describe('columns among several hands', () => {
+  it('are made once by processes that see the field at the same time', async () => {
+    const accounts = await Promise.all([newAccount(), newAccount()]);
+    const pages = await Promise.all(
+      accounts.map((account) => account.page('research_jobs', '[{"job_id":1,"together":"x"}]')),
+    );
+    expect(pages).toMatchObject([{ outcomes: ['inserted'] }, { outcomes: ['inserted'] }]);
+    expect(
+      await accounts[0].query(
+        `select _user_id, together from mirror.research_jobs where together is not null order by 1`,
+      ),
+    ).toEqual([
+      { _user_id: accounts[0].fence.userId, together: 'x' },
+      { _user_id: accounts[1].fence.userId, together: 'x' },
+    ]);
+  });
+
+  it('are found by a process that knew the table before', async () => {
+    const one = await newAccount();
+    const other = await newAccount();
+    await one.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await other.page('research_jobs', '[{"job_id":1,"later":1}]');
+    await one.page('research_jobs', '[{"job_id":2,"later":2}]');
+    expect(
+      await one.query(
+        `select later from mirror.research_jobs where _user_id = ${one.fence.userId} order by job_id`,
+      ),
+    ).toEqual([{ later: null }, { later: '2' }]);
+  });
+
+  it('made by another process for a field known to stay in _raw are written from then on', async () => {
+    const one = await newAccount({ schemaDrift: 'raw' });
+    await one.page('research_jobs', '[{"job_id":1,"shade":"dark"}]');
+    const other = await newAccount();
+    await other.page('research_jobs', '[{"job_id":1}]');
+    while (await one.mirror.backfill(one.fence));
+    await one.page('research_jobs', '[{"job_id":2,"shade":"light"}]');
+    expect(
+      await one.query(
+        `select shade from mirror.research_jobs where _user_id = ${one.fence.userId} order by job_id`,
+      ),
+    ).toEqual([{ shade: 'dark' }, { shade: 'light' }]);
+  });
+
+  it('made by hand keep their name and their content', async () => {
+    const account = await newAccount();
+    await account.query(`alter table mirror.research_jobs add column stage integer default 5`);
+    await account.page('research_jobs', '[{"job_id":1,"stage":"late"}]');
+    const [{ name } = { name: '' }] = await account.query<{ name: string }>(
+      `select column_name as name from mirror.columns where field = 'stage'`,
+    );
+    expect(name).toMatch(/^stage_[0-9a-f]{6}$/);
+    expect(
+      await account.query(
+        `select stage, ${name} as ours from mirror.research_jobs where _user_id = ${account.fence.userId}`,
+      ),
+    ).toEqual([{ stage: 5, ours: 'late' }]);
+  });
+
+  it('dropped or changed by hand are written no more, and pages go on', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"gone":"a","bent":1,"n":1}]');
+    await account.query(
+      'alter table mirror.research_jobs drop column gone cascade, alter column n type text',
+    );
+    await account.query('drop view if exists mirror.research_jobs_live');
+    await account.query('alter table mirror.research_jobs alter column bent type text');
+    const result = await account.page('research_jobs', '[{"job_id":2,"gone":"b","bent":2,"n":3}]');
+    expect(result).toMatchObject({ outcomes: ['inserted'] });
+    expect(
+      await account.query(
+        `select bent, _raw ->> 'gone' as gone from mirror.research_jobs where _user_id = ${account.fence.userId} and job_id = 2`,
+      ),
+    ).toEqual([{ bent: null, gone: 'b' }]);
+    await account.page('research_jobs', '[{"job_id":3,"brand_new":1}]');
+    expect(
+      await account.query(
+        `select _key, brand_new from mirror.research_jobs_live where _user_id = ${account.fence.userId} and job_id = 3`,
+      ),
+    ).toEqual([{ _key: `${account.fence.userId}:3`, brand_new: '1' }]);
+  });
+
+  it('wait while the table is locked: pages go on, and the column is filled later', async () => {
+    await inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1');
+      const reading = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const reader = own.kysely.transaction().execute(async (trx) => {
+        await sql`select 1 from ${sql.id('other', 'research_jobs')}`.execute(trx);
+        reading.resolve();
+        await release.promise;
+      });
+      await reading.promise;
+      const first = await account.page('research_jobs', '[{"job_id":1,"colour":"red"},{"job_id":2}]');
+      expect(first).toMatchObject({ outcomes: ['inserted', 'inserted'] });
+      release.resolve();
+      await reader;
+      await account.page('research_jobs', '[{"job_id":3,"colour":"blue"}]');
+      await account.page('research_jobs', '[{"job_id":4,"colour":"green"}]');
+      const stamps = `select job_id, _change_id, _changed_at from other.research_jobs order by job_id`;
+      const before = await account.query(stamps);
+      while (await account.mirror.backfill(account.fence));
+      expect(await account.query(`select job_id, colour from other.research_jobs order by job_id`)).toEqual([
+        { job_id: '1', colour: 'red' },
+        { job_id: '2', colour: null },
+        { job_id: '3', colour: 'blue' },
+        { job_id: '4', colour: 'green' },
+      ]);
+      expect(await account.query(stamps)).toEqual(before);
+    });
+  });
+});
+
+describe('columns that could not be made at once', () => {
+  it('are made when the account is idle, without another page', async () => {
+    await inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1');
+      const reading = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      const reader = own.kysely.transaction().execute(async (trx) => {
+        await sql`select 1 from ${sql.id('other', 'lists')}`.execute(trx);
+        reading.resolve();
+        await release.promise;
+      });
+      await reading.promise;
+      await account.page('lists', '[{"list_id":1,"colour":"red"}]');
+      release.resolve();
+      await reader;
+      while (await account.mirror.backfill(account.fence));
+      expect(await account.query(`select colour from other.lists`)).toEqual([{ colour: 'red' }]);
+    });
+  });
+
+  it('wait for whoever makes columns just now, longer than for readers of the table', async () => {
+    await inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1');
+      const making = Promise.withResolvers<void>();
+      const maker = own.kysely.transaction().execute(async (trx) => {
+        await sql`select pg_advisory_xact_lock(hashtextextended('other columns', 0))`.execute(trx);
+        making.resolve();
+        // Longer than a reader of the table is waited for.
+        await sql`select pg_sleep(0.6)`.execute(trx);
+      });
+      await making.promise;
+      await account.page('lists', '[{"list_id":1,"colour":"red"}]');
+      await maker;
+      expect(await account.query(`select colour from other.lists`)).toEqual([{ colour: 'red' }]);
+    });
+  });
+});

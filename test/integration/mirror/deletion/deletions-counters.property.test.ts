@@ -1,0 +1,127 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  countersAndCounts,
+  deleteAllBut,
+  itemsWith,
+  proveAbsent,
+  SNAPSHOT,
+} from '../../../support/mirror/deleting.ts';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+const LISTS = ['1', '2', '3'];
+const keys = fc.subarray(Array.from({ length: 16 }, (_, key) => key));
+const some = fc.oneof(keys, fc.constantFrom([], [0, 1, 2]));
+
+type Step =
+  | {
+      readonly op: 'page' | 'prove';
+      readonly name: 'research_jobs' | 'lists' | 'list_items';
+      readonly keys: readonly number[];
+      readonly parent: string;
+      readonly whole: boolean;
+      readonly contradiction: boolean;
+    }
+  | { readonly op: 'pass' }
+  | { readonly op: 'delete'; readonly parent: string; readonly accept: boolean };
+
+const parent = fc.constantFrom(...LISTS);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constantFrom('page', 'page', 'prove'),
+      name: fc.constantFrom('research_jobs', 'lists', 'list_items', 'list_items'),
+      keys: some,
+      parent,
+      whole: fc.boolean(),
+      contradiction: fc.nat(9).map((often) => often === 0),
+    }),
+  },
+  { weight: 2, arbitrary: fc.constant({ op: 'pass' } as const) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('delete'), parent, accept: fc.boolean() }) },
+);
+
+async function take(account: MirroredAccount, taken: Step): Promise<void> {
+  if (taken.op === 'pass') return account.age(account.settleMs);
+  if (taken.op === 'delete') {
+    const { accept } = taken;
+    await account.applyDeletions('list_items', { parent: taken.parent, accept });
+    await account.applyDeletions('lists', { accept });
+    await account.applyDeletions('research_jobs', { accept });
+    return undefined;
+  }
+  const field = { research_jobs: 'job_id', lists: 'list_id', list_items: 'id' }[taken.name];
+  const known = taken.name === 'lists' ? taken.keys.filter((key) => key > 0 && key <= 3) : taken.keys;
+  if (taken.op === 'prove') {
+    return proveAbsent(
+      account,
+      taken.name,
+      itemsWith(field, known),
+      taken.name === 'list_items' ? taken.parent : '',
+    );
+  }
+  const proof = taken.whole ? { proof: SNAPSHOT } : {};
+  const of = taken.name === 'list_items' ? { parent: taken.parent } : {};
+  await account.observe(taken.name, itemsWith(field, known), {
+    ...proof,
+    ...of,
+    contradiction: taken.contradiction,
+  });
+  return undefined;
+}
+
+describe('after any sequence of pages and deletions', () => {
+  it.each(['soft', 'hard'] as const)('the counters are what counting finds (%s)', async (deletes) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
+        const account = await newAccount({ deletes });
+        await account.observe('lists', itemsWith('list_id', LISTS.map(Number)));
+        for (const list of LISTS) {
+          await account.observe('list_items', itemsWith('id', [0, 1, 2, 3, 4]), { parent: list });
+        }
+        for (const taken of steps) {
+          await take(account, taken);
+          const { counters, counts } = await countersAndCounts(account);
+          expect(counters).toEqual(counts);
+        }
+        const user = account.fence.userId;
+        // Either the brake holds what is proven, all of it, or nothing.
+        const held = await account.query<{ held: string; proven: string }>(`
+          select c.held_deletions as held, (
+            select count(*) from mirror_sync.candidate as k
+            where k._user_id = c._user_id and k.collection = c.collection and k.proven_at is not null) as proven
+          from mirror._collections as c where c._user_id = ${user}`);
+        for (const each of held) expect(['0', each.proven]).toContain(each.held);
+        // A list that is gone has neither live items nor doubts.
+        expect(
+          await account.query(`
+            select s.parent from mirror_sync.scope as s where s._user_id = ${user} and s.gone_at is not null
+              and (s.live_rows <> 0 or exists (
+                select from mirror_sync.candidate as c where c._user_id = ${user} and c.parent = s.parent))`),
+        ).toEqual([]);
+        // In the end one list is left, with one item.
+        await account.age(account.settleMs);
+        await account.observe('lists', itemsWith('list_id', [1]));
+        await account.observe('list_items', itemsWith('id', [0]), { parent: '1' });
+        await deleteAllBut(account, 'lists', itemsWith('list_id', [1]), { accept: true });
+        const left = itemsWith('id', [0]);
+        await deleteAllBut(account, 'list_items', left, { parent: '1', accept: true });
+        const { counters, counts } = await countersAndCounts(account);
+        expect(counters).toEqual(counts);
+        expect(
+          await account.query(`
+            select collection, live_rows from mirror.freshness
+            where _user_id = ${user} and collection like 'list%' order by 1`),
+        ).toEqual([
+          { collection: 'list_items', live_rows: '1' },
+          { collection: 'lists', live_rows: '1' },
+        ]);
+      }),
+      { numRuns: 12 },
+    );
+  });
+});

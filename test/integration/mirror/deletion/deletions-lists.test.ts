@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
+import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
+import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
+import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+const lists = (...ids: number[]): string => itemsWith('list_id', ids);
+const items = (count: number, mark = 'i'): string =>
+  itemsWith(
+    'id',
+    Array.from({ length: count }, (_, index) => `${mark}${index}`),
+  );
+
+/** Two lists of two items each. */
+async function twoLists(options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> {
+  const account = await newAccount(options);
+  await account.observe('lists', lists(1, 2));
+  await account.observe('list_items', items(2), { parent: '1' });
+  await account.observe('list_items', items(2), { parent: '2' });
+  return account;
+}
+
+const liveItems = (account: MirroredAccount): Promise<unknown[]> =>
+  account.query(`
+    select list_id, id from mirror.list_items
+    where _user_id = ${account.fence.userId} and _deleted_at is null order by 1, 2`);
+
+const OF_LIST_1 = [
+  { list_id: '1', id: 'i0' },
+  { list_id: '1', id: 'i1' },
+];
+
+describe('a list that is deleted', () => {
+  it('takes its items along, and nothing of other lists', async () => {
+    const account = await twoLists();
+    expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({
+      deleted: 1,
+      along: new Map([['list_items', 2]]),
+      changed: [
+        { table: 'list_items', changeId: changeId(8) },
+        { table: 'lists', changeId: changeId(9) },
+      ],
+    });
+    expect(await liveItems(account)).toEqual(OF_LIST_1);
+    const user = account.fence.userId;
+    // The moment and the transaction are the list's own.
+    expect(
+      await account.query(`
+        select distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction
+        from mirror.list_items i join mirror.lists l using (_user_id, list_id)
+        where i._user_id = ${user} and list_id = 2`),
+    ).toEqual([{ same_time: true, same_transaction: true }]);
+    expect(
+      await account.query(`
+        select collection, live_rows, deleted_rows from mirror.freshness where _user_id = ${user} order by 1`),
+    ).toEqual([
+      { collection: 'list_items', live_rows: '2', deleted_rows: '2' },
+      { collection: 'lists', live_rows: '1', deleted_rows: '1' },
+    ]);
+    expect(
+      await account.query(`
+        select collection, list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`),
+    ).toEqual([
+      { collection: 'list_items', list_id: '2', deleted: '2' },
+      { collection: 'lists', list_id: null, deleted: '1' },
+    ]);
+  });
+
+  it('goes with all of its items or not at all', async () => {
+    const own = await createMigratedDatabase();
+    const account = await MirroredAccount.make(own, '1');
+    await account.observe('lists', lists(1, 2));
+    await account.observe('list_items', items(3), { parent: '2' });
+    await proveAbsent(account, 'lists', lists(1));
+    await account.query(`
+      create function refuse() returns trigger language plpgsql set search_path = '' as
+      $$ begin raise 'the disk is full'; end $$;
+      create constraint trigger refuse after update on mirror.lists deferrable initially deferred
+      for each row execute function refuse()`);
+    const everything = (): Promise<unknown> =>
+      account.query(
+        [
+          'mirror.lists',
+          'mirror.list_items',
+          'mirror.list_items_history',
+          'mirror.sync_log',
+          'mirror._collections',
+          'mirror_sync.scope',
+          'mirror_sync.candidate',
+          'mirror_sync.deletions',
+          'mirror_sync.account',
+        ]
+          .map((name) => `select '${name}' as at, to_jsonb(t) as row from ${name} as t`)
+          .join(' union all ') + ' order by 1, 2',
+      );
+    const before = await everything();
+    await expect(account.applyDeletions('lists')).rejects.toThrow('the disk is full');
+    expect(await everything()).toEqual(before);
+    await account.query('drop trigger refuse on mirror.lists');
+    expect(await account.applyDeletions('lists')).toMatchObject({ deleted: 1 });
+    expect(await liveItems(account)).toEqual([]);
+    await own.drop();
+  });
+
+  it('is held with the items that it would take along', async () => {
+    const account = await newAccount();
+    await account.observe('lists', lists(1, 2));
+    await account.observe('list_items', items(30), { parent: '1' });
+    await account.observe('list_items', items(11), { parent: '2' });
+    expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({ deleted: 0, held: 1 });
+    expect(await liveItems(account)).toHaveLength(41);
+    expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, held: 0 });
+    expect(await liveItems(account)).toHaveLength(30);
+    // Accepted: the next item is not held for it.
+    expect(await deleteAllBut(account, 'list_items', items(29), { parent: '1' })).toMatchObject({
+      deleted: 1,
+    });
+  });
+
+  it('may be larger than what one statement deletes', async () => {
+    const account = await newAccount();
+    await account.observe('lists', lists(1, 2, 3));
+    await account.observe('list_items', items(4_500), { parent: '2' });
+    await account.observe('list_items', items(600, 'x'), { parent: '3' });
+    expect(await deleteAllBut(account, 'lists', lists(1), { accept: true })).toMatchObject({ deleted: 2 });
+    expect(await liveItems(account)).toEqual([]);
+    const log = await account.query<{ deleted: string }>(
+      `select list_id, deleted from mirror.sync_log where _user_id = ${account.fence.userId} order by walk_id`,
+    );
+    expect(log).toEqual([
+      { list_id: '2', deleted: '4500' },
+      { list_id: null, deleted: '1' },
+      { list_id: '3', deleted: '600' },
+      { list_id: null, deleted: '1' },
+    ]);
+  });
+
+  it('has nothing in doubt, in quarantine or unsettled any more, and is not read', async () => {
+    const account = await twoLists();
+    const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000}]';
+    await account.observe('list_items', hostile, { parent: '2' });
+    await account.age(account.settleMs);
+    await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent: '2', proof: SNAPSHOT });
+    expect(await account.candidates('list_items', '2')).toHaveLength(1);
+    await deleteAllBut(account, 'lists', lists(1));
+    const user = account.fence.userId;
+    for (const table of ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine']) {
+      expect(await account.query(`select 1 from ${table} where _user_id = ${user}`)).toEqual([]);
+    }
+    const due = await dueScopes(account.database.kysely, account.database.schema, {
+      userId: user,
+      collection: 'list_items',
+      notReadSince: new Date(Date.now() + 1_000),
+      fully: false,
+      except: [],
+      limit: 10,
+    });
+    expect(due.map(({ scope }) => scope.parent)).toEqual(['1']);
+    expect(
+      await account.query(
+        `select waiting_deletions, held_deletions from mirror._collections where _user_id = ${user} and collection = 'list_items'`,
+      ),
+    ).toEqual([{ waiting_deletions: '0', held_deletions: '0' }]);
+  });
+
+  it.each(['soft', 'hard'] as const)(
+    'has no pages any more: one under way writes nothing (%s)',
+    async (deletes) => {
+      const account = await twoLists({ deletes });
+      await deleteAllBut(account, 'lists', lists(1));
+      expect(await account.observe('list_items', items(3), { parent: '2' })).toEqual({
+        state: 'parent_deleted',
+      });
+      expect(await liveItems(account)).toEqual(OF_LIST_1);
+      const scope = account.scope('list_items', '2');
+      const doubt = { add: [{ key: 'i0', kind: 'pair' }], prove: [], withdraw: [] } as const;
+      await account.mirror.recordDoubts(account.fence, scope, { ...doubt, withdrawOrdered: false }, 99);
+      expect(await account.candidates('list_items', '2')).toEqual([]);
+    },
+  );
+
+  it.each(['soft', 'hard'] as const)('is read from its beginning when it is back (%s)', async (deletes) => {
+    const account = await twoLists({ deletes });
+    await account.page('list_items', items(2), {
+      parent: '2',
+      decide: () => ({ scope: { memory: { frontier: 'i1' }, fullAt: new Date(), polledAt: new Date() } }),
+    });
+    await deleteAllBut(account, 'lists', lists(1));
+    await account.age(account.settleMs);
+    await account.observe('lists', lists(1, 2));
+    // A walk that began before the list went would go on behind items that are deleted now.
+    const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });
+    await expect(late).rejects.toBeInstanceOf(Superseded);
+    const scope = await account.storedScope('list_items', '2');
+    expect(scope).toMatchObject({ fullAt: undefined, polledAt: undefined, liveRows: 0 });
+    expect(scope.memory).toEqual({});
+    expect(scope.dueAt).toBeDefined();
+    await account.observe('list_items', items(2), { parent: '2' });
+    expect(await liveItems(account)).toHaveLength(4);
+    expect(await account.storedScope('list_items', '2')).toMatchObject({ liveRows: 2 });
+  });
+});

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+import { changedRows, sortPage } from '../../../../src/mirror/rows/classify.ts';
+import { EVERY_FIELD } from '../../../../src/mirror/rows/content-hash.ts';
+import { contradicting } from '../../../../src/mirror/deletion/deferred.ts';
+import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
+import { tableOf } from '../../../../src/mirror/table.ts';
+import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { changeId, itemsOf, type MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+const job = (status: string): string => `[{"job_id":1,"status":"${status}"}]`;
+
+interface Version {
+  readonly status: string;
+  readonly op: string;
+  readonly id: string;
+}
+
+const history = (account: MirroredAccount): Promise<Version[]> =>
+  account.query<Version>(`
+    select status, _op as op, _change_id as id from mirror.research_jobs_history
+    where _user_id = ${account.fence.userId} order by _valid_to, _change_id`);
+
+const current = (account: MirroredAccount): Promise<unknown[]> =>
+  account.query(`
+    select status, _deleted_at is null as live, _change_id as id from mirror.research_jobs
+    where _user_id = ${account.fence.userId}`);
+
+const outcomeOf = async (account: MirroredAccount, items: string, sentAgo = 0): Promise<unknown> => {
+  const result = await account.observe('research_jobs', items, { sentAgo });
+  return result.state === 'applied' ? result.outcomes : result;
+};
+
+describe('a deleted row', () => {
+  it('that is back is undeleted, and its history has a gap', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', job('a'));
+    await deleteAllBut(account, 'research_jobs', '[]');
+    expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
+    expect(await history(account)).toEqual([{ status: 'a', op: 'delete', id: changeId(1) }]);
+    await account.age(account.settleMs);
+    expect(await outcomeOf(account, job('b'))).toEqual(['undeleted']);
+    expect(await current(account)).toEqual([{ status: 'b', live: true, id: changeId(3) }]);
+    expect(await history(account)).toHaveLength(1);
+    const counts = `select live_rows, deleted_rows from mirror.freshness where _user_id = ${account.fence.userId}`;
+    expect(await account.query(counts)).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
+  });
+
+  it('that is seen too soon is in doubt until a page is sent later than the settle time after its deletion', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', job('a'));
+    await deleteAllBut(account, 'research_jobs', '[]');
+    expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    await account.age(account.settleMs - 5_000);
+    expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
+    await account.age(5_000);
+    expect(await outcomeOf(account, job('a'), 4_000)).toEqual(['deferred']);
+    expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
+    expect(await outcomeOf(account, job('a'))).toEqual(['undeleted']);
+    expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+});
+
+describe('a deleted row that a stale page showed', () => {
+  const staleSighting = async (options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> => {
+    const account = await newAccount(options);
+    await account.observe('research_jobs', jobs(1, 5));
+    await deleteAllBut(account, 'research_jobs', jobs(5));
+    await account.observe('research_jobs', jobs(1));
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    return account;
+  };
+
+  it.each(['soft', 'hard'] as const)('is in no doubt once a page proves it absent (%s)', async (deletes) => {
+    const account = await staleSighting({ deletes });
+    await account.observe('research_jobs', jobs(5));
+    await account.observe('research_jobs', jobs(5), { proof: falling(9, 5) });
+    expect(await account.candidates('research_jobs')).toHaveLength(1);
+    await account.observe('research_jobs', jobs(5), { proof: falling(5, 1) });
+    expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+
+  it('and no page shows again is in doubt for ten settle times at most', async () => {
+    const account = await staleSighting();
+    await account.age(9 * account.settleMs);
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 1 });
+    await account.age(account.settleMs);
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 0 });
+    expect(await liveJobs(account)).toEqual([5]);
+  });
+});
+
+describe('a row with the content of a superseded version', () => {
+  it('is not written while the page may be stale', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', job('running'));
+    await account.observe('research_jobs', job('completed'));
+    expect(await outcomeOf(account, job('running'))).toEqual(['deferred']);
+    expect(await current(account)).toEqual([{ status: 'completed', live: true, id: changeId(2) }]);
+    expect(await history(account)).toEqual([{ status: 'running', op: 'update', id: changeId(1) }]);
+    expect(await outcomeOf(account, job('completed'))).toEqual(['unchanged']);
+    expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+
+  it('is written when it is seen later, or when its content is new', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', job('running'));
+    await account.observe('research_jobs', job('completed'));
+    expect(await outcomeOf(account, job('sent back'))).toEqual(['updated']);
+    await account.age(account.settleMs);
+    expect(await outcomeOf(account, job('completed'))).toEqual(['updated']);
+    expect((await history(account)).map(({ status }) => status)).toEqual([
+      'running',
+      'completed',
+      'sent back',
+    ]);
+  });
+
+  it('is written at once where no history is kept: nothing false is remembered', async () => {
+    const account = await newAccount({ history: false });
+    await account.observe('research_jobs', job('running'));
+    await account.observe('research_jobs', job('completed'));
+    expect(await outcomeOf(account, job('running'))).toEqual(['updated']);
+    expect(await history(account)).toEqual([]);
+  });
+
+  it('of another row or another list is no contradiction', async () => {
+    const account = await newAccount();
+    await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
+    await account.observe('list_items', '[{"id":"x","n":1}]', { parent: '1' });
+    await account.observe('list_items', '[{"id":"x","n":2}]', { parent: '1' });
+    await account.observe('list_items', '[{"id":"x","n":2}]', { parent: '2' });
+    expect(await account.observe('list_items', '[{"id":"x","n":1}]', { parent: '2' })).toMatchObject({
+      outcomes: ['updated'],
+    });
+  });
+});
+
+describe('the settle time', () => {
+  it.each([
+    ['ends with the millisecond at which it is over', 0, 0],
+    ['is not over a millisecond before', -1, 2],
+  ])('%s', async (_, ms, deferred) => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2}]');
+    await account.observe('research_jobs', job('b'));
+    const [version] = await account.query<{ at: Date }>(
+      `select _valid_to as at from mirror.research_jobs_history where _user_id = ${account.fence.userId}`,
+    );
+    const at = version?.at ?? new Date(0);
+    const items = itemsOf('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2}]');
+    const stored = new Map([
+      ['1', { hash: '00', deletedAt: undefined }],
+      ['2', { hash: '00', deletedAt: at }],
+    ]);
+    const changed = changedRows(sortPage(items, EVERY_FIELD, () => undefined).keyed, stored);
+    const early = await contradicting(
+      account.database.kysely,
+      tableOf('mirror', 'research_jobs'),
+      account.scope('research_jobs'),
+      changed,
+      stored,
+      { settledAt: new Date(at.getTime() + ms), history: true, hard: false },
+    );
+    expect(early.size).toBe(deferred);
+  });
+});
+
+describe('with MIRROR_DELETES=hard', () => {
+  it('a row is removed, and its last image is in the history under the deletion’s own change ID', async () => {
+    const account = await newAccount({ deletes: 'hard' });
+    await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"b"}]');
+    expect(await deleteAllBut(account, 'research_jobs', jobs(2))).toMatchObject({
+      deleted: 1,
+      changed: [{ changeId: changeId(4) }],
+    });
+    expect(await liveJobs(account)).toEqual([2]);
+    expect(await history(account)).toEqual([
+      { status: 'b', op: 'update', id: changeId(2) },
+      { status: 'a', op: 'delete', id: changeId(4) },
+    ]);
+    const user = account.fence.userId;
+    expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${user}`)).toHaveLength(
+      1,
+    );
+    expect(
+      await account.query(`select live_rows, deleted_rows from mirror.freshness where _user_id = ${user}`),
+    ).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
+  });
+
+  it('a row that is seen too soon is in doubt, and inserted when it is seen later', async () => {
+    const account = await newAccount({ deletes: 'hard' });
+    await account.observe('research_jobs', job('a'));
+    await deleteAllBut(account, 'research_jobs', '[]');
+    expect(await outcomeOf(account, job('b'))).toEqual(['deferred']);
+    expect(await current(account)).toEqual([]);
+    await account.age(account.settleMs);
+    expect(await outcomeOf(account, job('b'))).toEqual(['inserted']);
+    expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+
+  it('a list is removed with its items', async () => {
+    const account = await newAccount({ deletes: 'hard' });
+    await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
+    await account.observe('list_items', '[{"id":"x"},{"id":"y"}]', { parent: '2' });
+    await deleteAllBut(account, 'lists', '[{"list_id":1}]');
+    const user = account.fence.userId;
+    expect(await account.query(`select 1 from mirror.list_items where _user_id = ${user}`)).toEqual([]);
+    expect(
+      await account.query(
+        `select id, _op from mirror.list_items_history where _user_id = ${user} order by 1`,
+      ),
+    ).toEqual([
+      { id: 'x', _op: 'delete' },
+      { id: 'y', _op: 'delete' },
+    ]);
+  });
+
+  it('nothing is kept where no history is', async () => {
+    const account = await newAccount({ deletes: 'hard', history: false });
+    await account.observe('research_jobs', job('a'));
+    await deleteAllBut(account, 'research_jobs', '[]');
+    expect(await current(account)).toEqual([]);
+    expect(await history(account)).toEqual([]);
+  });
+});
+
+describe('a reader of the watermark', () => {
+  it.each(['soft', 'hard'] as const)('sees each deletion and each return once (%s)', async (deletes) => {
+    const account = await newAccount({ deletes });
+    const user = account.fence.userId;
+    let last = 0;
+    const news = async (): Promise<string[]> => {
+      const rows = await account.query<{ id: string; what: string }>(`
+        select _change_id as id, job_id || case when _deleted_at is null then '+' else '-' end as what
+        from mirror.research_jobs where _user_id = ${user} and _change_id > ${last}
+        union all
+        select _change_id, job_id || '-' from mirror.research_jobs_history
+        where _user_id = ${user} and _change_id > ${last} and _op = 'delete' and ${deletes === 'hard'}
+        order by 1`);
+      last = Number(rows.at(-1)?.id ?? last);
+      return rows.map(({ what }) => what);
+    };
+    await account.observe('research_jobs', jobs(1, 2, 3));
+    expect(await news()).toEqual(['1+', '2+', '3+']);
+    await deleteAllBut(account, 'research_jobs', jobs(3));
+    expect(await news()).toEqual(['1-', '2-']);
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
+    expect(await news()).toEqual(['1+']);
+    expect(await news()).toEqual([]);
+  });
+});

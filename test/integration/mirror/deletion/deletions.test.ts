@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import {
+  falling,
+  itemsWith,
+  jobs,
+  keysInDoubt,
+  liveJobs,
+  proveAbsent,
+  settledJobs,
+  SNAPSHOT,
+} from '../../../support/mirror/deleting.ts';
+import { changeId } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+const withJobs = settledJobs(newAccount);
+
+describe('a row that the source has no more', () => {
+  it('is deleted by two proofs, the settle time apart', async () => {
+    const account = await withJobs(1, 2, 3);
+    await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
+    expect(await account.candidates('research_jobs')).toMatchObject([
+      { key: '2', kind: 'snapshot', proven: false },
+    ]);
+    const nothing = { deleted: 0, along: new Map(), held: 0, waiting: 1, changed: [] };
+    expect(await account.applyDeletions('research_jobs')).toEqual(nothing);
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
+    expect(await account.applyDeletions('research_jobs')).toEqual({
+      deleted: 1,
+      along: new Map(),
+      held: 0,
+      waiting: 0,
+      changed: [{ table: 'research_jobs', userId: account.fence.userId, changeId: changeId(4) }],
+    });
+    const rows = await account.query(`
+      select job_id, _deleted_at is not null as deleted, _deleted_at = _changed_at as moved, _change_id
+      from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`);
+    expect(rows).toEqual([
+      { job_id: '1', deleted: false, moved: null, _change_id: changeId(1) },
+      { job_id: '2', deleted: true, moved: true, _change_id: changeId(4) },
+      { job_id: '3', deleted: false, moved: null, _change_id: changeId(3) },
+    ]);
+    expect(await account.candidates('research_jobs')).toEqual([]);
+  });
+
+  it('stays when the second proof comes sooner, however it is repeated', async () => {
+    const account = await withJobs(1, 2);
+    for (let second = 0; second < 60; second += 20) {
+      await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+      await account.age(19_000);
+    }
+    await account.applyDeletions('research_jobs', { accept: true });
+    expect(await liveJobs(account)).toEqual([1, 2]);
+    // Sent before the settle time was over, answered after it.
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 58_000 });
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
+  });
+
+  it('is in no doubt while it came, changed or was back less than the settle time before', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', jobs(1, 2));
+    await account.age(account.settleMs - 5_000);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await keysInDoubt(account)).toEqual([]);
+    await account.observe('research_jobs', '[{"job_id":2,"status":"new"}]');
+    await account.age(account.settleMs - 5_000);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await keysInDoubt(account)).toEqual([]);
+    await account.age(5_000);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await keysInDoubt(account)).toEqual(['2']);
+  });
+
+  it('that is seen between the proofs needs two new ones', async () => {
+    const account = await withJobs(1, 2);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    await account.observe('research_jobs', jobs(2));
+    expect(await keysInDoubt(account)).toEqual([]);
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 1 });
+  });
+
+  it('that is seen after both proofs stays, too', async () => {
+    const account = await withJobs(1, 2);
+    await proveAbsent(account, 'research_jobs', jobs(1));
+    await account.observe('research_jobs', jobs(2));
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, held: 0, waiting: 0 });
+    expect(await liveJobs(account)).toEqual([1, 2]);
+  });
+
+  it('that can’t be mirrored as it is now is there nevertheless', async () => {
+    const account = await withJobs(1, 2);
+    await proveAbsent(account, 'research_jobs', '[{"job_id":1},{"job_id":2,"n":1e200000}]');
+    expect(await keysInDoubt(account)).toEqual([]);
+  });
+
+  it('goes with what was kept of it: no row that may change, nothing in quarantine', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1,"status":"open"},{"job_id":2,"status":"open"}]');
+    await account.observe('research_jobs', '[{"job_id":1,"status":"open","n":1e200000}]');
+    await proveAbsent(account, 'research_jobs', jobs(2));
+    await account.applyDeletions('research_jobs');
+    const user = account.fence.userId;
+    expect(await account.query(`select key from mirror_sync.unsettled where _user_id = ${user}`)).toEqual([]);
+    expect(await account.query(`select key from mirror.quarantine where _user_id = ${user}`)).toEqual([]);
+  });
+
+  it('is told in sync_log, and in the counters', async () => {
+    const account = await withJobs(1, 2, 3);
+    await proveAbsent(account, 'research_jobs', jobs(3));
+    await account.applyDeletions('research_jobs');
+    const user = account.fence.userId;
+    expect(
+      await account.query(
+        `select collection, kind, outcome, deleted, requests from mirror.sync_log where _user_id = ${user}`,
+      ),
+    ).toEqual([
+      { collection: 'research_jobs', kind: 'deletion', outcome: 'completed', deleted: '2', requests: '0' },
+    ]);
+    expect(
+      await account.query(`select live_rows, deleted_rows from mirror.freshness where _user_id = ${user}`),
+    ).toEqual([{ live_rows: '1', deleted_rows: '2' }]);
+    expect((await account.storedScope('research_jobs')).liveRows).toBe(1);
+  });
+
+  it('goes in several transactions where there are many, and none is left out', async () => {
+    const account = await newAccount();
+    const ids = Array.from({ length: 2_500 }, (_, id) => id);
+    await account.observe('research_jobs', jobs(...ids));
+    await proveAbsent(account, 'research_jobs', jobs(0));
+    expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({
+      deleted: 2_499,
+      waiting: 0,
+      changed: [{ changeId: changeId(4999) }],
+    });
+    expect(await liveJobs(account)).toEqual([0]);
+    const log = await account.query<{ deleted: string }>(
+      `select deleted from mirror.sync_log where _user_id = ${account.fence.userId} order by walk_id`,
+    );
+    expect(log.map(({ deleted }) => deleted)).toEqual(['2000', '499']);
+  });
+});
+
+describe('an interval', () => {
+  it.each([
+    ['from the top to an item', falling(null, 7), ['8', '9']],
+    ['between two items, the second one included', falling(8, 4), ['4', '6', '7']],
+    ['to the end', falling(3, null), ['1', '2']],
+    ['of rising order', { ...falling(4, 8), direction: 'rising' as const }, ['6', '7', '8']],
+    ['of rising order, from the top', { ...falling(null, 3), direction: 'rising' as const }, ['1', '2', '3']],
+    ['in which there is nothing', falling(6, 6), []],
+  ])('%s tells of exactly the rows inside', async (_, proof, missing) => {
+    const account = await withJobs(1, 2, 3, 4, 5, 6, 7, 8, 9);
+    await account.observe('research_jobs', proof.through === '7' ? jobs(7) : jobs(5), { proof });
+    expect(await keysInDoubt(account)).toEqual(missing);
+  });
+
+  it('of text keys is one of their order: shorter first, then bytewise', async () => {
+    const account = await newAccount();
+    await account.observe('watchlist', itemsWith('id', ['9', '10', 'a', 'é', 'Z', 'aa', 'ab', 'b']));
+    await account.age(account.settleMs);
+    await account.observe('watchlist', itemsWith('id', ['aa']), {
+      proof: { kind: 'interval', direction: 'rising', after: 'a', through: 'aa' },
+    });
+    const keys = (await account.candidates('watchlist')).map(({ key }) => key);
+    expect(keys).toEqual(['10', 'b']);
+  });
+
+  it('is no proof any more once the order is contradicted; a snapshot is', async () => {
+    const account = await withJobs(1, 2, 3, 4);
+    await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
+    await account.observe('research_jobs', jobs(2, 3, 4), { proof: SNAPSHOT });
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
+    expect(await account.candidates('research_jobs')).toMatchObject([
+      { key: '1', kind: 'snapshot' },
+      { key: '3', kind: 'interval' },
+    ]);
+    await account.observe('research_jobs', jobs(2, 4), { contradiction: true });
+    expect(await keysInDoubt(account)).toEqual(['1']);
+  });
+
+  it('does not prove what a snapshot began: its own doubt takes the place of the older one', async () => {
+    const account = await withJobs(1, 2, 3);
+    await account.observe('research_jobs', jobs(3, 1), { proof: SNAPSHOT });
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
+    expect(await account.candidates('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
+    await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
+  });
+
+  it('whose second proof was written is no proof either', async () => {
+    const account = await withJobs(1, 2, 3);
+    for (let proof = 1; proof <= 2; proof += 1) {
+      await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
+      await account.age(account.settleMs);
+    }
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
+    await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
+    expect(await liveJobs(account)).toEqual([1, 2, 3]);
+  });
+});

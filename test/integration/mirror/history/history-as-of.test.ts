@@ -1,0 +1,286 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { sqlState } from '../../../../src/db/connection/sql-state.ts';
+import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
+import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
+const scene = accountsWithHistory();
+const { open } = scene;
+
+/** Sets since when an account's jobs are mirrored, and since when every version is kept. */
+const cover = (account: MirroredAccount, from: string | null, history: string | null) =>
+  account.query(`
+    update mirror._collections set mirrored_from = ${from === null ? 'null' : `'${from}'`},
+      history_from = ${history === null ? 'null' : `'${history}'`}
+    where _user_id = ${account.fence.userId} and collection = 'research_jobs'`);
+
+const coverage = (account: MirroredAccount) =>
+  account.query<{ collection: string; mirrored_from: Date | number; history_from: Date | null }>(`
+    select collection, mirrored_from, history_from from mirror._collections
+    where _user_id = ${account.fence.userId} order by 1`);
+
+/** Rows as of a moment, or the message that refuses. */
+async function asOf(moment: string): Promise<number | string> {
+  try {
+    return (await scene.first.query(`select * from mirror.research_jobs_as_of('${moment}')`)).length;
+  } catch (error) {
+    if (sqlState(error) !== 'RM001') throw error;
+    return error instanceof Error ? error.message : '';
+  }
+}
+
+describe('since when history covers an account', () => {
+  it('is noted when the account is opened, and stays', async () => {
+    await open(scene.first);
+    const [lists, jobs] = await coverage(scene.first);
+    expect(jobs).toEqual({ ...lists, collection: 'research_jobs' });
+    expect(jobs?.history_from).toEqual(jobs?.mirrored_from);
+    const versions = () =>
+      scene.first.query(
+        `select xmin::text from mirror._collections where _user_id = ${scene.first.fence.userId}`,
+      );
+    const before = await versions();
+    await open(scene.first);
+    expect(await coverage(scene.first)).toEqual([lists, jobs]);
+    expect(await versions()).toEqual(before);
+  });
+
+  it('is never, where no history is kept from the first page on', async () => {
+    const third = await MirroredAccount.make(scene.database, '3');
+    await open(third, false);
+    expect(await coverage(third)).toMatchObject([
+      { mirrored_from: expect.any(Date) as Date, history_from: null },
+      { mirrored_from: expect.any(Date) as Date, history_from: null },
+    ]);
+    await third.query('delete from mirror._collections where _user_id = 3');
+  });
+
+  it('is forgotten while no history is kept, and begins anew afterwards', async () => {
+    const [before] = await coverage(scene.first);
+    await open(scene.first, false);
+    expect(await coverage(scene.first)).toMatchObject([{ history_from: null }, { history_from: null }]);
+    await open(scene.first);
+    const [after] = await coverage(scene.first);
+    expect(after?.mirrored_from).toEqual(before?.mirrored_from);
+    expect(Number(after?.history_from)).toBeGreaterThan(Number(before?.history_from));
+  });
+
+  it('is no earlier than now for what was mirrored before anybody noted it', async () => {
+    await cover(scene.first, null, null);
+    await open(scene.first);
+    expect(await coverage(scene.first)).toContainEqual({
+      collection: 'research_jobs',
+      mirrored_from: Number.NEGATIVE_INFINITY,
+      history_from: expect.any(Date) as Date,
+    });
+    // What is known of the versions stays.
+    await cover(scene.first, null, '2026-04-01Z');
+    await open(scene.first);
+    expect(await coverage(scene.first)).toContainEqual({
+      collection: 'research_jobs',
+      mirrored_from: Number.NEGATIVE_INFINITY,
+      history_from: new Date('2026-04-01T00:00:00Z'),
+    });
+  });
+
+  it('is written by the account’s owner alone', async () => {
+    await expect(
+      openHistory(
+        scene.database.kysely,
+        'mirror',
+        { ...scene.first.fence, owner: 'other' },
+        ['lists'],
+        false,
+      ),
+    ).rejects.toThrow(/another owner/);
+  });
+});
+
+describe('<table>_as_of', () => {
+  it('raises for a moment before anything was mirrored, and names the first one that it knows', async () => {
+    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
+    expect(await asOf('2026-02-28 23:59:59.999999Z')).toMatch(
+      /^mirror\.research_jobs is not known as of .*: history covers it from 2026-03-01 00:00:00\+00 on$/,
+    );
+    expect(await asOf('2026-03-01Z')).toBe(0);
+    expect(await asOf('infinity')).toBe(0);
+  });
+
+  it('says why, in each case', async () => {
+    const refusal = async (moment: string) => {
+      const error = await scene.first.query(`select * from mirror.research_jobs_as_of('${moment}')`).then(
+        () => undefined,
+        (thrown: unknown) => thrown as Error & { readonly detail: string },
+      );
+      return error && [error.message.replace(/^mirror\.research_jobs is not known as of /, ''), error.detail];
+    };
+    const nothing = 'Nothing of it was mirrored then.';
+    const lost = 'Account 1 was mirrored then, but its superseded versions of that time are not kept.';
+    const february = '2026-02-01 00:00:00+00';
+    const may = '2026-05-01 00:00:00+00';
+    await scene.first.query(`delete from mirror._collections where collection = 'research_jobs'`);
+    expect(await refusal(may)).toEqual([`${may}: nothing of it has been mirrored`, nothing]);
+    await open(scene.first);
+    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
+    const covered = 'history covers it from 2026-03-01 00:00:00+00 on';
+    expect(await refusal(february)).toEqual([`${february}: ${covered}`, nothing]);
+    expect(await refusal('-infinity')).toEqual([`-infinity: ${covered}`, nothing]);
+    expect(await refusal(may)).toBeUndefined();
+    // History was switched on later, or is kept for so long.
+    const later = 'history covers it from 2026-06-01 00:00:00+00 on';
+    for (const from of ['2026-03-01Z', '-infinity', null]) {
+      await cover(scene.first, from, '2026-06-01Z');
+      expect(await refusal(may)).toEqual([`${may}: ${later}`, lost]);
+    }
+    // It is switched off.
+    for (const from of ['2026-03-01Z', '-infinity', null]) {
+      await cover(scene.first, from, null);
+      expect(await refusal(may)).toEqual([`${may}: no history of account 1 is kept`, lost]);
+    }
+    await cover(scene.first, '2026-03-01Z', null);
+    expect(await refusal(february)).toEqual([`${february}: no history of account 1 is kept`, nothing]);
+  });
+
+  it('raises for a moment whose versions are not all kept', async () => {
+    await cover(scene.first, '2026-03-01Z', '2026-04-01Z');
+    expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
+    expect(await asOf('2026-04-01Z')).toBe(0);
+    await cover(scene.first, '-infinity', '2026-04-01Z');
+    expect(await asOf('-infinity')).toMatch(/from 2026-04-01/);
+    await cover(scene.first, null, '2026-04-01Z');
+    expect(await asOf('2026-03-01Z')).toMatch(/from 2026-04-01/);
+  });
+
+  it('raises when it knows one account and not the other', async () => {
+    await open(scene.second);
+    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
+    await cover(scene.second, '2026-05-01Z', '2026-06-01Z');
+    expect(await asOf('2026-04-01Z')).toBe(0);
+    expect(await asOf('2026-05-01Z')).toMatch(/from 2026-06-01/);
+    expect(await asOf('2026-06-01Z')).toBe(0);
+    expect(await asOf('2026-02-01Z')).toMatch(/from 2026-06-01/);
+    await cover(scene.first, '2026-03-01Z', '2026-05-15Z');
+    expect(await asOf('2026-03-15Z')).toMatch(/from 2026-06-01/);
+    await expect(
+      scene.first.query(`select * from mirror.research_jobs_as_of('2026-05-20Z')`),
+    ).rejects.toMatchObject({
+      detail: 'Account 2 was mirrored then, but its superseded versions of that time are not kept.',
+    });
+    await cover(scene.second, '2026-05-01Z', null);
+    expect(await asOf('2026-07-01Z')).toMatch(/no history of account 2 is kept/);
+  });
+
+  it('refuses a null moment instead of giving no rows', async () => {
+    await expect(scene.first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(
+      /the moment is null/,
+    );
+  });
+
+  it('gives from the very moment of a change on what came then, and just before it what was before', () =>
+    inOwnDatabase(async (own) => {
+      const account = await MirroredAccount.make(own, '1', { settleMs: 0 });
+      await sql`insert into other._collections (_user_id, collection, mirrored_from, history_from)
+        values (1, 'research_jobs', '-infinity', '-infinity')`.execute(own.kysely);
+      const moments: string[] = [];
+      const noteMoment = async (): Promise<void> => {
+        const rows = await account.query<{ at: string }>(
+          'select _changed_at::text as at from other.research_jobs where job_id = 1',
+        );
+        moments.push(rows[0]?.at ?? '');
+        // The next change comes in a later millisecond.
+        await sql`select pg_sleep(0.005)`.execute(own.kysely);
+      };
+      for (const status of ['a', 'b', 'c']) {
+        await account.page('research_jobs', `[{"job_id":1,"status":"${status}"}]`);
+        await noteMoment();
+      }
+      for (let proof = 1; proof <= 2; proof += 1) {
+        await account.observe('research_jobs', '[]', { proof: { kind: 'snapshot' } });
+      }
+      await account.applyDeletions('research_jobs', { accept: true });
+      await noteMoment();
+      const asOfMoment = async (moment: string, ago: string): Promise<unknown[]> =>
+        (
+          await account.query<{ status: string }>(
+            `select status from other.research_jobs_as_of('${moment}'::timestamptz - interval '${ago}')`,
+          )
+        ).map(({ status }) => status);
+      const exactly = await Promise.all(moments.map((moment) => asOfMoment(moment, '0')));
+      expect(exactly).toEqual([['a'], ['b'], ['c'], []]);
+      const before = await Promise.all(moments.map((moment) => asOfMoment(moment, '1 microsecond')));
+      expect(before).toEqual([[], ['a'], ['b'], ['c']]);
+    }));
+
+  it('is the table for each moment from now on, also where the database’s clock has gone back', async () => {
+    await scene.first.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
+    await scene.first.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    // The same seen from a clock that is an hour behind.
+    await scene.first.query(`update mirror.research_jobs set _changed_at = _changed_at + interval '1 hour'`);
+    await scene.first.query(
+      `update mirror.research_jobs_history set _valid_from = _valid_from + interval '1 hour', _valid_to = _valid_to + interval '1 hour'`,
+    );
+    await scene.first.query(
+      `update mirror._collections set mirrored_from = now() + interval '1 hour', history_from = now() + interval '1 hour'`,
+    );
+    const statuses = (moment: string): Promise<unknown[]> =>
+      scene.first.query(`select status from mirror.research_jobs_as_of(${moment}) order by job_id`);
+    expect(await statuses('now()')).toEqual([{ status: 'b' }, { status: 'a' }]);
+    expect(await statuses('clock_timestamp()')).toEqual([{ status: 'b' }, { status: 'a' }]);
+    await scene.first.query('delete from mirror.research_jobs');
+    await scene.first.query('delete from mirror.research_jobs_history');
+  });
+
+  it('gives columns that came later, in a session that used it before, too', async () => {
+    await cover(scene.first, '-infinity', '-infinity');
+    await cover(scene.second, '-infinity', '-infinity');
+    await scene.first.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await scene.database.kysely.connection().execute(async (session) => {
+      const query = sql<Record<string, unknown>>`select * from mirror.research_jobs_as_of('infinity')`;
+      expect((await query.execute(session)).rows[0]).not.toHaveProperty('later');
+      await scene.first.page('research_jobs', '[{"job_id":1,"status":"b","later":1}]');
+      expect((await query.execute(session)).rows).toMatchObject([
+        { status: 'b', later: '1', _deleted_at: null },
+      ]);
+    });
+    await scene.first.query('alter table mirror.research_jobs add column mine integer default 5');
+    await scene.first.query('alter table mirror.research_jobs_history drop column later cascade');
+    const [{ moment } = { moment: '' }] = await scene.first.query<{ moment: string }>(
+      `select _valid_from::text as moment from mirror.research_jobs_history`,
+    );
+    expect(
+      await scene.first.query(`select status, later, mine from mirror.research_jobs_as_of('${moment}')`),
+    ).toEqual([{ status: 'a', later: null, mine: null }]);
+    expect(
+      await scene.first.query(`select status, later, mine from mirror.research_jobs_as_of('infinity')`),
+    ).toEqual([{ status: 'b', later: '1', mine: 5 }]);
+  });
+
+  it('may be called by readers, by nobody else', async () => {
+    await scene.database.kysely.transaction().execute(async (trx) => {
+      await sql`set local role mirror_reader`.execute(trx);
+      for (const name of [
+        'account',
+        'research_jobs',
+        'bulk_research_jobs',
+        'lists',
+        'list_items',
+        'watchlist',
+      ]) {
+        await sql`savepoint each`.execute(trx);
+        await sql`select * from ${sql.id('mirror', `${name}_as_of`)}('2001-01-01Z')`
+          .execute(trx)
+          .catch((error: unknown) => expect(sqlState(error)).toBe('RM001'));
+        await sql`rollback to savepoint each`.execute(trx);
+      }
+    });
+    const { rows } = await sql`
+      select proname from pg_proc where pronamespace = 'mirror'::regnamespace
+        and (has_function_privilege('public', oid, 'execute')
+          or (proname like '%\\_as\\_of' and not has_function_privilege('mirror_reader', oid, 'execute')))`.execute(
+      scene.database.kysely,
+    );
+    expect(rows).toEqual([]);
+  });
+});

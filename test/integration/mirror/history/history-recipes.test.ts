@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { ROOT } from '../../../support/rules/source-files.ts';
+import { statements } from '../../../support/rules/sql-statements.ts';
+
+/** Every statement of docs/recipes.md, by the heading that it stands under. */
+async function recipes(): Promise<{ readonly heading: string; readonly statement: string }[]> {
+  const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
+  return text.split(/^## /m).flatMap((section) => {
+    const [heading = ''] = section.split('\n', 1);
+    const blocks = [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
+    return statements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
+  });
+}
+
+let database: MigratedDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  const account = await MirroredAccount.make(database, '1', { deletes: 'hard', settleMs: 0 });
+  const job = (id: number, status: string) =>
+    `{"job_id":${id},"status":"${status}","notes":"n","location":{"city":"Graz"},"credits":1.5}`;
+  await account.page('research_jobs', `[${job(1, 'queued')},${job(2, 'queued')}]`);
+  await account.page('research_jobs', `[${job(1, 'completed')}]`);
+  const proof = { proof: { kind: 'snapshot' } } as const;
+  await account.observe('research_jobs', `[${job(1, 'completed')}]`, proof);
+  await account.observe('research_jobs', `[${job(1, 'completed')}]`, proof);
+  await account.applyDeletions('research_jobs', { accept: true });
+  await account.page('lists', '[{"list_id":1,"name":"l"}]');
+  await account.page('list_items', '[{"id":"a","name":"i","score":1}]', { parent: '1' });
+  await account.query(
+    `update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`,
+  );
+  // A table of the reader's own, of which a recipe submits.
+  await account.query('create schema crm');
+  await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
+  await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
+  // And one that follows changes.
+  await account.query('create table crm.jobs (_user_id bigint, job_id bigint, _change_id bigint)');
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** Runs a statement and takes it back. */
+async function rowsOf(statement: string, parameters: readonly string[]): Promise<unknown[]> {
+  await client.query('begin');
+  try {
+    const wanted = new Set(statement.match(/\$\d/g)).size;
+    return (await client.query<Record<string, unknown>>(statement, parameters.slice(0, wanted))).rows;
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+const all = await recipes();
+
+describe('docs/recipes.md', () => {
+  it.each(all.map(({ heading, statement }, index) => [`${index + 1}, ${heading}`, statement]))(
+    'has SQL that runs: %s',
+    async (_, statement) => {
+      await expect(rowsOf(statement, ['1', '0'])).resolves.toBeDefined();
+    },
+  );
+
+  it('feeds deletions of removed rows exactly once', async () => {
+    const feed = all.filter(({ heading }) => heading.startsWith('Feed')).at(1)?.statement ?? '';
+    expect(await rowsOf(feed, ['1', '0'])).toMatchObject([
+      { job_id: '1', deleted: false, _change_id: changeId(3) },
+      { job_id: '2', deleted: true, _change_id: changeId(4) },
+    ]);
+    expect(await rowsOf(feed, ['1', changeId(4)])).toEqual([]);
+  });
+
+  it('tells what is different from yesterday', async () => {
+    const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
+    expect(await rowsOf(changed, [])).toEqual([
+      { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },
+    ]);
+  });
+});

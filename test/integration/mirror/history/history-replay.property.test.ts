@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
+/**
+ * Whatever happens to the rows, the mirror as of every moment at which it changed is the mirror as it was then, in
+ * all columns: told by a replay in memory.
+ */
+
+let database: MigratedDatabase;
+let runs = 0;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+type Step =
+  /** A page with rows that are new, changed, the same, or back from deletion. */
+  | {
+      readonly kind: 'page';
+      readonly rows: readonly { readonly id: number; readonly n: number; readonly extra?: string }[];
+    }
+  /** These are gone, by two proofs. */
+  | { readonly kind: 'delete'; readonly ids: readonly number[] };
+
+const id = fc.nat({ max: 5 });
+const row = fc.record(
+  { id, n: fc.nat({ max: 2 }), extra: fc.constantFrom('a', 'b', 'c') },
+  { requiredKeys: ['id', 'n'] },
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('page' as const),
+      rows: fc.uniqueArray(row, { selector: (each) => each.id, minLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('delete' as const), ids: fc.uniqueArray(id, { minLength: 1 }) }),
+  },
+);
+
+/** An item; `extra` names a field of this run's own, so that its column is new. */
+const itemOf = (
+  run: number,
+  { id, n, extra }: { id: number; n: number; extra?: string },
+): Record<string, unknown> => ({
+  job_id: id,
+  n,
+  ...(extra === undefined ? {} : { [`x${run}_${extra}`]: n }),
+});
+
+const snapshot = { proof: { kind: 'snapshot' } } as const;
+
+it.each(['soft', 'hard'] as const)(
+  'the mirror as of every moment is what it was then: MIRROR_DELETES=%s',
+  async (deletes) => {
+    const steps = fc.array(step, { minLength: 2, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        runs += 1;
+        const run = runs;
+        const account = await MirroredAccount.make(database, String(run), { settleMs: 0, deletes });
+        await openHistory(database.kysely, 'mirror', account.fence, ['research_jobs'], true);
+        const live = new Map<number, Record<string, unknown>>();
+        /** Moment of a change (the last one of several) to the rows after it. */
+        const states = new Map<string, Record<string, unknown>[]>();
+        for (const each of all) {
+          if (each.kind === 'page') {
+            const items = each.rows.map((item) => itemOf(run, item));
+            for (const item of items) live.set(Number(item['job_id']), item);
+            await account.page('research_jobs', JSON.stringify(items));
+          } else {
+            for (const gone of each.ids) live.delete(gone);
+            const left = JSON.stringify([...live.values()]);
+            await account.observe('research_jobs', left, snapshot);
+            await account.observe('research_jobs', left, snapshot);
+            await account.applyDeletions('research_jobs', { accept: true });
+          }
+          const [latest] = await account.query<{ at: string }>(`
+            select coalesce(max(at)::text, '') as at from (
+              select _changed_at as at from mirror.research_jobs where _user_id = ${run}
+              union all select _valid_to from mirror.research_jobs_history where _user_id = ${run}) as moments`);
+          if (latest !== undefined && latest.at !== '') states.set(latest.at, [...live.values()]);
+        }
+        const [added] = await account.query<{ names: string[] }>(`
+          select array(select attname::text from pg_attribute
+            where attrelid = 'mirror.research_jobs'::regclass and attname like 'x${run}\\_%') as names`);
+        const columns = ['job_id', 'n', ...(added?.names ?? [])];
+        const plain = (item: Record<string, unknown>) =>
+          Object.fromEntries(columns.map((name) => [name, name in item ? String(item[name]) : null]));
+        for (const [at, rows] of states) {
+          const known = await account.query<{ _raw: unknown; _deleted_at: unknown }>(`
+            select ${columns.join()}, _raw, _deleted_at from mirror.research_jobs_as_of('${at}') where _user_id = ${run} order by job_id`);
+          const wanted = rows.toSorted((a, b) => Number(a['job_id']) - Number(b['job_id']));
+          expect({ at, rows: known }).toEqual({
+            at,
+            rows: wanted.map((item) => ({ ...plain(item), _raw: item, _deleted_at: null })),
+          });
+        }
+        const doubled = await account.query(`
+          select job_id, _change_id from mirror.research_jobs_versions where _user_id = ${run}
+          group by 1, 2 having count(*) > 1`);
+        expect(doubled).toEqual([]);
+      }),
+      { numRuns: 25, endOnFailure: true },
+    );
+  },
+  60_000,
+);

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { archiveRows } from '../../../../src/mirror/history/archive.ts';
+import { historyColumns } from '../../../../src/mirror/history/archived-columns.ts';
+import { tableOf } from '../../../../src/mirror/table.ts';
+import type { CollectionName } from '../../../../src/model/collections.ts';
+import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts({ settleMs: 0 });
+
+/** Deletes what a snapshot of the whole scope no longer holds. */
+async function reduceTo(account: MirroredAccount, name: CollectionName, left: string): Promise<void> {
+  const proof = { proof: { kind: 'snapshot' } } as const;
+  await account.observe(name, left, proof);
+  await account.observe(name, left, proof);
+  await account.applyDeletions(name, { accept: true });
+}
+
+const versions = (account: MirroredAccount, columns = 'job_id, status, _change_id, _op') =>
+  account.query(
+    `select ${columns} from mirror.research_jobs_history where _user_id = ${account.fence.userId} order by _valid_to, _change_id`,
+  );
+
+describe('history', () => {
+  it('has nothing of a first load, and the image before the write, once, of each row that changed', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
+    expect(await versions(account)).toEqual([]);
+    const changed = '[{"job_id":1,"status":"b"},{"job_id":2,"status":"a"},{"job_id":3,"status":"a"}]';
+    await account.page('research_jobs', changed);
+    await account.page('research_jobs', changed);
+    expect(
+      await versions(account, 'job_id, status, _raw, _change_id, _op, _valid_from < _valid_to as lasted'),
+    ).toEqual([
+      {
+        job_id: '1',
+        status: 'a',
+        _raw: { job_id: 1, status: 'a' },
+        _change_id: changeId(1),
+        _op: 'update',
+        lasted: true,
+      },
+    ]);
+  });
+
+  it('is kept of every kind of key: an item of a list, the account itself', async () => {
+    const account = await newAccount();
+    const user = account.fence.userId;
+    await account.page('lists', '[{"list_id":7},{"list_id":8}]');
+    for (const parent of ['7', '8']) await account.page('list_items', '[{"id":"x","n":1}]', { parent });
+    await account.page('list_items', '[{"id":"x","n":2}]', { parent: '7' });
+    await account.single(`{"user_id":${user},"credits":1}`);
+    await account.single(`{"user_id":${user},"credits":2}`);
+    expect(
+      await account.query(
+        `select list_id, id, _raw -> 'n' as n from mirror.list_items_history where _user_id = ${user}`,
+      ),
+    ).toEqual([{ list_id: '7', id: 'x', n: 1 }]);
+    expect(
+      await account.query(`select credits from mirror.account_history where _user_id = ${user}`),
+    ).toEqual([{ credits: '1' }]);
+  });
+
+  it('of a row is without gap and overlap, except for the time of a deletion', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    await account.page('research_jobs', '[{"job_id":1,"status":"c"}]');
+    await reduceTo(account, 'research_jobs', '[]');
+    await account.page('research_jobs', '[{"job_id":1,"status":"c"}]');
+    await account.page('research_jobs', '[{"job_id":1,"status":"d"}]');
+    const chain = await account.query(`
+      select status, _op, _is_current, _valid_to = lead(_valid_from) over w as gapless,
+        _valid_to < lead(_valid_from) over w as gap, _change_id
+      from mirror.research_jobs_versions where _user_id = ${account.fence.userId}
+      window w as (order by _change_id) order by _change_id`);
+    expect(chain).toMatchObject([
+      { status: 'a', _op: 'update', _is_current: false, gapless: true, _change_id: changeId(1) },
+      { status: 'b', _op: 'update', _is_current: false, gapless: true, _change_id: changeId(2) },
+      { status: 'c', _op: 'delete', _is_current: false, gap: true, _change_id: changeId(3) },
+      { status: 'c', _op: 'update', _is_current: false, gapless: true, _change_id: changeId(5) },
+      { status: 'd', _op: null, _is_current: true, gapless: null, _change_id: changeId(6) },
+    ]);
+  });
+
+  it('has the last image of a removed row under the deletion’s own change ID', async () => {
+    const account = await newAccount({ deletes: 'hard' });
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
+    await reduceTo(account, 'research_jobs', '[{"job_id":2,"status":"a"}]');
+    expect(await versions(account)).toEqual([
+      { job_id: '1', status: 'a', _change_id: changeId(3), _op: 'delete' },
+    ]);
+    expect(
+      await account.query(`select job_id from mirror.research_jobs where _user_id = ${account.fence.userId}`),
+    ).toEqual([{ job_id: '2' }]);
+  });
+
+  it('never overlaps when the database’s clock steps back', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    await account.age(-3_600_000);
+    await account.page('research_jobs', '[{"job_id":1,"status":"c"}]');
+    expect(
+      await account.query(`
+        select status, _valid_from < _valid_to as lasted, _valid_to = lead(_valid_from) over (order by _change_id) as gapless
+        from mirror.research_jobs_versions where _user_id = ${account.fence.userId} order by _change_id`),
+    ).toEqual([
+      { status: 'a', lasted: true, gapless: true },
+      { status: 'b', lasted: false, gapless: true },
+      { status: 'c', lasted: null, gapless: null },
+    ]);
+  });
+
+  it('has no version of a row whose change Postgres refused', async () => {
+    const account = await newAccount();
+    await account.query(
+      `alter table mirror.research_jobs add constraint ours check (_user_id <> ${account.fence.userId} or status <> 'bad')`,
+    );
+    await account.page(
+      'research_jobs',
+      '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"},{"job_id":3,"status":"a"}]',
+    );
+    expect(
+      await account.page(
+        'research_jobs',
+        '[{"job_id":1,"status":"b"},{"job_id":2,"status":"bad"},{"job_id":3,"status":"b"}]',
+      ),
+    ).toMatchObject({ outcomes: ['updated', 'quarantined', 'updated'] });
+    expect(await versions(account, 'job_id, status')).toEqual([
+      { job_id: '1', status: 'a' },
+      { job_id: '3', status: 'a' },
+    ]);
+    await account.query('alter table mirror.research_jobs drop constraint ours');
+  });
+
+  it('is of all rows that go, or the transaction ends: one that is not there, or deleted, has no version', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
+    await reduceTo(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]');
+    const { kysely, schema } = account.database;
+    const table = tableOf(schema, 'research_jobs');
+    const columns = await historyColumns(kysely, table);
+    const scope = account.scope('research_jobs');
+    for (const keys of [['1', '2'], ['4']]) {
+      const archive = { table, scope, keys, at: new Date(), op: 'delete', columns } as const;
+      await expect(fenced(kysely, schema, account.fence, (trx) => archiveRows(trx, archive))).rejects.toThrow(
+        /versions were to be archived/,
+      );
+    }
+    expect(await versions(account, 'job_id')).toEqual([{ job_id: '2' }]);
+  });
+
+  it('is not kept with MIRROR_HISTORY=off', async () => {
+    const account = await newAccount({ history: false });
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
+    await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    await reduceTo(account, 'research_jobs', '[{"job_id":1,"status":"b"}]');
+    expect(await versions(account)).toEqual([]);
+  });
+});
+
+describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
+  const excluding = { excludeFields: { ...noFields(), bulk_research_jobs: ['secret'] } };
+  const traces = async (account: MirroredAccount): Promise<number> => {
+    const places = ['bulk_research_jobs', 'bulk_research_jobs_history'].map(
+      (name) =>
+        `select 1 from mirror.${name} t where _user_id = ${account.fence.userId} and t::text like '%hidden%'`,
+    );
+    return (await account.query(places.join(' union all '))).length;
+  };
+
+  it('is in no row, no version and no verbatim text', async () => {
+    const account = await newAccount(excluding);
+    for (const n of [1, 2]) {
+      await account.page(
+        'bulk_research_jobs',
+        `[{"bulk_job_id":1,"n":${n},"secret":"hidden","text":"\\u0000"}]`,
+      );
+    }
+    expect(
+      await account.query(
+        `select _verbatim from mirror.bulk_research_jobs_history where _user_id = ${account.fence.userId}`,
+      ),
+    ).toEqual([{ _verbatim: '{"bulk_job_id":1,"n":1,"text":"\\u0000"}' }]);
+    expect(await traces(account)).toBe(0);
+  });
+
+  it('leaves rows when it is excluded later, as soon as they are read; and versions by what docs/recipes.md says', async () => {
+    const before = await newAccount();
+    const page = '[{"bulk_job_id":1,"n":1,"secret":"hidden"},{"bulk_job_id":2,"n":1,"secret":"hidden"}]';
+    await before.page('bulk_research_jobs', page);
+    await reduceTo(before, 'bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]');
+    const account = await MirroredAccount.make(before.database, before.fence.userId, excluding);
+    expect(
+      await account.page('bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]'),
+    ).toMatchObject({
+      outcomes: ['unchanged'],
+    });
+    // The row that is deleted, and its last version.
+    expect(await traces(account)).toBe(2);
+    for (const name of ['bulk_research_jobs', 'bulk_research_jobs_history']) {
+      await account.query(
+        `update mirror.${name} set _raw = _raw - 'secret', _verbatim = null, secret = null where _raw ? 'secret'`,
+      );
+    }
+    expect(await traces(account)).toBe(0);
+  });
+});

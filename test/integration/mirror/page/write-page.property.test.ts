@@ -1,0 +1,123 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+// Contents come and go at once here: no page is taken for stale.
+const newAccount = testAccounts({ settleMs: 0 });
+
+/** An item as text: few keys, few contents, in several spellings, some of them hostile. */
+const item = fc
+  .record({
+    key: fc.integer({ min: 1, max: 12 }),
+    value: fc.constantFrom(
+      '1',
+      '2',
+      '"a"',
+      '"b\\u0000"',
+      'null',
+      '[1]',
+      '{"x":{"y":1}}',
+      '9007199254740993',
+      'true',
+    ),
+    status: fc.constantFrom('"open"', '"failed"', '"completed"', 'null', '5'),
+    swapped: fc.boolean(),
+    bad: fc.constantFrom('', '', '', '', '', ',"n":1e200000'),
+  })
+  .map(({ key, value, status, swapped, bad }) =>
+    swapped
+      ? `{"value":${value}${bad},"status":${status},"job_id":${key}}`
+      : `{"job_id":${key}, "status":${status} ,"value": ${value}${bad}}`,
+  );
+const page = fc.array(item, { maxLength: 12 });
+
+/** What `_raw` holds of an item, as a text that is equal for equal items. */
+function normal(text: string): string {
+  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<
+    string,
+    unknown
+  >;
+  return JSON.stringify(Object.entries(parsed).toSorted(([a], [b]) => (a < b ? -1 : 1))).replaceAll(
+    '\\u0000',
+    '\ufffd',
+  );
+}
+
+interface StoredRow {
+  readonly job_id: string;
+  readonly status: string | null;
+  readonly _change_id: string;
+  readonly _raw: string;
+}
+
+describe('after any sequence of pages', () => {
+  it('the table is the last observation of each key, and change IDs rise without repetition', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(page, { maxLength: 6 }), async (pages) => {
+        const account = await newAccount();
+        const last = new Map<string, string>();
+        let greatest = 0n;
+        for (const items of pages) {
+          const text = `[${items.join()}]`;
+          const before = new Map((await stored(account)).map((row) => [row.job_id, row._change_id]));
+          const result = await account.page('research_jobs', text);
+          const seen = new Map(
+            items.map((each) => [String((JSON.parse(each) as { job_id: number }).job_id), each]),
+          );
+          const expected = new Map(last);
+          for (const [key, each] of seen) if (!each.includes('1e200000')) expected.set(key, each);
+
+          const rows = await stored(account);
+          expect(rows.map((row) => [row.job_id, normal(row._raw)])).toEqual(
+            [...expected]
+              .map(([key, each]) => [key, normal(each)])
+              .toSorted(([a], [b]) => Number(a) - Number(b)),
+          );
+          for (const row of rows) {
+            const status = (JSON.parse(expected.get(row.job_id) ?? '{}') as { status: unknown }).status;
+            expect(row.status).toBe(typeof status === 'string' ? status : null);
+            const same =
+              last.has(row.job_id) &&
+              normal(last.get(row.job_id) ?? '') === normal(expected.get(row.job_id) ?? '');
+            if (same) expect(row._change_id).toBe(before.get(row.job_id));
+            else expect(BigInt(row._change_id)).toBeGreaterThan(greatest);
+          }
+          expect(new Set(rows.map((row) => row._change_id)).size).toBe(rows.length);
+          greatest = rows.reduce(
+            (most, row) => (BigInt(row._change_id) > most ? BigInt(row._change_id) : most),
+            greatest,
+          );
+          expect(result).toMatchObject({ state: 'applied' });
+          if (result.state === 'applied') {
+            expect(Object.values(result.counts).reduce((a, b) => a + b, 0) - result.counts.conflicts).toBe(
+              items.length,
+            );
+            expect(result.changed === undefined ? greatest : BigInt(result.changed.changeId)).toBe(greatest);
+          }
+          for (const [key, each] of expected) last.set(key, each);
+        }
+        const live = await account.query<{ live_rows: string }>(
+          `select live_rows from mirror.freshness where _user_id = ${account.fence.userId}`,
+        );
+        expect(Number(live[0]?.live_rows ?? 0)).toBe(last.size);
+        const warm = [...last]
+          .filter(([, each]) => /"status": ?"(open|failed)"/.test(each))
+          .map(([key]) => key);
+        expect(
+          await account.query(
+            `select key from mirror_sync.unsettled where _user_id = ${account.fence.userId} order by key::bigint`,
+          ),
+        ).toEqual(warm.toSorted((a, b) => Number(a) - Number(b)).map((key) => ({ key })));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+function stored(account: MirroredAccount): Promise<StoredRow[]> {
+  return account.query<StoredRow>(
+    `select job_id, status, _change_id, _raw::text as _raw
+     from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,
+  );
+}

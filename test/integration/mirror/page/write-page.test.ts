@@ -1,0 +1,342 @@
+import {
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type QueryResult,
+  type RootOperationNode,
+  type UnknownRow,
+} from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
+import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
+import { proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+/** Counts the statements that go through Kysely. */
+class StatementCounter implements KyselyPlugin {
+  statements = 0;
+
+  transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    this.statements += 1;
+    return node;
+  }
+
+  transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    return Promise.resolve(result);
+  }
+}
+
+interface Row {
+  readonly job_id: string;
+  readonly status: string | null;
+  readonly _change_id: string;
+  readonly xmin: string;
+  readonly _deleted_at: Date | null;
+  readonly moved: boolean;
+}
+
+const jobs = (account: MirroredAccount): Promise<Row[]> =>
+  account.query<Row>(
+    `select job_id, status, _change_id, xmin::text as xmin, _deleted_at, _changed_at > _first_seen_at as moved
+     from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,
+  );
+
+describe('a page', () => {
+  it('becomes rows, of which the second page writes only what differs', async () => {
+    const account = await newAccount();
+    const first = await account.page(
+      'research_jobs',
+      '[{"job_id":3,"status":"open"},{"job_id":2,"status":"open"},{"job_id":1,"status":"completed"}]',
+    );
+    expect(first).toMatchObject({
+      state: 'applied',
+      outcomes: ['inserted', 'inserted', 'inserted'],
+      changed: { table: 'research_jobs', userId: account.fence.userId, changeId: changeId(3) },
+    });
+    const before = await jobs(account);
+    const second = await account.page(
+      'research_jobs',
+      '[{"job_id":3,"status":"open"},{"status":"completed","job_id":2},{"job_id":1, "status":"completed"}]',
+    );
+    expect(second).toMatchObject({
+      outcomes: ['unchanged', 'updated', 'unchanged'],
+      counts: { inserted: 0, updated: 1, unchanged: 2 },
+      changed: { changeId: changeId(4) },
+    });
+    const after = await jobs(account);
+    expect(after.map(({ status, _change_id, moved }) => [status, _change_id, moved])).toEqual([
+      ['completed', changeId(3), false],
+      ['completed', changeId(4), true],
+      ['open', changeId(1), false],
+    ]);
+    expect(after.map(({ xmin }, index) => xmin === before[index]?.xmin)).toEqual([true, false, true]);
+  });
+
+  it('that is unchanged writes the scope’s row and nothing else', async () => {
+    const account = await newAccount();
+    const page = `[${Array.from({ length: 500 }, (_, id) => `{"job_id":${id},"status":"open"}`).join()}]`;
+    await account.page('research_jobs', page);
+    // A write gives a row another place, a lock leaves its transaction in xmax.
+    const where = `where _user_id = ${account.fence.userId}`;
+    const versions = `
+      select ctid::text, xmin::text, xmax::text from mirror.research_jobs ${where} union all
+      select ctid::text, xmin::text, xmax::text from mirror._collections ${where} union all
+      select ctid::text, xmin::text, xmax::text from mirror_sync.unsettled ${where} union all
+      select ctid::text, xmin::text, 'locked by the fence' from mirror_sync.account ${where}`;
+    const before = await account.query(versions);
+    const result = await account.page('research_jobs', page);
+    expect(result).toMatchObject({ counts: { unchanged: 500 }, changed: undefined });
+    expect(before).toHaveLength(500 + 1 + 500 + 1);
+    expect(await account.query(versions)).toEqual(before);
+  });
+
+  it('that is unchanged writes nothing more when it proves again what is in doubt already', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
+    const where = `where _user_id = ${account.fence.userId}`;
+    const versions = `
+      select ctid::text, xmin::text, xmax::text from mirror.research_jobs ${where} union all
+      select ctid::text, xmin::text, xmax::text from mirror_sync.candidate ${where} union all
+      select ctid::text, xmin::text, xmax::text from mirror._collections ${where}`;
+    const before = await account.query(versions);
+    expect(before).toHaveLength(2 + 1 + 1);
+    await account.observe('research_jobs', '[{"job_id":1}]', { proof: SNAPSHOT });
+    expect(await account.query(versions)).toEqual(before);
+  });
+
+  it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
+    const counter = new StatementCounter();
+    const { database, fence } = await newAccount();
+    const counted = { ...database, kysely: database.kysely.withPlugin(counter) };
+    const account = await MirroredAccount.make(counted, fence.userId);
+    const page = '[{"job_id":1},{"job_id":2}]';
+    const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
+      counter.statements = 0;
+      expect(await account.observe('research_jobs', page, more)).toMatchObject({ counts: { unchanged: 2 } });
+      return counter.statements;
+    };
+    await account.page('research_jobs', page);
+    // The plugin sees no begin and no commit.
+    expect(await statements()).toBe(3);
+    expect(await statements({ contradiction: true })).toBe(3);
+    expect(await statements({ proof: SNAPSHOT })).toBe(4);
+    // A page without proof may see a row that is in doubt.
+    await account.observe('research_jobs', '[{"job_id":3}]');
+    await account.age(account.settleMs);
+    await account.observe('research_jobs', page, { proof: SNAPSHOT });
+    expect(await statements()).toBe(4);
+  });
+
+  it('takes the last of items with one key, and counts the others', async () => {
+    const account = await newAccount();
+    const result = await account.page(
+      'research_jobs',
+      '[{"job_id":1,"status":"a"},{"job_id":2},{"job_id":1,"status":"b"}]',
+    );
+    expect(result).toMatchObject({
+      outcomes: ['duplicate', 'inserted', 'inserted'],
+      counts: { inserted: 2, duplicate: 1 },
+    });
+    expect((await jobs(account)).map(({ status }) => status)).toEqual(['b', null]);
+  });
+
+  it('brings a deleted row back, with a new change ID', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await account.query(
+      `update mirror.research_jobs set _deleted_at = now() - interval '2 minutes' where _user_id = ${account.fence.userId}`,
+    );
+    const back = await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    expect(back).toMatchObject({ outcomes: ['undeleted'], changed: { changeId: changeId(2) } });
+    expect(await account.storedScope('research_jobs')).toMatchObject({ liveRows: 2 });
+    expect(await jobs(account)).toMatchObject([{ _deleted_at: null, _change_id: changeId(2) }]);
+  });
+
+  it('turns back at once to what it was where history is kept no more, though some is there', async () => {
+    const kept = await newAccount();
+    await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
+    await kept.page('research_jobs', '[{"job_id":1,"status":"b"}]');
+    const account = await MirroredAccount.make(kept.database, kept.fence.userId, { history: false });
+    expect(await account.page('research_jobs', '[{"job_id":1,"status":"a"}]')).toMatchObject({
+      outcomes: ['updated'],
+    });
+  });
+
+  it('commits with its checkpoint and whatever rides along, or not at all', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[]', {
+      decide: () => ({ scope: { fullWalk: { cursor: '7' }, memory: { seen: 1 } } }),
+    });
+    const failing = account.page('research_jobs', '[{"job_id":1}]', {
+      decide: () => ({ scope: { fullWalk: { cursor: '9' } } }),
+      alsoInTransaction: () => Promise.reject(new Error('the disk is full')),
+    });
+    await expect(failing).rejects.toThrow('the disk is full');
+    expect(await jobs(account)).toEqual([]);
+    const scope = await account.storedScope('research_jobs');
+    expect(scope).toMatchObject({ lastObs: 1, fullWalk: { cursor: '7' }, memory: { seen: 1 }, liveRows: 0 });
+    await account.page('research_jobs', '[{"job_id":1}]', {
+      obs: 3,
+      decide: () => ({ scope: { fullWalk: null } }),
+    });
+    expect(await account.storedScope('research_jobs')).toMatchObject({ fullWalk: undefined, liveRows: 1 });
+  });
+
+  it('is not applied after a later observation, nor for an unknown scope', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1,"status":"new"}]', { obs: 5 });
+    await expect(
+      account.page('research_jobs', '[{"job_id":1,"status":"old"},{"job_id":2}]', { obs: 5, after: 0 }),
+    ).rejects.toBeInstanceOf(Superseded);
+    expect(await jobs(account)).toMatchObject([{ status: 'new' }]);
+    const unknown = account.mirror.applyPage(account.fence, {
+      scope: account.scope('watchlist'),
+      obs: 1,
+      after: 0,
+      items: itemsOf('watchlist', '[{"id":"a"}]'),
+      sentAgo: () => 0,
+      decide: () => ({ scope: {} }),
+    });
+    // Whoever reads a scope has made its row: one that is not there any more tells that the database went back.
+    await expect(unknown).rejects.toBeInstanceOf(DatabaseWentBack);
+    expect(
+      await account.query(`select 1 from mirror.watchlist where _user_id = ${account.fence.userId}`),
+    ).toEqual([]);
+  });
+
+  it('puts rows in doubt from when it is written on, however long ago its request was sent', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    await account.age(2 * account.settleMs);
+    const page = await account.observe('research_jobs', '[{"job_id":1}]', {
+      proof: SNAPSHOT,
+      sentAgo: account.settleMs / 2,
+    });
+    expect((await account.candidates('research_jobs')).map(({ at }) => new Date(at))).toEqual([
+      page.state === 'applied' ? page.at : undefined,
+    ]);
+  });
+
+  it('proves no row absent that it holds in a form that can’t be mirrored', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
+    await account.age(2 * account.settleMs);
+    const page = '[{"job_id":1},{"job_id":2,"n":1e999999}]';
+    // At the second time it is known to be refused.
+    for (let times = 1; times <= 2; times += 1) {
+      expect(await account.observe('research_jobs', page, { proof: SNAPSHOT })).toMatchObject({
+        outcomes: ['unchanged', 'quarantined'],
+      });
+    }
+    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '3' }]);
+  });
+
+  it('of which Postgres refuses rows counts those that are written, and tells the last of them', async () => {
+    const account = await newAccount();
+    const where = `where _user_id = ${account.fence.userId}`;
+    await account.query(
+      `alter table mirror.research_jobs add constraint theirs
+       check (_user_id <> ${account.fence.userId} or _raw ->> 'note' <> 'bad')`,
+    );
+    const item = (id: number, note: string): string => `{"job_id":${id},"status":"open","note":"${note}"}`;
+    expect(
+      await account.page(
+        'research_jobs',
+        `[${[item(1, 'good'), item(2, 'bad'), '{"job_id":3,"status":5,"note":"bad"}'].join()}]`,
+      ),
+    ).toMatchObject({
+      outcomes: ['inserted', 'quarantined', 'quarantined'],
+      counts: { inserted: 1, quarantined: 2, conflicts: 0 },
+      changed: { changeId: changeId(1) },
+    });
+    expect(await account.query(`select live_rows from mirror.freshness ${where}`)).toEqual([
+      { live_rows: '1' },
+    ]);
+    expect(await account.query(`select key from mirror_sync.unsettled ${where}`)).toEqual([{ key: '1' }]);
+    const refused = await account.page('research_jobs', `[${item(4, 'bad')}]`);
+    expect(refused).toMatchObject({ outcomes: ['quarantined'], changed: undefined });
+    await account.query('alter table mirror.research_jobs drop constraint theirs');
+  });
+
+  it('is not written by a process that has lost the account', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[]');
+    await account.query(`update mirror_sync.account set token = 2 where _user_id = ${account.fence.userId}`);
+    await expect(account.page('research_jobs', '[{"job_id":1}]')).rejects.toBeInstanceOf(LeaseLost);
+    expect(await jobs(account)).toEqual([]);
+  });
+
+  it('tells its walk what each item was', async () => {
+    const account = await newAccount();
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    const seen: unknown[] = [];
+    await account.page(
+      'research_jobs',
+      '[{"job_id":3},{"job_id":2,"status":"x"},{"job_id":1},{"status":"y"}]',
+      {
+        decide: (observed) => {
+          seen.push(observed.outcomes);
+          expect(observed.hashes.map((hash) => hash !== undefined)).toEqual([true, true, true, false]);
+          return { scope: { memory: { inserted: observed.counts.inserted } } };
+        },
+      },
+    );
+    expect(seen).toEqual([['inserted', 'updated', 'unchanged', 'quarantined']]);
+    expect(await account.storedScope('research_jobs')).toMatchObject({ memory: { inserted: 1 } });
+  });
+});
+
+describe('fields that the operator names', () => {
+  it('make no change when they are ignored, and are stored nowhere when they are excluded', async () => {
+    const account = await newAccount({
+      ignoreFields: { ...noFields(), research_jobs: ['views'] },
+      excludeFields: { ...noFields(), research_jobs: ['secret'] },
+    });
+    await account.page('research_jobs', '[{"job_id":1,"status":"a","views":1,"secret":"s3"}]');
+    const same = await account.page('research_jobs', '[{"job_id":1,"status":"a","views":2,"secret":"t4"}]');
+    expect(same).toMatchObject({ outcomes: ['unchanged'] });
+    await account.page('research_jobs', '[{"job_id":1,"status":"b","views":3,"secret":"s3"}]');
+    const [row] = await account.query<{ views: string; _raw: unknown }>(
+      `select views, _raw from mirror.research_jobs where _user_id = ${account.fence.userId}`,
+    );
+    expect(row).toEqual({ views: '3', _raw: { job_id: 1, status: 'b', views: 3 } });
+    expect(await account.query(`select 1 from mirror.columns where field = 'secret'`)).toEqual([]);
+  });
+});
+
+describe('the account', () => {
+  it.each([
+    ['12.50', '12.50'],
+    ['12345678901234567890.123456789', '12345678901234567890.123456789'],
+    ['"7.25"', '7.25'],
+    ['{"balance":12.5,"unit":"credits"}', '12.5'],
+    ['{"balance":1250,"unit":"cents"}', '12.50'],
+    ['{"balance_cents":"1250"}', '12.50'],
+    ['null', null],
+    ['"plenty"', null],
+    ['[1]', null],
+  ])('has credits %s as %s', async (credits, stored) => {
+    const account = await newAccount();
+    await account.single(
+      `{"object":"account","user_id":1,"email":"a@b.example","credits":${credits},"plan":"x"}`,
+    );
+    const [row] = await account.query<{ credits: string | null; email: string; raw: string }>(
+      `select credits, email, _raw ->> 'plan' as raw from mirror.account where _user_id = ${account.fence.userId}`,
+    );
+    expect(row).toEqual({ credits: stored, email: 'a@b.example', raw: 'x' });
+  });
+
+  it('is one row, written again only when it differs', async () => {
+    const account = await newAccount();
+    expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['inserted'] });
+    expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['unchanged'] });
+    expect(await account.single('{"credits":2}')).toMatchObject({ outcomes: ['updated'] });
+    expect(await account.single('{"credits":3}', 60_000)).toMatchObject({ outcomes: ['deferred'] });
+    await account.age(60_000);
+    expect(await account.single('{"credits":3}', 59_000)).toMatchObject({ outcomes: ['updated'] });
+  });
+});

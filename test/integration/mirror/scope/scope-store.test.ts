@@ -1,0 +1,269 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import {
+  type DueScopes,
+  dueScopes,
+  leastCompleteAsOf,
+  leastPolledAt,
+  openScope,
+  readScope,
+} from '../../../../src/mirror/scope/scope-store.ts';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+
+/** Sets columns of scopes, whatever a walk would have set. */
+async function set(
+  account: MirroredAccount,
+  columns: Readonly<Record<string, string | null>>,
+  { parent, collection = 'list_items' }: { readonly parent?: string; readonly collection?: string } = {},
+): Promise<void> {
+  const assignments = Object.entries(columns).map(([name, value]) => sql`${sql.id(name)} = ${value}`);
+  await sql`
+    update mirror_sync.scope set ${sql.join(assignments)}
+    where _user_id = ${account.fence.userId} and collection = ${collection}
+      ${parent === undefined ? sql`` : sql`and parent = ${parent}`}`.execute(account.database.kysely);
+}
+
+/** A row of a scope that no walk has made. */
+async function plant(account: MirroredAccount, collection: string, parent: string): Promise<void> {
+  await sql`
+    insert into mirror_sync.scope (_user_id, collection, parent)
+    values (${account.fence.userId}, ${collection}, ${parent})`.execute(account.database.kysely);
+}
+
+async function withLists(...ids: number[]): Promise<MirroredAccount> {
+  const account = await newAccount();
+  await account.page('lists', `[${ids.map((id) => `{"list_id":${id}}`).join()}]`);
+  await set(account, { due_at: null });
+  return account;
+}
+
+async function due(account: MirroredAccount, more: Partial<DueScopes> = {}): Promise<string[]> {
+  const scopes = await dueScopes(account.database.kysely, account.database.schema, {
+    userId: account.fence.userId,
+    collection: 'list_items',
+    notReadSince: new Date('2026-02-01T00:00:00Z'),
+    fully: false,
+    except: [],
+    limit: 10,
+    ...more,
+  });
+  return scopes.map(({ scope }) => scope.parent);
+}
+
+describe('a scope’s row', () => {
+  it('is of one account, one collection and one parent', async () => {
+    const account = await withLists(1, 2);
+    const other = await withLists(1, 2);
+    await set(account, { last_obs: '1' }, { parent: '1' });
+    await set(account, { last_obs: '2' }, { parent: '2' });
+    await set(account, { last_obs: '3' }, { collection: 'lists', parent: '' });
+    await set(other, { last_obs: '4' });
+    const { kysely, schema } = account.database;
+    const lastObs = async (collection: 'lists' | 'list_items', parent: string) =>
+      (await readScope(kysely, schema, account.scope(collection, parent)))?.lastObs;
+    expect(await lastObs('list_items', '1')).toBe(1);
+    expect(await lastObs('list_items', '2')).toBe(2);
+    expect(await lastObs('lists', '')).toBe(3);
+    expect(await lastObs('lists', '1')).toBeUndefined();
+  });
+
+  it('is made for the account that asks, and for no other', async () => {
+    const account = await newAccount();
+    const other = await newAccount();
+    await openScope(account.database.kysely, account.database.schema, account.scope('watchlist'));
+    expect(
+      await account.query(`select 1 from mirror_sync.scope where _user_id = ${other.fence.userId}`),
+    ).toEqual([]);
+  });
+
+  it('tells each moment as itself', async () => {
+    const account = await newAccount();
+    const scope = account.scope('watchlist');
+    const { kysely, schema } = account.database;
+    await openScope(kysely, schema, scope);
+    const day = (of: number): string => `2026-01-0${of}T00:00:00.000Z`;
+    const columns = ['due_at', 'last_read_at', 'polled_at', 'full_at', 'complete_as_of', 'last_error_at'];
+    await set(account, Object.fromEntries(columns.map((name, index) => [name, day(index + 1)])), {
+      collection: 'watchlist',
+    });
+    await set(
+      account,
+      { last_error: 'no', failures: '3', live_rows: '7', full_walk: '{"cursor":"9"}', memory: '{"a":1}' },
+      { collection: 'watchlist' },
+    );
+    expect(await readScope(kysely, schema, scope)).toEqual({
+      scope,
+      memory: { a: 1 },
+      dueAt: new Date(day(1)),
+      lastReadAt: new Date(day(2)),
+      polledAt: new Date(day(3)),
+      fullAt: new Date(day(4)),
+      completeAsOf: new Date(day(5)),
+      lastErrorAt: new Date(day(6)),
+      lastError: 'no',
+      failures: 3,
+      liveRows: 7,
+      fullWalk: { cursor: '9' },
+      lastObs: 0,
+    });
+    await set(account, { full_walk: null }, { collection: 'watchlist' });
+    expect((await readScope(kysely, schema, scope))?.fullWalk).toBeUndefined();
+  });
+});
+
+describe('the scopes that are to be read', () => {
+  it('are the account’s and the collection’s, one for each parent', async () => {
+    const account = await withLists(1);
+    await withLists(2);
+    await plant(account, 'watchlist', '3');
+    await plant(account, 'list_items', '');
+    expect(await due(account)).toEqual(['1']);
+  });
+
+  it('are those never read, read before, or due again; not those read at that very moment', async () => {
+    const account = await withLists(1, 2, 3, 4);
+    await set(account, { last_read_at: '2026-01-31T23:59:59.999Z' }, { parent: '2' });
+    await set(account, { last_read_at: '2026-02-01T00:00:00Z' }, { parent: '3' });
+    await set(account, { last_read_at: '2026-02-02T00:00:00Z', due_at: '2026-02-03Z' }, { parent: '4' });
+    expect(await due(account)).toEqual(['4', '1', '2']);
+  });
+
+  it('come in the order of their last full walk where full walks are to be made, else of any', async () => {
+    const account = await withLists(1, 2, 3, 4);
+    for (const [parent, full, read] of [
+      ['1', '2026-01-03Z', '2026-01-04Z'],
+      ['2', '2026-01-01Z', '2026-01-06Z'],
+      ['3', '2026-01-02Z', '2026-01-05Z'],
+      ['4', null, '2026-01-07Z'],
+    ] as const) {
+      await set(account, { full_at: full, last_read_at: read }, { parent });
+    }
+    expect(await due(account, { fully: true })).toEqual(['4', '2', '3', '1']);
+    expect(await due(account)).toEqual(['1', '3', '2', '4']);
+  });
+
+  it('come as they came due, whenever they were read', async () => {
+    const account = await withLists(1, 2, 3);
+    await set(account, { due_at: '2026-01-02Z', last_read_at: '2026-01-05Z' }, { parent: '1' });
+    await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-06Z' }, { parent: '2' });
+    await set(account, { due_at: '2026-01-03Z' }, { parent: '3' });
+    expect(await due(account)).toEqual(['2', '1', '3']);
+  });
+
+  it('come in the order of their parents where nothing else tells them apart', async () => {
+    const account = await withLists(3, 1, 2);
+    expect(await due(account)).toEqual(['1', '2', '3']);
+  });
+
+  it('are not sooner for rows that may still change elsewhere', async () => {
+    const account = await withLists(1, 2);
+    const other = await withLists(1, 2);
+    await set(account, { last_read_at: '2026-01-01Z' }, { parent: '1' });
+    await set(account, { last_read_at: '2026-01-02Z' }, { parent: '2' });
+    await other.page('list_items', '[{"id":"x","status":"open"}]', { parent: '2' });
+    await plant(account, 'watchlist', '2');
+    await account.page('watchlist', '[{"id":"x","status":"open"}]', { parent: '2' });
+    expect(await due(account)).toEqual(['1', '2']);
+    await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '2' });
+    expect(await due(account)).toEqual(['2', '1']);
+  });
+});
+
+describe('as of when a collection with parents is whole', () => {
+  const least = async (account: MirroredAccount) => {
+    const { kysely, schema } = account.database;
+    const { userId } = account.fence;
+    const { polledAt, unread } = await leastPolledAt(kysely, schema, userId, 'list_items');
+    const { completeAsOf, incomplete } = await leastCompleteAsOf(kysely, schema, userId, 'list_items');
+    return { polledAt, unread, completeAsOf, incomplete };
+  };
+  const WHOLE = { polled_at: '2026-01-05Z', complete_as_of: '2026-01-04Z' };
+  const KNOWN = {
+    polledAt: new Date('2026-01-05T00:00:00Z'),
+    unread: false,
+    completeAsOf: new Date('2026-01-04T00:00:00Z'),
+    incomplete: false,
+  };
+
+  it('is not known of none, and nothing is lacking', async () => {
+    const account = await newAccount();
+    const nothing = { polledAt: undefined, unread: false, completeAsOf: undefined, incomplete: false };
+    expect(await least(account)).toEqual(nothing);
+  });
+
+  it('is told by the account’s own scopes of its parents’ rows', async () => {
+    const account = await withLists(1);
+    await set(account, WHOLE);
+    await withLists(2);
+    await plant(account, 'watchlist', '3');
+    await plant(account, 'list_items', '');
+    expect(await least(account)).toEqual(KNOWN);
+  });
+
+  describe('while parents are in quarantine', () => {
+    const ABSENT = { unread: true, incomplete: true };
+    const HOUR = 3_600_000;
+    const AT = Date.parse('2026-03-01T12:00:00Z');
+
+    /** Reads the lists: `1` in good form, and what else is given, at `at`. */
+    async function read(account: MirroredAccount, bad: string, at = AT, fullAt = at): Promise<void> {
+      await account.page('lists', `[{"list_id":1}${bad}]`, {
+        decide: () => ({ scope: { fullAt: new Date(fullAt), lastReadAt: new Date(fullAt) } }),
+      });
+      await account.query(
+        `update mirror.quarantine set last_seen_at = '${new Date(at).toISOString()}' where _user_id = ${account.fence.userId}`,
+      );
+      await set(account, WHOLE);
+    }
+    const BAD = ',{"list_id":2,"n":1e999999}';
+
+    it('is lacking what hangs on them, in this account alone', async () => {
+      const account = await newAccount();
+      await read(account, BAD);
+      const other = await newAccount();
+      await read(other, '');
+      expect(await least(account)).toMatchObject(ABSENT);
+      expect(await least(other)).toEqual(KNOWN);
+      // Another account has that list, and has read its lists since.
+      await read(other, ',{"list_id":2}', AT + 9 * HOUR);
+      expect(await least(account)).toMatchObject(ABSENT);
+    });
+
+    it('is lacking nothing of a parent that has a row, or is no parent by any key', async () => {
+      const account = await newAccount();
+      await read(account, ',{"list_id":2}');
+      await read(account, `${BAD},{"name":"without a key"}`);
+      expect(await least(account)).toEqual(KNOWN);
+    });
+
+    it('is lacking nothing for what is in quarantine of other collections', async () => {
+      const account = await newAccount();
+      await read(account, '');
+      await account.page('research_jobs', '[{"job_id":7,"n":1e999999}]');
+      await account.page('list_items', '[{"id":"8","n":1e999999}]', { parent: '1' });
+      await account.page('list_items', '[{"id":"1"},{"id":"2","n":1e999999}]', { parent: '1' });
+      expect(await least(account)).toEqual(KNOWN);
+      await plant(account, 'watchlist', '2');
+      await read(account, BAD);
+      expect(await least(account)).toMatchObject(ABSENT);
+    });
+
+    it('is lacking it until the parents are walked fully an hour and more after the parent was last seen', async () => {
+      const account = await newAccount();
+      await read(account, BAD, AT, AT + HOUR);
+      expect(await least(account)).toMatchObject(ABSENT);
+      // Other walks of the account tell nothing of its parents, nor does a poll of them.
+      await set(account, { full_at: '2026-03-02Z' }, { parent: '1' });
+      await account.page('watchlist', '[]', {
+        decide: () => ({ scope: { fullAt: new Date(AT + 9 * HOUR) } }),
+      });
+      await set(account, { last_read_at: '2026-03-02Z' }, { collection: 'lists' });
+      expect(await least(account)).toMatchObject(ABSENT);
+      await set(account, { full_at: new Date(AT + HOUR + 1).toISOString() }, { collection: 'lists' });
+      expect(await least(account)).toEqual(KNOWN);
+    });
+  });
+});

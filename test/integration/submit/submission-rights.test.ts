@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { messageOf } from '@research-mirror/runtime/message';
+import { openDatabase } from '../../../src/db/connection/database.ts';
+import { migrateTo } from '../../support/databases/migrated-database.ts';
+import { createTestDatabase } from '../../support/postgres/postgres.ts';
+import { answer, submittingRoles } from '../../support/submissions/submitting-roles.ts';
+
+const scene = submittingRoles();
+const { owner } = scene;
+
+describe('rights', () => {
+  const CALLS = [`mirror.submit('research', '{}')`, 'mirror.cancel_submission(1)'];
+
+  it('let a submitter do nothing but call the two functions and read', async () => {
+    const refused = [
+      `insert into mirror.submissions (_user_id, operation, payload, created_at) values (7, 'research', '{}', now())`,
+      `update mirror.submissions set state = 'queued'`,
+      `delete from mirror.submissions`,
+      `truncate mirror.submissions`,
+      `select * from mirror_sync.account`,
+      `select * from mirror_sync.registration`,
+      `create table mirror.mine ()`,
+    ];
+    for (const statement of refused) {
+      const outcome = await scene.submitter.run(statement).then(() => `done: ${statement}`, messageOf);
+      expect(outcome).toMatch(/42501 permission denied/);
+    }
+  });
+
+  it('let neither readers nor the public call them', async () => {
+    for (const call of CALLS) {
+      expect(await answer(scene.reader, call)).toMatch(/permission denied for function/);
+      expect(await answer(scene.stranger, call)).toMatch(/permission denied for function/);
+    }
+    expect(await scene.reader.run('select count(*)::int as n from mirror.submissions')).toEqual([{ n: 0 }]);
+    await expect(scene.reader.run('select * from mirror_sync.installation')).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+
+  it('can’t be had by a search_path of one’s own', async () => {
+    await owner(`create schema evil;
+      create function evil.jsonb_typeof(jsonb) returns text language sql as $$ select 'object' $$;
+      create function evil.cardinality(bigint[]) returns integer language sql as $$ select 1 $$;
+      grant usage on schema evil to public`);
+    const hijacked = scene.submitter.kysely.transaction().execute(async (trx) => {
+      await sql`set local search_path = evil, pg_catalog`.execute(trx);
+      const own = await sql<{ t: string }>`select jsonb_typeof('[]'::jsonb) as t`.execute(trx);
+      expect(own.rows).toEqual([{ t: 'object' }]);
+      await sql`select mirror.submit('research', '[]')`.execute(trx);
+    });
+    await expect(hijacked).rejects.toThrow('must be a JSON object, not array');
+    await owner('drop schema evil cascade');
+  });
+
+  it('come to a submitter that is made after the migration, and stay away where they were taken', async () => {
+    // No copy: roles are the server's, and can't be dropped while any database has rights of theirs.
+    const made = await createTestDatabase();
+    await migrateTo(made.url, 'late');
+    const late = await openDatabase({ url: made.url, program: 'research-mirror tests' });
+    const can = async (): Promise<unknown> => {
+      const { rows } = await sql`
+        select has_function_privilege('late_submitter', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as submit,
+          has_function_privilege('late_submitter', 'late.cancel_submission(bigint)', 'execute') as cancel,
+          has_table_privilege('late_submitter', 'late.submissions', 'select') as read,
+          has_function_privilege('late_reader', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as reader`.execute(
+        late.kysely,
+      );
+      return rows[0];
+    };
+    const run = (text: string): Promise<unknown> => sql.raw(text).execute(late.kysely);
+    try {
+      await run('drop owned by late_submitter; drop role late_submitter');
+      await migrateTo(made.url, 'late');
+      expect(await can()).toEqual({ submit: true, cancel: true, read: true, reader: false });
+      await run('revoke execute on function late.cancel_submission(bigint) from late_submitter');
+      await migrateTo(made.url, 'late');
+      expect(await can()).toEqual({ submit: true, cancel: false, read: true, reader: false });
+    } finally {
+      await run('drop owned by late_submitter, late_reader; drop role late_submitter, late_reader');
+      await late.close();
+      await made.drop();
+    }
+  });
+});

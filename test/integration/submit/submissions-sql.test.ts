@@ -1,0 +1,181 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { answer, submittingRoles } from '../../support/submissions/submitting-roles.ts';
+
+const scene = submittingRoles();
+const { owner, submissions } = scene;
+
+const settings = (submit: object): Promise<unknown> =>
+  owner(`insert into mirror_sync.installation (created_at, settings)
+    values (now(), '${JSON.stringify({ submit })}')`);
+
+describe('submit()', () => {
+  it('queues an operation for a submitter, who then sees it; no digit of the payload is lost', async () => {
+    const id = await answer(
+      scene.submitter,
+      `mirror.submit('research', '{"n": 9007199254740993, "x": 1.10}')`,
+    );
+    expect(await scene.submitter.run('select submission_id, state, sent_at from mirror.submissions')).toEqual(
+      [{ submission_id: id, state: 'queued', sent_at: null }],
+    );
+    await answer(
+      scene.submitter,
+      `mirror.submit('list_analyze', '{}', target_id => '12', user_id => 7, idempotency_key => 'k')`,
+    );
+    const none = { target_id: null, idempotency_key: null, state: 'queued', _user_id: '7' };
+    expect(await submissions()).toEqual([
+      { ...none, operation: 'research', payload: '{"n": 9007199254740993, "x": 1.10}' },
+      { ...none, operation: 'list_analyze', payload: '{}', target_id: '12', idempotency_key: 'k' },
+    ]);
+  });
+
+  it('takes each of the seven operations', async () => {
+    for (const operation of ['research', 'enrich', 'clay_enrich', 'bulk_research', 'list']) {
+      expect(await answer(scene.submitter, `mirror.submit('${operation}', '{}')`)).toMatch(/^\d+$/);
+    }
+    for (const operation of ['list_analyze', 'sequence']) {
+      expect(await answer(scene.submitter, `mirror.submit('${operation}', '{}', '5')`)).toMatch(/^\d+$/);
+    }
+  });
+
+  it.each([
+    [`'reserch', '{}'`, /^RM010 there is no operation 'reserch': there are research, enrich, /],
+    [`null, '{}'`, /^RM010 there is no operation NULL/],
+    [`repeat('x', 1000000), '{}'`, /^RM010 there is no operation 'x{100}': /],
+    [`'list_analyze', '{}'`, /^RM011 list_analyze needs a target_id: the list_id of a list$/],
+    [`'sequence', '{}', ' '`, /^RM011 sequence needs a target_id: the job_id of a research job$/],
+    [`'research', '{}', '5'`, /^RM011 research takes no target_id$/],
+    [`'sequence', '{}', '..'`, /^RM011 the target_id is no ID/],
+    [`'sequence', '{}', E'1\\r\\nX: y'`, /^RM011 the target_id is no ID/],
+    [`'sequence', '{}', repeat('1', 201)`, /^RM011 the target_id is no ID/],
+    [`'research', null`, /^RM012 the payload of research must be a JSON object, not NULL$/],
+    [`'research', '[1]'`, /^RM012 .* not array$/],
+    [`'research', '"x"'`, /^RM012 .* not string$/],
+    [`'research', 'null'`, /^RM012 .* not null$/],
+    [`'research', jsonb_build_object('a', repeat('x', 1048576))`, /^RM012 .* more than 1 MiB$/],
+    [`'research', '{}', user_id => 8`, /^RM013 account 8 is not mirrored here$/],
+    [`'research', '{}', idempotency_key => ''`, /^RM016 the idempotency_key must have 1 to 200 characters$/],
+    [`'research', '{}', idempotency_key => repeat('k', 201)`, /^RM016 the idempotency_key must have/],
+  ])('refuses (%s) by an SQLSTATE of its own, and queues nothing', async (parameters, message) => {
+    expect(await answer(scene.submitter, `mirror.submit(${parameters})`)).toMatch(message);
+    expect(await submissions()).toEqual([]);
+  });
+
+  it('wants the account named where there are several, and says so where there is none', async () => {
+    await owner(`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 12) n
+      on conflict do nothing`);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toBe(
+      'RM013 there are 12 accounts: name one as user_id (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)',
+    );
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}', user_id => 3)`)).toMatch(/^\d+$/);
+    await owner('delete from mirror_sync.account');
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
+      /^RM013 no account has been/,
+    );
+  });
+
+  it('looks up no more than the oldest and the newest while the queue can’t be full', async () => {
+    await settings({ maxQueued: 2000 });
+    await owner(`insert into mirror.submissions (_user_id, operation, payload, state, created_at)
+      select 7, 'research', '{}', 'accepted', now() from generate_series(1, 10000)`);
+    await scene.submitter.run(`select count(mirror.submit('research', '{}')) from generate_series(1, 1999)`);
+    await owner('analyze mirror.submissions');
+    const plan = await owner(`explain select min(submission_id) from mirror.submissions
+      where _user_id = 7 and state in ('queued', 'sending', 'held')`);
+    expect(JSON.stringify(plan)).toContain('submissions_open');
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(/^\d+$/);
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
+      /^RM014 2000 submissions/,
+    );
+  });
+
+  it('is refused while submissions are off, and beyond the bound of the account’s queue', async () => {
+    await settings({ enabled: false });
+    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
+      /^RM015 .*MIRROR_SUBMIT=off/,
+    );
+    await owner('delete from mirror_sync.installation');
+    await settings({ enabled: true, maxQueued: 2 });
+    await owner(`insert into mirror_sync.account (_user_id, created_at) values (8, now())`);
+    const call = (user: number): Promise<unknown> =>
+      answer(scene.submitter, `mirror.submit('research', '{}', user_id => ${user})`);
+    await call(7);
+    await call(7);
+    expect(await call(7)).toBe('RM014 2 submissions of account 7 wait already: MIRROR_SUBMIT_MAX_QUEUED');
+    expect(await call(8)).toMatch(/^\d+$/);
+    // What is done counts no more, wherever it stands.
+    await owner(`update mirror.submissions set state = 'accepted', done_at = now()
+      where submission_id = (select max(submission_id) from mirror.submissions where _user_id = 7)`);
+    expect(await call(7)).toMatch(/^\d+$/);
+    expect(await call(7)).toMatch(/^RM014/);
+    await owner(`update mirror.submissions set state = 'unknown', done_at = now() where _user_id = 7`);
+    expect(await call(7)).toMatch(/^\d+$/);
+  });
+});
+
+describe('an idempotency key', () => {
+  it('gives one submission to twenty sessions that use it at once', async () => {
+    const calls = Array.from({ length: 20 }, () =>
+      answer(scene.submitter, `mirror.submit('research', '{"a": 1}', idempotency_key => 'order 1')`),
+    );
+    const answers = await Promise.all(calls);
+    expect(new Set(answers).size).toBe(1);
+    expect(answers[0]).toMatch(/^\d+$/);
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  it('waits for another session that has used it and not committed, and takes its place when that rolls back', async () => {
+    const call = `mirror.submit('research', '{}', idempotency_key => 'k')`;
+    let waiting: Promise<unknown> | undefined;
+    const first = scene.submitter.kysely.transaction().execute(async (trx) => {
+      await sql`select ${sql.raw(call)}`.execute(trx);
+      waiting = answer(scene.submitter, call);
+      // Until the other one stands before the key.
+      for (let blocked = false; !blocked;) {
+        const [row] = await owner(`select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`);
+        blocked = row?.['n'] === 1;
+      }
+      throw new Error('thought better of it');
+    });
+    await expect(first).rejects.toThrow('thought better of it');
+    expect(await waiting).toMatch(/^\d+$/);
+    expect(await submissions()).toHaveLength(1);
+  });
+
+  it('gives the same submission whatever became of it, also where the queue is full', async () => {
+    await settings({ maxQueued: 1 });
+    const call = `mirror.submit('research', '{"a": 1, "b": 2}', idempotency_key => 'k')`;
+    const id = await answer(scene.submitter, call);
+    expect(await answer(scene.submitter, call)).toBe(id);
+    await owner(`update mirror.submissions set state = 'unknown'`);
+    // The same object in another spelling.
+    expect(
+      await answer(scene.submitter, `mirror.submit('research', '{"b":2,"a":1}', idempotency_key => 'k')`),
+    ).toBe(id);
+  });
+
+  it.each([
+    `'enrich', '{}', idempotency_key => 'k'`,
+    `'sequence', '{"a": 1}', '2', idempotency_key => 'k'`,
+    `'sequence', '{}', '1', idempotency_key => 'k'`,
+  ])('is refused for something else (%s)', async (parameters) => {
+    const id = await answer(
+      scene.submitter,
+      `mirror.submit('sequence', '{"a": 1}', '1', idempotency_key => 'k')`,
+    );
+    expect(await answer(scene.submitter, `mirror.submit(${parameters})`)).toBe(
+      `RM016 idempotency_key 'k' is that of submission ${String(id)}, which is another operation, target or payload`,
+    );
+  });
+
+  it('is the account’s own', async () => {
+    await owner(`insert into mirror_sync.account (_user_id, created_at) values (8, now())`);
+    const call = (user: number): Promise<unknown> =>
+      answer(
+        scene.submitter,
+        `mirror.submit('research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k')`,
+      );
+    expect(await call(7)).not.toBe(await call(8));
+  });
+});

@@ -1,0 +1,48 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+
+let account: TestAccount;
+afterEach(() => account.close());
+
+/** This machine's wall clock is wrong by so much, and the database's is right. */
+const wrongBy = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
+
+const due = (): Promise<{ parent: string }[]> =>
+  account.query(
+    `select parent from mirror_sync.scope where collection = 'list_items' and due_at is not null`,
+  );
+
+describe('lists that became due, where this machine and the database disagree on the time', () => {
+  it.each([-600_000, 600_000])('are read once, and are due no more (%d ms)', async (ms) => {
+    account = await createTestAccount({}, wrongBy(ms));
+    await account.read('lists', 'current');
+    expect(await due()).toHaveLength(3);
+    // When a request was sent is known to some milliseconds only.
+    await account.query(`update mirror_sync.scope set due_at = due_at - interval '1 minute'`);
+    account.asked.length = 0;
+    await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(account.asked.toSorted()).toEqual([...new Set(account.asked)].toSorted());
+    expect(await due()).toEqual([]);
+  });
+
+  it('stay due when they changed after their items were asked for', async () => {
+    account = await createTestAccount({}, wrongBy(600_000));
+    await account.read('lists', 'current');
+    account.onRequest = async (path) => {
+      if (!path.startsWith('/v1/lists/')) return;
+      await account.query(
+        `update mirror_sync.scope set due_at = clock_timestamp() where collection = 'list_items'`,
+      );
+    };
+    const [list = ''] = (await due()).map(({ parent }) => parent);
+    await account.current.reader.readHinted('list_items', {
+      parent: list,
+      hinted: { whole: true, keys: [], known: new Set() },
+      requests: 1,
+      priority: 40,
+      signal: new AbortController().signal,
+    });
+    expect((await due()).map(({ parent }) => parent)).toContain(list);
+  });
+});

@@ -1,0 +1,293 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import { createEventSink } from '../../../src/db/events/event-sink.ts';
+import { receivingAccounts } from '../../../src/db/webhook/receiving-accounts.ts';
+import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
+import type { Scheme } from '../../../src/model/webhook/signature-scheme.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { createWebhookServer, type WebhookServer } from '../../../src/webhooks/receive/webhook-server.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import {
+  createMigratedDatabase,
+  migrateTo,
+  type MigratedDatabase,
+} from '../../support/databases/migrated-database.ts';
+import { createOwnServer } from '../../support/databases/own-server.ts';
+import {
+  startTestSandbox,
+  STILL,
+  TEST_USER,
+  type TestSandbox,
+} from '@research-mirror/sandbox/testing/sandbox';
+import { envelope, SECRET, signedHeaders } from '../../support/webhooks/signing.ts';
+
+// The receiver with its real neighbours: Postgres behind it, and in front of it the emulated service.
+
+const USER = String(TEST_USER);
+const open: (() => Promise<unknown>)[] = [];
+let database: MigratedDatabase;
+let pinged = true;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+beforeEach(async () => {
+  pinged = true;
+  for (const table of ['account', 'registration', 'event_seen', 'hint']) {
+    await sql`delete from ${sql.id('mirror_sync', table)}`.execute(database.kysely);
+  }
+  await sql`delete from mirror.events`.execute(database.kysely);
+});
+afterEach(async () => {
+  for (const end of open.splice(0).toReversed()) await end();
+});
+afterAll(() => database.drop());
+
+/** A receiver of one process. */
+async function receive(db: Database = database, header = 'X-Service-Signature'): Promise<WebhookServer> {
+  const server = createWebhookServer({
+    host: '127.0.0.1',
+    port: 0,
+    header,
+    scheme: 'auto',
+    accounts: receivingAccounts({
+      db: db.kysely,
+      schema: 'mirror',
+      clock: systemClock,
+      allPinged: () => pinged,
+      hide: () => {},
+      onSuspicion: () => {},
+    }),
+    store: createEventSink({
+      db: db.kysely,
+      schema: 'mirror',
+      collections: COLLECTION_NAMES,
+      clock: systemClock,
+    }),
+    clock: systemClock,
+    log: { info: () => {}, warn: () => {} },
+    onEvent: () => {},
+  });
+  await server.start();
+  open.push(() => server.stop());
+  return server;
+}
+
+async function addAccount(db: Database = database): Promise<void> {
+  await sql`insert into mirror_sync.account (_user_id, created_at) values (${USER}, now())`.execute(
+    db.kysely,
+  );
+}
+
+/** As the registrar leaves a registration of an hour ago. */
+async function register(secret: string, db: Database = database): Promise<void> {
+  await sql`
+    insert into mirror_sync.registration (_user_id, state, secret, secret_at)
+    values (${USER}, 'registered', ${secret}, now() - interval '1 hour')
+    on conflict (_user_id) do update set secret = excluded.secret, secret_at = excluded.secret_at, scheme = null`.execute(
+    db.kysely,
+  );
+}
+
+interface Sent {
+  readonly scheme?: Scheme;
+  readonly secret?: string;
+  readonly userId?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+async function deliver(
+  server: WebhookServer,
+  id: string,
+  { scheme = 'hex', secret = SECRET, userId = USER, fields }: Sent = {},
+): Promise<readonly [number, string]> {
+  const body = envelope(id, fields);
+  const response = await fetch(`http://127.0.0.1:${server.port()}/webhooks/${userId}`, {
+    method: 'POST',
+    body,
+    headers: signedHeaders(scheme, secret, body, Date.now()),
+  });
+  return [response.status, (await response.text()).trim()];
+}
+
+async function storedIds(): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from mirror.events order by id`.execute(
+    database.kysely,
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function pinned(): Promise<string | null | undefined> {
+  const { rows } = await sql<{ scheme: string | null }>`select scheme from mirror_sync.registration`.execute(
+    database.kysely,
+  );
+  return rows[0]?.scheme;
+}
+
+describe('a delivery', () => {
+  it('is judged by what Postgres knows of its account', async () => {
+    pinged = false;
+    expect(await deliver(await receive(), 'evt_1')).toEqual([503, 'not now: the accounts are not known yet']);
+    pinged = true;
+    expect(await deliver(await receive(), 'evt_1')).toEqual([404, 'there is no such account here']);
+    await addAccount();
+    expect((await deliver(await receive(), 'evt_1'))[0]).toBe(503);
+    await register(SECRET);
+    expect(await deliver(await receive(), 'evt_1')).toEqual([200, 'stored']);
+    expect(await deliver(await receive(), 'evt_2', { secret: 'wrong' })).toEqual([
+      400,
+      'the signature is wrong',
+    ]);
+    expect(await storedIds()).toEqual(['evt_1']);
+  });
+
+  it('pins its scheme for every process: a weaker one is refused, a new registration takes any', async () => {
+    await addAccount();
+    await register(SECRET);
+    expect(await deliver(await receive(), 'evt_1', { scheme: 'timestamped' })).toEqual([200, 'stored']);
+    await eventually('the pin', async () => (await pinned()) === 'timestamped');
+    const other = await receive();
+    expect((await deliver(other, 'evt_2', { scheme: 'hex' }))[0]).toBe(400);
+    expect((await deliver(other, 'evt_2', { scheme: 'standard-webhooks' }))[0]).toBe(200);
+    await register(`${SECRET}ab`);
+    expect(await deliver(other, 'evt_3', { secret: `${SECRET}ab` })).toEqual([200, 'stored']);
+  });
+
+  it('that reuses an event’s ID with another body is stored and hints; exact repetitions are known', async () => {
+    await addAccount();
+    await register(SECRET);
+    const server = await receive();
+    const reused = { fields: { data: { job_id: 9 } } };
+    expect(await deliver(server, 'evt_1')).toEqual([200, 'stored']);
+    expect(await deliver(server, 'evt_1', reused)).toEqual([200, 'stored']);
+    expect(await deliver(server, 'evt_1')).toEqual([200, 'known']);
+    expect(await deliver(server, 'evt_1', reused)).toEqual([200, 'known']);
+    expect(await storedIds()).toEqual(['evt_1', expect.stringMatching(/^evt_1#[0-9a-f]{16}$/)]);
+    const { rows } = await sql`select key from mirror_sync.hint order by key`.execute(database.kysely);
+    expect(rows).toEqual([{ key: '7' }, { key: '9' }]);
+  });
+
+  it('that comes to two processes at a time is stored by one', async () => {
+    await addAccount();
+    await register(SECRET);
+    const second = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    open.push(() => second.close());
+    const servers = [await receive(), await receive(second)];
+    for (let event = 0; event < 20; event += 1) {
+      const answers = await Promise.all(servers.map((server) => deliver(server, `evt_${event}`)));
+      expect(new Set(answers.map((answer) => answer.join(' ')))).toEqual(
+        new Set(['200 known', '200 stored']),
+      );
+    }
+    expect(await storedIds()).toHaveLength(20);
+  });
+});
+
+describe('a database in trouble', () => {
+  it('that hangs lets deliveries come again; what it stored meanwhile is known then', async () => {
+    await addAccount();
+    await register(SECRET);
+    const server = await receive();
+    await deliver(server, 'evt_1');
+    const blocker = new pg.Client({ connectionString: database.url });
+    await blocker.connect();
+    open.push(() => blocker.end());
+    await blocker.query('begin; lock table mirror.events in access exclusive mode');
+    const answers = await Promise.all(['evt_2', 'evt_3', 'evt_4'].map((id) => deliver(server, id)));
+    expect(answers).toEqual(answers.map(() => [503, 'not now: the database takes too long']));
+    await blocker.query('rollback');
+    await eventually('what was on its way', async () => (await storedIds()).length === 4);
+    expect(await deliver(server, 'evt_2')).toEqual([200, 'known']);
+  });
+
+  it('that is away lets deliveries come again, and stores them when it is back', async () => {
+    const own = await createOwnServer();
+    open.push(() => own.remove());
+    const url = await own.up();
+    await migrateTo(url, 'mirror');
+    const db = await openDatabase({ url, program: 'research-mirror tests' });
+    open.push(() => db.close());
+    await addAccount(db);
+    await register(SECRET, db);
+    const server = await receive(db);
+    expect((await deliver(server, 'evt_1'))[0]).toBe(200);
+    await own.down();
+    expect((await deliver(server, 'evt_2'))[0]).toBe(503);
+    await own.up();
+    await eventually('the database is back', async () => (await deliver(server, 'evt_2'))[0] === 200);
+  });
+});
+
+describe('the emulated service', () => {
+  async function deliverTo(options: Partial<SandboxOptions>): Promise<TestSandbox> {
+    const sandbox = await startTestSandbox({ ...STILL, limits: 'off', deliveryRetryMs: 50, ...options });
+    open.push(() => sandbox.stop());
+    await sandbox.control.clock({ freeze: true });
+    await addAccount();
+    const server = await receive(database, options.signatureHeader);
+    const response = await fetch(`${sandbox.url}/v1/webhooks/register`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sandbox.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: `http://127.0.0.1:${server.port()}/webhooks/${USER}` }),
+    });
+    await register(((await response.json()) as { secret: string }).secret);
+    return sandbox;
+  }
+
+  it.each<readonly [Scheme, Partial<SandboxOptions>]>([
+    ['hex', { signature: 'hex', signatureHeader: 'X-Other-Header' }],
+    ['hex', { signature: 'hex', signatureKey: 'hex-decoded' }],
+    ['sha256-hex', { signature: 'sha256-hex' }],
+    ['base64', { signature: 'base64', webhookUrl: 'slash' }],
+    ['timestamped', { signature: 'timestamped', signatureKey: 'hex-decoded' }],
+    ['standard-webhooks', { signature: 'standard-webhooks' }],
+    ['canonical-json', { signature: 'canonical-json' }],
+  ])('signs by %s, and all of its events are stored: %j', async (scheme, options) => {
+    const sandbox = await deliverTo(options);
+    const ids = await sandbox.control.emit(
+      { type: 'research.completed', count: 5 },
+      { type: 'list.analyzed', count: 2 },
+      { type: 'watchlist.change_detected', data: { company: 'Zoë \u{1F600} & Söhne', score: 1.5 } },
+    );
+    expect(ids).toHaveLength(8);
+    await eventually('all events', async () => (await storedIds()).length === 8);
+    expect(new Set(await storedIds())).toEqual(new Set(ids));
+    await eventually('the pin', async () => (await pinned()) === scheme);
+    await eventually('all answers', async () => (await sandbox.control.deliveries()).length >= 8);
+    const deliveries = await sandbox.control.deliveries();
+    expect(deliveries.map(({ status }) => status)).toEqual(deliveries.map(() => 200));
+  });
+
+  it('delivers twice, in another order and beside forgeries: each event is stored once, no forgery is', async () => {
+    const sandbox = await deliverTo({
+      deliveryDuplicate: 0.3,
+      deliveryReorder: 0.1,
+      deliveryForged: 0.3,
+      deliveryRetries: 10,
+    });
+    const ids = await sandbox.control.emit({ type: 'research.completed', count: 200 });
+    const counters = await eventually('all deliveries', async () => {
+      const { deliveries } = await sandbox.control.counters();
+      return deliveries.waiting + deliveries.underWay === 0 && deliveries;
+    });
+    expect(counters).toMatchObject({ failed: 0, forgedAccepted: 0 });
+    expect(counters.attempts).toBeGreaterThan(250);
+    expect(new Set(await storedIds())).toEqual(new Set(ids));
+  });
+
+  it('delivers while its new secret is on its way: nothing is refused for good', async () => {
+    const sandbox = await deliverTo({ deliveryRetries: 20 });
+    await sql`update mirror_sync.registration set state = 'registering'`.execute(database.kysely);
+    await sandbox.control.rotateSecret();
+    const [id] = await sandbox.control.emit({ type: 'research.completed', count: 1 });
+    await eventually('a first attempt', async () => (await sandbox.control.deliveries()).length > 0);
+    await register((await sandbox.control.webhook())?.secret ?? '');
+    await eventually('the event', async () => (await storedIds()).length === 1);
+    expect(await storedIds()).toEqual([id]);
+    const statuses = (await sandbox.control.deliveries()).map(({ status }) => status);
+    expect(new Set(statuses.slice(0, -1))).toEqual(new Set([503]));
+  });
+});

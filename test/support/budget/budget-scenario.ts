@@ -1,0 +1,145 @@
+import type { Budget, BudgetEvent } from '../../../src/budget/budget.ts';
+import { createBudget } from '../../../src/budget/create-budget.ts';
+import { NotSent } from '../../../src/budget/not-sent.ts';
+import { PRIORITY } from '../../../src/budget/priorities.ts';
+import type { RateGroup } from '../../../src/budget/rate-groups.ts';
+import type { Random } from '@research-mirror/runtime/clock';
+import { EmulatedService, type Network } from '../network/emulated-service.ts';
+import type { Limiter } from './limiters.ts';
+import { MemoryBudgetStore } from './memory-budget-store.ts';
+import { exponential, seeded } from '../random.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+
+/** A client under a budget against a rate-limited service, in virtual time. */
+export interface Scenario {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly limiter: Limiter;
+  readonly network?: Partial<Network>;
+  /** Workers that each send one request after another. */
+  readonly workers?: number;
+  readonly share?: number;
+  readonly group?: RateGroup;
+  /** SIGKILL this often; the next process starts half a second later with what the store holds. */
+  readonly killEveryMs?: number;
+  /** Part of the attempts of which nothing is written: a refused connection, a claim that says no. */
+  readonly unsent?: number;
+  /** Part of the pages whose transaction carries freed slots, and part of those that fail. */
+  readonly pages?: number;
+  readonly failingPages?: number;
+  /** Somebody else's requests with the same key, per minute. */
+  readonly foreignPerMinute?: number;
+  readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
+}
+
+export interface Outcome {
+  readonly sent: number;
+  readonly refused: number;
+  /** Refusals by minute of arrival. */
+  readonly refusedAt: readonly number[];
+  /** Of the requests that were answered, from sending to the response's headers. */
+  readonly meanResponseMs: number;
+  readonly foreignSent: number;
+  readonly foreignRefused: number;
+  readonly reservations: number;
+  readonly events: readonly BudgetEvent[];
+  readonly budget: Budget;
+}
+
+export async function play(scenario: Scenario): Promise<Outcome> {
+  const { seed, minutes, killEveryMs, foreignPerMinute, workers = 8 } = scenario;
+  const random = seeded(seed);
+  const clock = new VirtualClock();
+  const store = new MemoryBudgetStore(clock);
+  const service = new EmulatedService(clock, scenario.limiter, random, scenario.network ?? {});
+  const events: BudgetEvent[] = [];
+  scenario.onStart?.(clock, store);
+
+  const startProcess = async (): Promise<{ budget: Budget; kill: () => void }> => {
+    const budget = createBudget({
+      keyHash: 'key',
+      clock,
+      share: scenario.share ?? 1,
+      store,
+      loaded: await store.load('key'),
+      onEvent: (event) => events.push(event),
+    });
+    const killed = new AbortController();
+    for (let i = 0; i < workers; i++)
+      void work(scenario, budget, service, store, clock, random, killed.signal);
+    return {
+      budget,
+      kill: () => {
+        killed.abort(new Error('killed'));
+        budget.close(new Error('killed'));
+      },
+    };
+  };
+
+  if (foreignPerMinute !== undefined) disturb(clock, service, random, foreignPerMinute);
+  const end = minutes * 60_000;
+  let running = await startProcess();
+  while (clock.monotonic() < end) {
+    await clock.advance(Math.min(killEveryMs ?? end, end - clock.monotonic()));
+    if (killEveryMs === undefined || clock.monotonic() >= end) break;
+    running.kill();
+    await clock.advance(500);
+    running = await startProcess();
+  }
+  running.kill();
+  return { ...service.report(), reservations: store.reservations, events, budget: running.budget };
+}
+
+/** One worker: requests one after another, each followed by a page's transaction. */
+async function work(
+  scenario: Scenario,
+  budget: Budget,
+  service: EmulatedService,
+  store: MemoryBudgetStore,
+  clock: VirtualClock,
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = {
+    group: scenario.group ?? 'other',
+    route: '/v1/lists/{id}',
+    priority: PRIORITY.POLL,
+    signal,
+  };
+  while (!signal.aborted) {
+    try {
+      await budget.run(request, async () => {
+        if (scenario.unsent === undefined || random() >= scenario.unsent) return await service.send();
+        await clock.sleep(random() * 5_000);
+        throw new NotSent('a refused connection');
+      });
+      if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
+    } catch {
+      // No answer, or killed: the next request, if any, tells.
+    }
+  }
+}
+
+async function page(
+  scenario: Scenario,
+  budget: Budget,
+  store: MemoryBudgetStore,
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  const freed = budget.takeFreed();
+  if (freed === undefined || signal.aborted) return;
+  if (random() < (scenario.failingPages ?? 0)) budget.putBack(freed);
+  else await store.record(freed);
+}
+
+/** Another user of the key, at random moments. */
+function disturb(clock: VirtualClock, service: EmulatedService, random: Random, perMinute: number): void {
+  const next = (): void => {
+    clock.after(exponential(random, 60_000 / perMinute), () => {
+      service.foreign();
+      next();
+    });
+  };
+  next();
+}

@@ -1,0 +1,86 @@
+import type {
+  BudgetStore,
+  FreedSlots,
+  LearntRow,
+  LoadedBlock,
+  LoadedBudget,
+  NewBlock,
+} from '../../../src/budget/store/store.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+
+/** A budget's rows in memory: what survives a crash in tests. One key; the store's clock is the wall clock. */
+export class MemoryBudgetStore implements BudgetStore {
+  readonly largestBlock: number = Infinity;
+  readonly #clock: Clock;
+  readonly #commitMs: number;
+  readonly #blocks = new Map<string, LoadedBlock>();
+  readonly #learnt = new Map<string, LearntRow>();
+  known = false;
+  reservations = 0;
+  /** When set, every write fails with it. */
+  failure: Error | undefined;
+
+  /** @param commitMs how long a commit takes */
+  constructor(clock: Clock, commitMs: number = 2) {
+    this.#clock = clock;
+    this.#commitMs = commitMs;
+  }
+
+  load(_keyHash: string): Promise<LoadedBudget> {
+    return Promise.resolve({
+      now: this.#clock.now(),
+      known: this.known,
+      blocks: [...this.#blocks.values()],
+      learnt: [...this.#learnt.values()],
+    });
+  }
+
+  async reserve(_keyHash: string, block: NewBlock, freed: FreedSlots): Promise<{ readonly now: number }> {
+    await this.#clock.sleep(this.#commitMs / 2);
+    const now = this.#clock.now();
+    this.#throwIfFailing();
+    const { group, blockId, size, validForMs } = block;
+    const id = `${group}/${String(blockId)}`;
+    if (this.#blocks.has(id)) throw new Error(`block ${id} is there already`);
+    this.#blocks.set(id, { group, blockId, size, validUntil: now + validForMs, freed: [] });
+    this.#apply(freed);
+    this.known = true;
+    this.reservations += 1;
+    await this.#clock.sleep(this.#commitMs / 2);
+    return { now };
+  }
+
+  async record(freed: FreedSlots): Promise<void> {
+    await this.#clock.sleep(this.#commitMs);
+    this.#throwIfFailing();
+    this.#apply(freed);
+  }
+
+  /** As after a restore of only part of the database. */
+  forgetRows(): void {
+    this.#blocks.clear();
+    this.#learnt.clear();
+  }
+
+  #apply({ blocks, learnt }: FreedSlots): void {
+    for (const { group, blockId, freed } of blocks) {
+      const id = `${group}/${String(blockId)}`;
+      const row = this.#blocks.get(id);
+      if (row === undefined) continue;
+      if (freed.length > row.size) throw new Error(`block ${id} has ${String(freed.length)} slots freed`);
+      if (row.freed.length <= freed.length) this.#blocks.set(id, { ...row, freed });
+    }
+    for (const row of learnt) {
+      const before = this.#learnt.get(row.group)?.learnt.serial ?? 0;
+      // Through JSON, as a database would.
+      if (before <= (row.learnt.serial ?? 0))
+        this.#learnt.set(row.group, JSON.parse(JSON.stringify(row)) as LearntRow);
+    }
+    const old = this.#clock.now() - 300_000;
+    for (const [id, row] of this.#blocks) if (row.validUntil < old) this.#blocks.delete(id);
+  }
+
+  #throwIfFailing(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+}

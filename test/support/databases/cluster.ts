@@ -1,0 +1,260 @@
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { run } from '@research-mirror/embedded-postgres/binaries';
+import { ensureCluster } from '@research-mirror/embedded-postgres/cluster';
+import { enter } from '@research-mirror/embedded-postgres/enter';
+import { findPlace, SYSTEM_FOLDER, type Place } from '@research-mirror/embedded-postgres/place';
+import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
+import { stopServer } from '@research-mirror/embedded-postgres/server';
+import { messageOf } from '@research-mirror/runtime/message';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+
+const PASSWORD = 'test';
+
+/** Of every server: it can be a primary, a standby and a backup's source, and nobody would miss its disk. */
+const SETTINGS: Settings = {
+  wal_level: 'replica',
+  max_wal_senders: '4',
+  wal_keep_size: '512MB',
+  shared_buffers: '32MB',
+  fsync: 'off',
+  wal_init_zero: 'off',
+  wal_recycle: 'off',
+  // Among its files: a crash leaves nothing elsewhere.
+  dynamic_shared_memory_type: 'mmap',
+};
+
+/**
+ * What makes a crash lose commits that were answered: nothing but a full buffer or a commit that insists takes them
+ * to the operating system before ten seconds have passed.
+ */
+export const LAZY_COMMITS: Settings = {
+  synchronous_commit: 'off',
+  wal_writer_delay: '10s',
+  wal_writer_flush_after: '1GB',
+  wal_buffers: '16MB',
+  bgwriter_lru_maxpages: '0',
+  autovacuum: 'off',
+};
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** A folder in which clusters of PostgreSQL lie side by side, for tests that take servers away and bring others. */
+export interface Site {
+  /** A new one, stopped. */
+  cluster(): Promise<Cluster>;
+  /** Ends what still runs, and removes everything. */
+  remove(): Promise<void>;
+}
+
+export async function createSite(): Promise<Site> {
+  const folder = await mkdtemp(join(await quickFolder(), 'research-mirror-clusters-'));
+  // PostgreSQL's own user must be able to pass where tests run as root.
+  await chmod(folder, 0o755);
+  const place = await findPlace(folder, process.getuid?.() === 0, SYSTEM_FOLDER);
+  const home = join(dirname(place.cluster), 'clusters');
+  await mkdir(home, { recursive: true });
+  await giveTo(place, home);
+  const clusters = new Set<Cluster>();
+  const add = (name: string): Cluster => {
+    const cluster = new Cluster({ ...place, cluster: join(home, name) }, () => add(`copy-${clusters.size}`));
+    clusters.add(cluster);
+    return cluster;
+  };
+  return {
+    async cluster() {
+      const cluster = add(`cluster-${clusters.size}`);
+      await ensureCluster(cluster.place, PASSWORD, false, systemClock, undefined);
+      return cluster;
+    },
+    async remove() {
+      await Promise.all([...clusters].map((cluster) => cluster.remove()));
+      await rm(home, { recursive: true, force: true, maxRetries: 5 });
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the copies of a few dozen clusters may take, bytes. */
+const ROOM = 4 * 1024 ** 3;
+
+/** Where files are quick to copy: in memory where there is room, else among the temporary files. */
+async function quickFolder(): Promise<string> {
+  const memory = '/dev/shm';
+  const room = await statfs(memory).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  );
+  return room > ROOM ? memory : tmpdir();
+}
+
+/** Files of one PostgreSQL cluster, and the server that runs on them at times, always on the same port. */
+export class Cluster {
+  readonly place: Place;
+  readonly #beside: () => Cluster;
+  #port: number | undefined;
+
+  /** @param beside names a cluster that is to be made beside this one */
+  constructor(place: Place, beside: () => Cluster) {
+    this.place = place;
+    this.#beside = beside;
+  }
+
+  /** Of a server that was started. */
+  get port(): number {
+    if (this.#port === undefined) throw new Error(`${this.place.cluster} was never started`);
+    return this.#port;
+  }
+
+  get url(): string {
+    return urlAt(this.port);
+  }
+
+  /** Starts the server, after a crash with its recovery, and waits until it answers. */
+  async start(settings: Settings = {}): Promise<void> {
+    this.#port ??= await lastingPort();
+    const { presence } = await enter(
+      {
+        place: this.place,
+        password: PASSWORD,
+        logFile: `${this.place.cluster}.log`,
+        settings: { ...SETTINGS, ...settings },
+        program: 'research-mirror tests',
+        clock: systemClock,
+        log: { info: () => {}, warn: () => {} },
+      },
+      this.#port,
+      undefined,
+    );
+    // Not waited for: it would not keep a program alive that has nothing else to do.
+    void presence.end();
+  }
+
+  async stop(): Promise<void> {
+    const running = await runningPostmaster(this.place.cluster);
+    if (running !== undefined) await stopServer(running.pid, systemClock);
+  }
+
+  /**
+   * The server is gone at once with all of its processes, as when its machine is: what they had not given to the
+   * operating system yet is lost.
+   */
+  async crash(): Promise<void> {
+    const running = await runningPostmaster(this.place.cluster);
+    if (running === undefined) return;
+    const others = await this.ask<{ pid: number }>('select pid from pg_stat_activity').catch(() => []);
+    for (const pid of [running.pid, ...others.map(({ pid }) => pid)]) kill(pid);
+    // The others stay in the list of processes until init has looked after them; none of them runs any more.
+    await eventually('the postmaster to be gone', () => !isAlive(running.pid));
+  }
+
+  /** The rows of one query, on a connection of its own. */
+  async ask<T extends pg.QueryResultRow>(query: string, database = 'postgres'): Promise<T[]> {
+    return onConnection(urlAt(this.port, database), async (client) => (await client.query<T>(query)).rows);
+  }
+
+  /** A copy of its files as they are, beside it: of a server that is stopped or was killed. */
+  async copyFiles(): Promise<Cluster> {
+    const copy = this.#beside();
+    await this.#copy('', copy);
+    return copy;
+  }
+
+  /**
+   * A copy of the running server's files that recovers to the moment of the copy's end: a base backup, as
+   * pg_basebackup takes it.
+   */
+  async backUp(): Promise<Cluster> {
+    const copy = this.#beside();
+    await onConnection(this.url, async (client) => {
+      await client.query(`select pg_backup_start('test', true)`);
+      await this.#copy('', copy);
+      await rm(join(copy.place.cluster, 'postmaster.pid'), { force: true });
+      const { rows } = await client.query<{ labelfile: string }>(
+        'select labelfile from pg_backup_stop(false)',
+      );
+      await copy.write('backup_label', rows[0]?.labelfile ?? '');
+      // With the records up to the end of the backup.
+      await this.#copy('pg_wal', copy);
+    });
+    return copy;
+  }
+
+  /** Puts `from`'s files in the place of its own; both servers are stopped. */
+  async becomes(from: Cluster): Promise<void> {
+    await rm(this.place.cluster, { recursive: true });
+    await from.#copy('', this);
+  }
+
+  /** Writes a file among its own. */
+  async write(name: string, content: string): Promise<void> {
+    const file = join(this.place.cluster, name);
+    await writeFile(file, content);
+    await giveTo(this.place, file);
+  }
+
+  /** Files of a server that is not needed any more. */
+  async remove(): Promise<void> {
+    const running = await runningPostmaster(this.place.cluster);
+    if (running === undefined) await this.#freeMemory();
+    else {
+      // Without a checkpoint; it cleans up after itself.
+      process.kill(running.pid, 'SIGQUIT');
+      await eventually('the postmaster to be gone', () => !isAlive(running.pid));
+    }
+    await rm(this.place.cluster, { recursive: true, force: true });
+    await rm(`${this.place.cluster}.log`, { force: true });
+  }
+
+  /** A killed server that was not started again leaves the segment of shared memory that kept others from its files. */
+  async #freeMemory(): Promise<void> {
+    const text = await readFile(join(this.place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+    const [, segment] = (text.split('\n')[6] ?? '').trim().split(/\s+/);
+    if (segment !== undefined) await run('ipcrm', ['-m', segment], this.place.user).catch(() => {});
+  }
+
+  async #copy(part: string, to: Cluster): Promise<void> {
+    const source = join(this.place.cluster, part);
+    const target = join(to.place.cluster, part);
+    await mkdir(target, { recursive: true, mode: 0o700 });
+    await giveTo(to.place, target);
+    try {
+      await run('cp', ['-Rp', `${source}/.`, target], this.place.user);
+    } catch (error) {
+      // A running server removes files meanwhile: none that the copy needs.
+      const lines = messageOf(error).split('\n');
+      if (!lines.every((line) => line.includes('No such file or directory'))) throw error;
+    }
+  }
+}
+
+export function urlAt(port: number, database = 'postgres'): string {
+  return `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${database}`;
+}
+
+async function onConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function giveTo({ user }: Place, path: string): Promise<void> {
+  if (user !== undefined) await chown(path, user.uid, user.gid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { programVersion } from '../../../src/app/program-files.ts';
+import { openDatabase } from '../../../src/db/connection/database.ts';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/migrate.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { dumpSchema } from './schema-dump.ts';
+import { ROOT } from '../rules/source-files.ts';
+
+/** `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql anew, from an embedded server of its own. */
+const folder = await mkdtemp(join(tmpdir(), 'research-mirror-schema-'));
+await chmod(folder, 0o755);
+const log = { info: () => {}, warn: (line: string) => process.stderr.write(`${line}\n`) };
+const program = 'research-mirror schema dump';
+const server = await startEmbedded({
+  dataDir: folder,
+  port: 'free',
+  program,
+  log,
+  clock: systemClock,
+  durable: false,
+});
+try {
+  const database = await openDatabase({ url: server.url, program, bounds: MIGRATION_BOUNDS });
+  const migrations = join(ROOT, 'migrations');
+  await migrate({
+    db: database.kysely,
+    schema: 'mirror',
+    folder: migrations,
+    version: programVersion(),
+    clock: systemClock,
+  });
+  const head =
+    '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
+  await writeFile(join(migrations, 'schema.sql'), head + (await dumpSchema(database.kysely, 'mirror')));
+  await database.close();
+} finally {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { programVersion } from '../../../src/app/program-files.ts';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/migrate.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
+import { ROOT } from '../rules/source-files.ts';
+
+export const MIGRATIONS = join(ROOT, 'migrations');
+
+export interface MigratedDatabase extends Database {
+  readonly url: string;
+  readonly schema: string;
+  /** Closes it and removes the database. */
+  drop(): Promise<void>;
+}
+
+/** A database of its own with all migrations applied, as `migrate` leaves it. */
+export async function createMigratedDatabase(schema = 'mirror'): Promise<MigratedDatabase> {
+  const { url, drop } = await createMigratedTestDatabase(schema);
+  const database = await openDatabase({ url, program: 'research-mirror tests' });
+  return {
+    ...database,
+    url,
+    schema,
+    drop: async () => {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** The same, without a connection. */
+export function createMigratedTestDatabase(schema = 'mirror'): Promise<TestDatabase> {
+  return copyTestDatabase(`migrated_${schema}`, async (url) => {
+    await migrateTo(url, schema);
+  });
+}
+
+/** For a test that bends tables: a database of its own while `work` lasts, in another schema than usual. */
+export async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<void>): Promise<void> {
+  const own = await createMigratedDatabase('other');
+  try {
+    await work(own);
+  } finally {
+    await own.drop();
+  }
+}
+
+/** Brings the database at `url` to this version. @returns names of the migrations applied */
+export async function migrateTo(url: string, schema: string): Promise<string[]> {
+  const database = await openDatabase({ url, program: 'research-mirror tests', bounds: MIGRATION_BOUNDS });
+  try {
+    return await migrate({
+      db: database.kysely,
+      schema,
+      folder: MIGRATIONS,
+      version: programVersion(),
+      clock: systemClock,
+    });
+  } finally {
+    await database.close();
+  }
+}

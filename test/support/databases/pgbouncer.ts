@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { unprivilegedUser } from '@research-mirror/embedded-postgres/system-user';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+
+export interface Pooler {
+  /** As the database's, through the pooler. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Where Debian and Homebrew put it. */
+const PLACES = [
+  '/usr/sbin/pgbouncer',
+  '/usr/bin/pgbouncer',
+  '/usr/local/bin/pgbouncer',
+  '/opt/homebrew/bin/pgbouncer',
+];
+
+/**
+ * Whether tests through pgbouncer run: where it is installed, unless TEST_PGBOUNCER is `off`. `required` (CI) makes
+ * a missing one a failure; otherwise it is said on stderr, for `npm test` needs nothing but Node.
+ */
+export function isPgbouncerTested(): boolean {
+  const wish = process.env['TEST_PGBOUNCER'];
+  if (wish === 'off') return false;
+  if (wish === 'required' || binary !== undefined) return true;
+  process.stderr.write(`${MISSING}; NOT TESTED: transaction poolers\n`);
+  return false;
+}
+
+const binary = PLACES.find((path) => existsSync(path));
+const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew install pgbouncer)';
+
+/**
+ * pgbouncer in transaction mode in front of a database: fewer connections than clients, so that sessions are mixed.
+ * @throws Error where it is not installed
+ */
+export async function startPgbouncer(databaseUrl: string): Promise<Pooler> {
+  if (binary === undefined) throw new Error(MISSING);
+  const target = new URL(databaseUrl);
+  const port = await lastingPort();
+  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
+  await chmod(folder, 0o755);
+  const [user, password] = [decodeURIComponent(target.username), decodeURIComponent(target.password)];
+  const database = target.pathname.slice(1);
+  await writeFile(join(folder, 'users.txt'), `"${user}" "${password}"\n`);
+  await writeFile(
+    join(folder, 'pgbouncer.ini'),
+    `[databases]
+${database} = host=${target.hostname} port=${target.port || '5432'} dbname=${database}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = ${password === '' ? 'trust' : 'plain'}
+auth_file = ${join(folder, 'users.txt')}
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 200
+`,
+  );
+  const identity = process.getuid?.() === 0 ? await unprivilegedUser(undefined) : undefined;
+  const child = spawn(binary, ['-q', join(folder, 'pgbouncer.ini')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
+  });
+  const exit = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+  });
+  for (;;) {
+    if (child.exitCode !== null) throw new Error('pgbouncer ended at its start');
+    if (await answers(port)) break;
+    await systemClock.sleep(20);
+  }
+  target.host = `127.0.0.1:${port}`;
+  return {
+    url: target.href,
+    stop: async () => {
+      child.kill('SIGINT');
+      await exit;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether something listens on the port. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,212 @@
+import { sql } from 'kysely';
+import type { CollectionName, Scope } from '../../../src/model/collections.ts';
+import type { Fence } from '../../../src/model/fence.ts';
+import { collection, COLLECTION_NAMES } from '../../../src/model/collections.ts';
+import { fieldSource, sliceElements } from '../../../src/model/json/json-text.ts';
+import { readKey } from '../../../src/model/key.ts';
+import type { Item } from '../../../src/model/page.ts';
+import { judgePage } from '../../../src/walk/absence/doubt.ts';
+import { createMirror } from '../../../src/mirror/create-mirror.ts';
+import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/mirror.ts';
+import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
+import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
+import { candidatesOf } from '../../../src/mirror/deletion/candidates.ts';
+import type { Candidate, Proof } from '../../../src/model/absence.ts';
+import type { MigratedDatabase } from '../databases/migrated-database.ts';
+
+/** The account's nth change ID: in tests they begin beyond the clock, so that they count on. */
+export function changeId(nth: number): string {
+  return String(9_000_000_000_000_000n + BigInt(nth));
+}
+
+/** An account in a test database, and pages written for it. */
+export class MirroredAccount {
+  readonly database: MigratedDatabase;
+  readonly mirror: Mirror;
+  readonly fence: Fence;
+  /** MIRROR_SETTLE, milliseconds. */
+  readonly settleMs: number;
+  /** Observations by scope, as a session knows them; a scope whose list goes counts anew. */
+  readonly #committed = new Map<string, number>();
+
+  private constructor(database: MigratedDatabase, fence: Fence, options: Partial<MirrorOptions>) {
+    this.database = database;
+    this.fence = fence;
+    this.settleMs = options.settleMs ?? 60_000;
+    this.mirror = createMirror(database.kysely, {
+      schema: database.schema,
+      schemaDrift: 'add',
+      ignoreFields: noFields(),
+      excludeFields: noFields(),
+      settleMs: this.settleMs,
+      deletes: 'soft',
+      history: true,
+      stateOf: (_collection, item) =>
+        item.fields['status'] === 'failed'
+          ? 'failed'
+          : item.fields['status'] === 'open'
+            ? 'open'
+            : 'finished',
+      ...options,
+    });
+  }
+
+  static async make(
+    database: MigratedDatabase,
+    userId: string,
+    options: Partial<MirrorOptions> = {},
+  ): Promise<MirroredAccount> {
+    await sql`
+      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, change_id, created_at)
+      values (${userId}, 'tests', 1, ${changeId(0)}::bigint, now()) on conflict do nothing`.execute(
+      database.kysely,
+    );
+    return new MirroredAccount(database, { userId, owner: 'tests', token: '1' }, options);
+  }
+
+  scope(name: CollectionName, parent = ''): Scope {
+    return { userId: this.fence.userId, collection: name, parent };
+  }
+
+  /** Writes a page given as a JSON array of items, as the next observation of its scope. */
+  async page(
+    name: CollectionName,
+    itemsJson: string,
+    more: Partial<PageWrite> & { readonly parent?: string } = {},
+  ): Promise<PageResult> {
+    const { parent = '', ...write } = more;
+    const scope = this.scope(name, parent);
+    const id = `${name}/${parent}`;
+    const last = this.#committed.get(id) ?? (await this.storedScope(name, parent)).lastObs;
+    this.#committed.delete(id);
+    const obs = write.obs ?? last + 1;
+    const result = await this.mirror.applyPage(this.fence, {
+      scope,
+      after: last,
+      items: itemsOf(name, itemsJson),
+      sentAgo: () => 0,
+      decide: () => ({ scope: {} }),
+      ...write,
+      obs,
+    });
+    if (result.state === 'applied') this.#committed.set(id, obs);
+    return result;
+  }
+
+  /**
+   * Writes a page as a walk does: what it says of rows in doubt is judged and stored with it.
+   * @param page.sentAgo milliseconds since its request was sent
+   */
+  observe(
+    name: CollectionName,
+    itemsJson: string,
+    page: {
+      readonly parent?: string;
+      readonly proof?: Proof;
+      readonly contradiction?: boolean;
+      readonly sentAgo?: number;
+      readonly obs?: number;
+      readonly after?: number;
+    } = {},
+  ): Promise<PageResult> {
+    const { parent = '', proof, contradiction = false, sentAgo = 0, obs, after } = page;
+    const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
+    return this.page(name, itemsJson, {
+      parent,
+      ...(obs === undefined ? {} : { obs }),
+      ...(after === undefined ? {} : { after }),
+      ...(proof === undefined ? {} : { proof }),
+      sentAgo: () => sentAgo,
+      decide: ({ outcomes, sentAt, missing, candidates }) => {
+        const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
+          outcomes[index] === 'deferred' ? (key ?? []) : [],
+        );
+        const absence = { missing, candidates, seen, deferred, contradiction, settleMs: this.settleMs };
+        const doubts = judgePage({ ...absence, proof: proof ?? null, sentAt: sentAt.getTime() });
+        return { scope: {}, doubts };
+      },
+    });
+  }
+
+  async applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
+    this.#committed.clear();
+    const { lastObs } = await this.storedScope(name, parent);
+    return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept, obs: lastObs });
+  }
+
+  candidates(name: CollectionName, parent = ''): Promise<Candidate[]> {
+    return candidatesOf(this.database.kysely, this.database.schema, this.scope(name, parent));
+  }
+
+  /** Lets time pass: everything that happened in the account so far did so `ms` milliseconds earlier. */
+  async age(ms: number): Promise<void> {
+    const moments = new Map([
+      ['mirror_sync.candidate', ['at', 'served_at', 'proven_at']],
+      ['mirror_sync.deletions', ['hour']],
+    ]);
+    for (const name of COLLECTION_NAMES) {
+      moments.set(`mirror.${name}`, ['_first_seen_at', '_changed_at', '_deleted_at']);
+      moments.set(`mirror.${name}_history`, ['_changed_at', '_valid_from', '_valid_to']);
+    }
+    const updates = [...moments].map(([table, columns]) => {
+      const set = columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`).join();
+      return `update ${table} set ${set} where _user_id = ${this.fence.userId}`;
+    });
+    await this.query(updates.join(';'));
+  }
+
+  /**
+   * Writes an answer of the account endpoint.
+   * @param copiedMs a cache on the way had held it for so long
+   */
+  async single(json: string, copiedMs?: number): Promise<PageResult> {
+    const stored = await openScope(this.database.kysely, this.database.schema, this.scope('account'));
+    const [item] = itemsOf('account', `[${json}]`);
+    if (item === undefined) throw new Error('no item');
+    return this.mirror.applySingle(this.fence, {
+      collection: 'account',
+      obs: stored.lastObs + 1,
+      after: stored.lastObs,
+      item,
+      ...(copiedMs === undefined ? {} : { copy: { knownAsOf: undefined } }),
+      sentAgo: () => copiedMs ?? 0,
+      decide: () => ({ scope: {} }),
+    });
+  }
+
+  storedScope(name: CollectionName, parent = ''): Promise<StoredScope> {
+    return openScope(this.database.kysely, this.database.schema, this.scope(name, parent));
+  }
+
+  /** Rows of a query; `mirror` in it is the schema. */
+  async query<T>(text: string): Promise<T[]> {
+    return (await sql<T>`${sql.raw(text)}`.execute(this.database.kysely)).rows;
+  }
+}
+
+/** Items as the API client cuts them out of a body. */
+export function itemsOf(name: CollectionName, json: string): Item[] {
+  const entry = collection(name);
+  const parsed = JSON.parse(json) as Record<string, unknown>[];
+  return sliceElements(json, []).map((source, index) => {
+    const reading =
+      entry.kind === 'list' ? readKey(entry.keyType, fieldSource(source, entry.keyField)) : { key: '' };
+    return {
+      source,
+      fields: parsed[index] ?? {},
+      key: 'key' in reading ? reading.key : undefined,
+      problem: 'problem' in reading ? reading.problem : undefined,
+    };
+  });
+}
+
+export function noFields(): Record<CollectionName, readonly string[]> {
+  return {
+    account: [],
+    research_jobs: [],
+    bulk_research_jobs: [],
+    lists: [],
+    list_items: [],
+    watchlist: [],
+  };
+}

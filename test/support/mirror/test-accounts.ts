@@ -1,0 +1,24 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { MirrorOptions } from '../../../src/mirror/mirror.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
+import { MirroredAccount } from './mirrored-account.ts';
+
+/**
+ * A migrated database for a file's tests, there while they run.
+ * @param usual options that accounts have where the test doesn't say otherwise
+ * @returns makes an account in it, another one at each call
+ */
+export function testAccounts(
+  usual: Partial<MirrorOptions> = {},
+): (options?: Partial<MirrorOptions>) => Promise<MirroredAccount> {
+  let database: MigratedDatabase;
+  let users = 0;
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+  });
+  afterAll(() => database.drop());
+  return (options = {}) => {
+    users += 1;
+    return MirroredAccount.make(database, String(users), { ...usual, ...options });
+  };
+}

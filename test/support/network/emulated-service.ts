@@ -1,0 +1,104 @@
+import type { Answer } from '../../../src/budget/budget.ts';
+import type { Random } from '@research-mirror/runtime/clock';
+import type { Limiter, Verdict } from '../budget/limiters.ts';
+import { exponential } from '../random.ts';
+import type { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+
+/** How requests and answers travel. */
+export interface Network {
+  /** Time of one direction, ms. */
+  readonly latency: (random: Random) => number;
+  /** Part of the requests that get no answer; they reach the service at any time up to `lateMs`. */
+  readonly lost: number;
+  readonly lateMs: number;
+  /** When the client gives a request up. */
+  readonly timeoutMs: number;
+}
+
+/** Tens of milliseconds; one direction in fifty takes up to five seconds. */
+function jittery(random: Random): number {
+  const usual = 10 + exponential(random, 30);
+  return random() < 0.02 ? usual + 200 + random() * 4_800 : usual;
+}
+
+/** A service with a rate limiter and a network before it, in virtual time. */
+export class EmulatedService {
+  readonly #clock: VirtualClock;
+  readonly #limiter: Limiter;
+  readonly #random: Random;
+  readonly #network: Network;
+  #sent = 0;
+  #answered = 0;
+  #responseMs = 0;
+  #foreignSent = 0;
+  #foreignRefused = 0;
+  readonly #refusedAt: number[] = [];
+
+  constructor(clock: VirtualClock, limiter: Limiter, random: Random, network: Partial<Network>) {
+    this.#clock = clock;
+    this.#limiter = limiter;
+    this.#random = random;
+    this.#network = { latency: jittery, lost: 0, lateMs: 30_000, timeoutMs: 10_000, ...network };
+  }
+
+  async send(): Promise<Answer<undefined>> {
+    const { latency, lost, lateMs, timeoutMs } = this.#network;
+    const sentAt = this.#clock.monotonic();
+    this.#sent += 1;
+    if (this.#random() < lost) {
+      this.#clock.after(this.#random() * lateMs, () => this.#judge());
+      await this.#clock.sleep(timeoutMs);
+      throw new Error('no answer');
+    }
+    await this.#clock.sleep(latency(this.#random));
+    const verdict = this.#judge();
+    await this.#clock.sleep(latency(this.#random));
+    const receivedAt = this.#clock.monotonic();
+    this.#answered += 1;
+    this.#responseMs += receivedAt - sentAt;
+    return {
+      status: verdict.accepted ? 200 : 429,
+      headers: headersOf(verdict),
+      receivedAt,
+      value: undefined,
+    };
+  }
+
+  /** A request of somebody else with the same key. */
+  foreign(): void {
+    this.#foreignSent += 1;
+    if (!this.#limiter.ask(this.#clock.monotonic()).accepted) this.#foreignRefused += 1;
+  }
+
+  report(): {
+    readonly sent: number;
+    readonly refused: number;
+    readonly refusedAt: readonly number[];
+    readonly meanResponseMs: number;
+    readonly foreignSent: number;
+    readonly foreignRefused: number;
+  } {
+    return {
+      sent: this.#sent,
+      refused: this.#refusedAt.length,
+      refusedAt: this.#refusedAt,
+      meanResponseMs: this.#responseMs / Math.max(1, this.#answered),
+      foreignSent: this.#foreignSent,
+      foreignRefused: this.#foreignRefused,
+    };
+  }
+
+  #judge(): Verdict {
+    const verdict = this.#limiter.ask(this.#clock.monotonic());
+    if (!verdict.accepted) this.#refusedAt.push(Math.floor(this.#clock.monotonic() / 60_000));
+    return verdict;
+  }
+}
+
+function headersOf({ accepted, limit, remaining, retryInMs }: Verdict): Record<string, string> {
+  return {
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    ...(accepted ? {} : { 'retry-after': String(Math.ceil(retryInMs / 1_000)) }),
+  };
+}

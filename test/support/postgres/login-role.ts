@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import type { MigratedDatabase } from '../databases/migrated-database.ts';
+
+/** Somebody who logs in, with the rights of the groups and no other. */
+export interface LoginRole extends Database {
+  readonly name: string;
+  /** Runs one statement. */
+  run(text: string): Promise<Record<string, unknown>[]>;
+  drop(): Promise<void>;
+}
+
+/** Connections at most: sessions of one user that do something together. */
+const SESSIONS = 20;
+
+export async function createLoginRole(
+  database: MigratedDatabase,
+  groups: readonly string[],
+): Promise<LoginRole> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const password = randomBytes(12).toString('hex');
+  await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(database.kysely);
+  for (const group of groups) {
+    await sql`grant ${sql.id(group)} to ${sql.id(name)}`.execute(database.kysely);
+  }
+  const url = new URL(database.url);
+  url.username = name;
+  url.password = password;
+  const opened = await openDatabase({ url: url.href, program: 'research-mirror tests', max: SESSIONS });
+  return {
+    ...opened,
+    name,
+    run: async (text) => (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(opened.kysely)).rows,
+    drop: async () => {
+      await opened.close();
+      await sql`drop owned by ${sql.id(name)}; drop role ${sql.id(name)}`.execute(database.kysely);
+    },
+  };
+}

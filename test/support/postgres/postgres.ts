@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
+import { systemClock } from '@research-mirror/runtime/clock';
+
+/** Where this run's test databases live (chosen in postgres-server.ts). */
+export type TestServer = (
+  | { readonly kind: 'given'; readonly url: string }
+  | { readonly kind: 'embedded'; readonly folder: string }
+) & {
+  /** Databases that the run makes once and copies begin with it. */
+  readonly templates: string;
+};
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    testServer: TestServer;
+  }
+}
+
+/** A fresh, empty database of its own. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends what is still connected to it, and removes it. */
+  readonly drop: () => Promise<void>;
+}
+
+/** The provider of every database that tests use: one for each test file, in milliseconds. */
+export async function createTestDatabase(encoding: 'UTF8' | 'SQL_ASCII' = 'UTF8'): Promise<TestDatabase> {
+  const locale = encoding === 'UTF8' ? '' : ` locale 'C'`;
+  return createDatabase(`template template0 encoding '${encoding}'${locale}`);
+}
+
+/**
+ * The same as a copy of one that is made once in a run.
+ * @param what is in it; letters, digits and _ only
+ * @param fill is given the empty one's URL, and closes its connections
+ */
+export async function copyTestDatabase(
+  what: string,
+  fill: (url: string) => Promise<void>,
+): Promise<TestDatabase> {
+  const server = await serverUrl();
+  const name = `${inject('testServer').templates}${what}`;
+  await withServer(server, async (client) => {
+    // Held by this connection: other workers wait until it is there.
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rowCount !== 0) return;
+    const made = await createTestDatabase();
+    await fill(made.url);
+    await client.query(`alter database ${new URL(made.url).pathname.slice(1)} rename to ${name}`);
+  });
+  return createDatabase(`template ${name} strategy file_copy`);
+}
+
+async function createDatabase(how: string): Promise<TestDatabase> {
+  const server = await serverUrl();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await onServer(server, `create database ${name} ${how}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => onServer(server, `drop database if exists ${name} with (force)`) };
+}
+
+/** Removes what `copyTestDatabase` copied. */
+export async function dropTemplates(url: string, templates: string): Promise<void> {
+  await withServer(url, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      'select datname from pg_database where starts_with(datname, $1)',
+      [templates],
+    );
+    for (const { datname } of rows) await client.query(`drop database if exists ${datname} with (force)`);
+  });
+}
+
+let known: Promise<string> | undefined;
+
+/** URL of the run's server, for tests that need the server itself; its user may create databases. */
+export function serverUrl(): Promise<string> {
+  const server = inject('testServer');
+  known ??=
+    server.kind === 'given'
+      ? Promise.resolve(server.url)
+      : joinTestServer(server.folder).then((at) => at.url);
+  return known;
+}
+
+/** The embedded server of a run; workers leave without a stop, so it stays for the next file. */
+export function joinTestServer(folder: string): Promise<EmbeddedServer> {
+  return startEmbedded({
+    dataDir: folder,
+    port: 'free',
+    program: 'research-mirror tests',
+    log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
+    clock: systemClock,
+    durable: false,
+    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '200' },
+  });
+}
+
+/** Stops a run's server, if it ever started, and removes all of it. */
+export async function removeTestServer(folder: string): Promise<void> {
+  const elsewhere = await contentOf(join(folder, 'pg18-location'));
+  if ((await contentOf(join(folder, 'pg18-password'))) !== undefined) {
+    await (await joinTestServer(folder)).stop();
+  }
+  if (elsewhere !== undefined) await rm(elsewhere.trim(), { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
+}
+
+function contentOf(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch(() => undefined);
+}
+
+function onServer(url: string, statement: string): Promise<void> {
+  return withServer(url, async (client) => {
+    await client.query(statement);
+  });
+}
+
+async function withServer(url: string, task: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await task(client);
+  } finally {
+    await client.end();
+  }
+}

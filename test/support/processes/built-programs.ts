@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundle } from '../../../build/bundle.ts';
+import { ROOT, sourceFiles } from '../rules/source-files.ts';
+
+/** What tests start as processes of their own. */
+const ENTRIES = { main: 'src/main.ts', 'sandbox-process': 'test/support/processes/sandbox-process.ts' };
+const BUILDS = join(ROOT, 'dist');
+const OURS = /^tested-/;
+/** Without it each of a run's programs is compiled again. */
+export const NODE_COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'programs-under-test');
+const KEEP_MS = 3_600_000;
+
+/**
+ * Path of the program made of the sources as they are now: hundreds are started in a run, and from sources each takes
+ * three times as long. A build is named by what it was made of, so that none is stale.
+ */
+export async function builtProgram(name: keyof typeof ENTRIES): Promise<string> {
+  folder ??= build();
+  return join(await folder, `${name}.js`);
+}
+
+let folder: Promise<string> | undefined;
+
+async function build(): Promise<string> {
+  const made = join(BUILDS, `tested-${hashOfSources()}`);
+  if (existsSync(made)) return made;
+  const own = `${made}.${process.pid}`;
+  mkdirSync(own, { recursive: true });
+  await bundle(ENTRIES, own);
+  for (const old of readdirSync(BUILDS)) {
+    const path = join(BUILDS, old);
+    // Another run, of sources that were others, may be at it.
+    if (OURS.test(old) && Date.now() - statSync(path).mtimeMs > KEEP_MS) {
+      rmSync(path, { recursive: true, force: true });
+    }
+  }
+  try {
+    renameSync(own, made);
+  } catch (error) {
+    if (!existsSync(made)) throw error;
+    // Another worker was faster: what it made is the same.
+    rmSync(own, { recursive: true, force: true });
+  }
+  return made;
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256');
+  const beside = ['package-lock.json', 'build/bundle.ts', ENTRIES['sandbox-process']];
+  const page = ['page.css', 'page.js'].map((name) => `src/status/page/${name}`);
+  const files = [
+    ...[...sourceFiles('src'), ...sourceFiles('packages')].filter(({ path }) => !path.endsWith('.test.ts')),
+    ...[...beside, ...page].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
+  ];
+  for (const { path, text } of files.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
+    hash.update(`${path}\0${text}\0`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,94 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { builtProgram, NODE_COMPILE_CACHE } from './built-programs.ts';
+import { ROOT } from '../rules/source-files.ts';
+
+/** What a user starts in a checkout. */
+export const LAUNCHER = join(ROOT, 'bin', 'research-mirror.js');
+/** The same program, made of the same sources. */
+const BUILT = await builtProgram('main');
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<Outcome>;
+  /** Resolves when stdout or stderr holds `text`. @throws when the program ends before */
+  until(text: string): Promise<void>;
+  /** All that it has written so far, stdout before stderr. */
+  output(): string;
+}
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Arguments for Node itself. */
+  readonly nodeArguments?: readonly string[];
+  /** Instead of the built program: the launcher, for example. */
+  readonly script?: string;
+}
+
+/** Starts the program with a clean environment: nothing of the developer's own configuration reaches it. */
+export function startProgram(args: readonly string[], options: ProgramOptions): Running {
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeArguments ?? []), options.script ?? BUILT, ...args],
+    {
+      cwd: options.cwd,
+      env: { PATH: process.env['PATH'], HOME: options.cwd, NODE_COMPILE_CACHE, ...options.env },
+      stdio: 'pipe',
+    },
+  );
+  child.stdin.end();
+  let stdout = '';
+  let stderr = '';
+  const watchers = new Set<() => void>();
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    for (const watcher of watchers) watcher();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    for (const watcher of watchers) watcher();
+  });
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return {
+    child,
+    ended,
+    output: () => stdout + stderr,
+    until: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!stdout.includes(text) && !stderr.includes(text)) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+        void ended.then(() =>
+          reject(new Error(`ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`)),
+        );
+      }),
+  };
+}
+
+/** Runs the program to its end. */
+export function runProgram(args: readonly string[], options: ProgramOptions): Promise<Outcome> {
+  return startProgram(args, options).ended;
+}
+
+/** A folder of its own to run in: no `.env`, no data. */
+export function makeFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'research-mirror-test-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,131 @@
+import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
+import type {
+  AccountStatus,
+  CollectionStatus,
+  StatusReport,
+  WebhookStatus,
+} from '../../../src/model/status-report.ts';
+
+/** Moment at which sample reports are made. */
+export const AT = '2026-03-01T12:00:00.000Z';
+
+/** A moment `seconds` before (negative: after) `AT`. */
+export function before(seconds: number): string {
+  return new Date(Date.parse(AT) - seconds * 1000).toISOString();
+}
+
+/** A healthy mirror of one account that is in the middle of a full walk; tests change what they are about. */
+export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport {
+  return {
+    version: '1.2.3',
+    at: AT,
+    healthy: true,
+    problems: [],
+    notes: ['each list is read every 3 h'],
+    service: 'https://service.example',
+    database: 'embedded Postgres, port 54329',
+    schema: 'mirror',
+    processes: [
+      {
+        processId: 'p1',
+        command: 'start',
+        version: '1.2.3',
+        host: 'mirror-1',
+        pid: 4242,
+        startedAt: before(90_000),
+        alive: true,
+      },
+    ],
+    accounts: [sampleAccount()],
+    errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist was answered 503: busy' }],
+    held: null,
+    recovery: null,
+    ...changes,
+  };
+}
+
+export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStatus {
+  return {
+    userId: '42',
+    email: 'ada@example.com',
+    state: 'active',
+    error: null,
+    owner: 'p1',
+    collections: COLLECTION_NAMES.map((name, index) =>
+      sampleCollection({ collection: name, liveRows: [1, 48_210, 312, 60, 6_000, 25][index] ?? 0 }),
+    ),
+    walks: [
+      {
+        collection: 'list_items',
+        listId: '17',
+        kind: 'full',
+        startedAt: before(10),
+        pages: 12,
+        items: 6_000,
+        inserted: 40,
+        updated: 7,
+      },
+    ],
+    budgets: [
+      {
+        key: '9f86d081',
+        groups: [
+          {
+            group: 'other',
+            limit: 60,
+            size: 48,
+            used: 31,
+            waiting: 2,
+            foreignUse: 0,
+            pausedForMs: 0,
+            refused: 0,
+          },
+        ],
+      },
+    ],
+    webhook: sampleWebhook(),
+    submissions: {
+      queued: 3,
+      sending: 1,
+      held: 0,
+      accepted: 40,
+      rejected: 2,
+      unknown: 0,
+      cancelled: 0,
+    },
+    ...changes,
+  };
+}
+
+export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStatus {
+  return {
+    state: 'registered',
+    host: 'mirror.example.com',
+    error: null,
+    lastEventAt: before(45),
+    hintsWaiting: 2,
+    changes: { announced: 950, polled: 50 },
+    ...changes,
+  };
+}
+
+export function sampleCollection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
+  return {
+    collection: 'research_jobs',
+    state: 'current',
+    liveRows: 100,
+    deletedRows: 0,
+    polledAt: before(20),
+    completeAsOf: before(7_200),
+    nextPollAt: before(-40),
+    nextFullAt: before(-43_200),
+    lastError: null,
+    lastErrorAt: null,
+    quarantinedItems: 0,
+    fieldConflicts: 0,
+    heldDeletions: 0,
+    waitingDeletions: 0,
+    waitingForWalks: 0,
+    ...changes,
+  };
+}

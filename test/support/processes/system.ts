@@ -1,0 +1,130 @@
+import pg from 'pg';
+import { vi } from 'vitest';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import type { SyncReport } from '../../../src/app.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
+import type { TestDatabase } from '../postgres/postgres.ts';
+import { makeFolder, startProgram, type Outcome, type Running } from './program.ts';
+import { spawnTestSandbox } from './spawn-sandbox.ts';
+import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+
+// A test here starts up to a dozen processes: a second on an idle machine, many on a busy one. What waits for a
+// condition gives up by itself, and says for what (eventually.ts).
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
+
+/** The whole of it as real processes: the emulated service, a database, and the program as often as a test starts it. */
+export interface System {
+  readonly sandbox: TestSandbox;
+  readonly databaseUrl: string;
+  readonly db: pg.Pool;
+  /** Where the program runs: its `.env` and its data would be here. */
+  readonly cwd: string;
+  begin(args: readonly string[], env?: Environment): Running;
+  run(args: readonly string[], env?: Environment): Promise<Outcome>;
+  /** `sync … --json`, which must end with `code` (0). */
+  sync(args?: readonly string[], options?: { env?: Environment; code?: number }): Promise<SyncReport>;
+  /** `start`, once it says that it mirrors. */
+  daemon(env?: Environment): Promise<Daemon>;
+  /** Kills what still runs and removes everything. */
+  close(): Promise<void>;
+}
+
+export interface Daemon extends Running {
+  readonly statusUrl: string;
+  /** @returns how it ended after the signal (SIGTERM) */
+  stop(signal?: NodeJS.Signals): Promise<Outcome>;
+}
+
+/** Variables of the program; undefined takes one away. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A small account whose data stand still, and no rate limits, unless told otherwise. */
+const QUIET: Partial<SandboxOptions> = {
+  ...STILL,
+  limits: 'off',
+  jobs: 300,
+  bulkJobs: 10,
+  lists: 5,
+  itemsPerList: 20,
+  watchlist: 30,
+};
+
+/** @param given instead of a database on the run's server */
+export async function createSystem(
+  switches: Partial<SandboxOptions> = {},
+  given?: TestDatabase,
+): Promise<System> {
+  const folder = makeFolder();
+  const [database, sandbox] = await Promise.all([
+    given ?? createMigratedTestDatabase(),
+    spawnTestSandbox({ ...QUIET, ...switches }),
+  ]);
+  const db = new pg.Pool({ connectionString: database.url, max: 3, options: '-c timezone=UTC' });
+  // Tests may take the server away under it.
+  db.on('error', () => {});
+  const cwd = folder.path;
+  const running = new Set<Running>();
+
+  const begin = (args: readonly string[], env: Environment = {}): Running => {
+    const all: Environment = {
+      DATABASE_URL: database.url,
+      MIRROR_API_URL: sandbox.url,
+      MIRROR_API_KEY: sandbox.key,
+      MIRROR_BUDGET_SHARE: '1',
+      MIRROR_HTTP_PORT: '0',
+      ...env,
+    };
+    const program = startProgram(args, { cwd, env: present(all) });
+    running.add(program);
+    void program.ended.finally(() => running.delete(program));
+    return program;
+  };
+  return {
+    sandbox,
+    databaseUrl: database.url,
+    db,
+    cwd,
+    begin,
+    run: (args, env) => begin(args, env).ended,
+    async sync(args = [], { env, code = 0 } = {}) {
+      const outcome = await begin(['sync', '--json', ...args], env).ended;
+      if (outcome.code !== code) {
+        throw new Error(`sync ended with ${outcome.code}, not ${code}: ${outcome.stdout}${outcome.stderr}`);
+      }
+      return JSON.parse(outcome.stdout) as SyncReport;
+    },
+    async daemon(env) {
+      const program = begin(['start'], env);
+      await program.until('status page http');
+      return asDaemon(program);
+    },
+    async close() {
+      for (const { child } of running) child.kill('SIGKILL');
+      await Promise.all([...running].map(({ ended }) => ended));
+      await Promise.all([db.end(), sandbox.stop()]);
+      await database.drop();
+      folder.remove();
+    },
+  };
+}
+
+async function asDaemon(program: Running): Promise<Daemon> {
+  const statusUrl = await eventually(
+    'the status page’s address',
+    () => /status page (http:\S+?)\/?["\s]/.exec(program.output())?.[1],
+  );
+  return {
+    ...program,
+    statusUrl,
+    stop(signal = 'SIGTERM') {
+      program.child.kill(signal);
+      return program.ended;
+    },
+  };
+}
+
+function present(env: Environment): Record<string, string> {
+  const set = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(set);
+}

@@ -1,0 +1,29 @@
+import { createProcess, type MirrorProcess } from '../../../src/app/process/process.ts';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import type { TestAccount } from '../sync/read-account.ts';
+
+/** The daemon's process as it is composed, for the account's service and database. */
+export function createTestProcess(
+  { config, parts, database }: TestAccount,
+  clock: Clock = systemClock,
+): Promise<MirrorProcess> {
+  const { kysely: db, url } = database;
+  return createProcess({
+    command: 'start',
+    config,
+    mirror: {
+      db,
+      heartbeatDb: db,
+      openPool: () => Promise.resolve(db),
+      direct: { url, program: 'tests' },
+      words: 'a test',
+      close: () => Promise.resolve(),
+    },
+    clock,
+    log: parts.log,
+    scrub: (text) => text,
+    hide: () => {},
+    onExchange: () => {},
+    observers: [],
+  });
+}

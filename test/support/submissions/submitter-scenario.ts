@@ -1,0 +1,229 @@
+import { sendOnce, type OnceRequest } from '../../../src/api/once.ts';
+import type { HttpAnswer, HttpRequest } from '../../../src/api/transport.ts';
+import type { Budget } from '../../../src/budget/budget.ts';
+import { createBudget } from '../../../src/budget/create-budget.ts';
+import { defaultLimit, RATE_GROUPS, rateGroup, type RateGroup } from '../../../src/budget/rate-groups.ts';
+import { KeyRefused, TransportError } from '../../../src/model/errors.ts';
+import type { OperationName, SubmissionState, SubmissionStore } from '../../../src/model/submission.ts';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { Stopped } from '@research-mirror/runtime/service';
+import { submitter, type SubmitterOptions } from '../../../src/submit/submitter.ts';
+import { type Limiter, slidingLog } from '../budget/limiters.ts';
+import { MemoryBudgetStore } from '../budget/memory-budget-store.ts';
+import { MemorySubmissions } from './memory-submissions.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+
+/** What the emulated service does with one request; the times are milliseconds. */
+export interface Reaction {
+  /** Until the connection stands. */
+  readonly connectMs?: number;
+  /** The connection is refused. */
+  readonly refuse?: boolean;
+  /** From the request's writing to the answer. */
+  readonly answerMs?: number;
+  /** The connection breaks in place of the answer. */
+  readonly reset?: boolean;
+  /** Reading the answer fails, as nobody expects it to. */
+  readonly defect?: boolean;
+  readonly status?: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One request as the service saw it. */
+export interface Written {
+  readonly id: string;
+  readonly at: number;
+  readonly group: RateGroup;
+  /** By the store's clock its claim was not good any more. */
+  readonly late: boolean;
+  /** Undefined: no answer was given. */
+  status: number | undefined;
+}
+
+export interface RunningSubmitter {
+  /** Of its signal. */
+  readonly stop: AbortController;
+  /** SIGKILL: from now on it neither writes a request nor reaches the database. */
+  readonly kill: () => void;
+  /** Settles with what ended it; never after a kill. */
+  readonly ended: Promise<unknown>;
+}
+
+interface Life {
+  over: boolean;
+}
+
+export const TIMEOUT_MS = 120_000;
+
+/**
+ * The submitter of an account with its real budget and `sendOnce`, in virtual time: over a store in memory, against a
+ * service with a strict sliding log for each endpoint group.
+ */
+export class SubmitterScenario {
+  readonly clock = new VirtualClock();
+  readonly store = new MemorySubmissions(this.clock);
+  readonly bell = new Doorbell();
+  readonly written: Written[] = [];
+  readonly refused: Written[] = [];
+  readonly lines: string[] = [];
+  readonly done: string[] = [];
+  readonly explained: string[] = [];
+  react: (id: string, attempt: number) => Reaction = () => ({});
+  creditsHold: string | undefined;
+  explaining: () => Promise<void> = () => Promise.resolve();
+  enabled = true;
+  ownsUntil = Number.POSITIVE_INFINITY;
+  /** The account's keys, and whether a ping finds them good; 'silent': it can't be asked. */
+  keys: Record<string, boolean | 'silent'> = { k: true };
+  readonly #refusedKeys = new Set<string>();
+  readonly #attempts = new Map<string, number>();
+  readonly #limiters: Record<string, Limiter> = Object.fromEntries(
+    RATE_GROUPS.map((name) => [name, slidingLog(defaultLimit(name))]),
+  );
+  readonly #budgetStore = new MemoryBudgetStore(this.clock);
+  budget: Budget | undefined;
+
+  queue(count: number, operation: OperationName = 'sequence'): void {
+    for (let i = 0; i < count; i++) this.store.add(operation);
+  }
+
+  /** Of every submission, in the order in which they were queued. */
+  states(): readonly SubmissionState[] {
+    return this.store.rows.map(({ state }) => state);
+  }
+
+  /** Starts a process that sends. */
+  async start(): Promise<RunningSubmitter> {
+    const budget = createBudget({
+      keyHash: 'k',
+      clock: this.clock,
+      share: 1,
+      store: this.#budgetStore,
+      loaded: await this.#budgetStore.load('k'),
+      onEvent: () => {},
+    });
+    this.budget = budget;
+    this.store.newOwner();
+    const stop = new AbortController();
+    const life = { over: false };
+    const ended = submitter(this.#options(budget, life))(stop.signal).catch((error: unknown) => error);
+    const kill = (): void => {
+      life.over = true;
+      budget.close(new Error('killed'));
+    };
+    return { stop, kill, ended };
+  }
+
+  /** Runs until no submission is open any more. @returns the moment */
+  async untilDone(limitMs: number = 3_600_000): Promise<number> {
+    const end = this.clock.monotonic() + limitMs;
+    const isOpen = (): boolean =>
+      this.store.rows.some(({ state }) => state === 'queued' || state === 'sending');
+    while (isOpen()) {
+      if (this.clock.monotonic() > end) throw new Error('submissions are still open');
+      await this.clock.advance(50);
+    }
+    return this.clock.monotonic();
+  }
+
+  end({ stop }: { readonly stop: AbortController }): void {
+    stop.abort(new Stopped('the test'));
+  }
+
+  slotsUsed(group: RateGroup): number | undefined {
+    return this.budget?.snapshot().groups.find((each) => each.group === group)?.used;
+  }
+
+  #options(budget: Budget, life: Life): SubmitterOptions {
+    return {
+      source: {
+        once: async (request) => {
+          const keyHash = Object.keys(this.keys).find((key) => !this.#refusedKeys.has(key));
+          if (keyHash === undefined) throw new KeyRefused('every API key of the account is refused', 401);
+          const answer = await this.#once(budget, request, life);
+          return answer === undefined ? undefined : { ...answer, keyHash };
+        },
+        isGood: async (keyHash) => {
+          const state = this.keys[keyHash];
+          if (state === 'silent') throw new TransportError('reset');
+          if (state !== true) this.#refusedKeys.add(keyHash);
+          return state === true;
+        },
+        sizeOf: (group) => budget.snapshot().groups.find((each) => each.group === group)?.size ?? 1,
+      },
+      store: mortal(this.store, life),
+      clock: this.clock,
+      whyCreditsHold: () => Promise.resolve(this.creditsHold),
+      explainWait: (why) => {
+        this.explained.push(why ?? 'nothing');
+        return this.explaining();
+      },
+      ownsUntil: () => this.ownsUntil,
+      bell: this.bell,
+      enabled: this.enabled,
+      timeoutMs: TIMEOUT_MS,
+      log: {
+        info: (line: string) => this.lines.push(line),
+        warn: (line: string) => this.lines.push(line),
+      },
+      onDone: ({ operation, state }) => this.done.push(`${operation} ${state}`),
+    };
+  }
+
+  #once(budget: Budget, request: OnceRequest, life: Life) {
+    const { clock } = this;
+    const transport = { send: (sent: HttpRequest) => this.#serve(sent, request.route, life) };
+    return sendOnce({ transport, key: 'key', budget, clock, scrub: String }, request);
+  }
+
+  /** The wire and the service. */
+  async #serve(request: HttpRequest, route: string, life: Life): Promise<HttpAnswer> {
+    const { clock } = this;
+    const id = request.body ?? '';
+    const attempt = (this.#attempts.get(id) ?? 0) + 1;
+    this.#attempts.set(id, attempt);
+    const reaction = this.react(id, attempt);
+    await clock.sleep(reaction.connectMs ?? 5, request.signal);
+    if (life.over) return await FOR_EVER;
+    if (reaction.refuse === true) throw new TransportError('refused the connection', { sent: false });
+    if (request.mayWrite?.() === false)
+      throw new TransportError('not sent: it was too late for it', { sent: false });
+    const group = rateGroup(request.method, route);
+    const at = clock.monotonic();
+    const late = (this.store.rows.find((row) => row.id === id)?.sendBefore ?? 0) <= at;
+    const written: Written = { id, at, group, late, status: undefined };
+    const verdict = this.#limiters[group]?.ask(at);
+    (verdict?.accepted === true ? this.written : this.refused).push(written);
+    await clock.sleep(reaction.answerMs ?? 50, request.signal);
+    if (reaction.defect === true) throw new RangeError('a defect');
+    if (reaction.reset === true) throw new TransportError('closed the connection before it answered');
+    written.status = verdict?.accepted === true ? (reaction.status ?? 200) : 429;
+    return {
+      status: written.status,
+      headers: { 'x-ratelimit-limit': String(verdict?.limit), ...reaction.headers },
+      receivedAt: clock.monotonic(),
+      body: { text: reaction.body ?? '{}', bytes: 2 },
+    };
+  }
+}
+
+const FOR_EVER = new Promise<never>(() => {});
+
+/** The store as a process sees it: once it is killed, no statement begins, and none is known to have ended. */
+function mortal(store: MemorySubmissions, life: Life): SubmissionStore {
+  const within = async <T>(statement: () => Promise<T>): Promise<T> => {
+    if (life.over) return await FOR_EVER;
+    try {
+      return await statement();
+    } finally {
+      if (life.over) await FOR_EVER;
+    }
+  };
+  return {
+    queued: (limit) => within(() => store.queued(limit)),
+    claim: (id) => within(() => store.claim(id)),
+    finish: (id, outcome) => within(() => store.finish(id, outcome)),
+    recover: (timeoutMs, inHand) => within(() => store.recover(timeoutMs, inHand)),
+  };
+}

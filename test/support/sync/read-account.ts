@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import { createTransport } from '../../../src/api/transport.ts';
+import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
+import type { RunnerParts } from '../../../src/app/accounts/runner-parts.ts';
+import { createSchedule } from '../../../src/app/accounts/firings.ts';
+import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
+import type { ServiceConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
+import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { createLogger } from '@research-mirror/runtime/logger';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import type { ReadRequest } from '../../../src/sync/account/account-reader.ts';
+import type { ReadOutcome } from '../../../src/sync/account/read-outcome.ts';
+import type { DoubtsWait, SyncObserver, WalkEnded } from '../../../src/sync/reader/observer.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
+import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+
+/**
+ * One account as the daemon composes it, in the test's own process: real Postgres, and real HTTP to the emulated
+ * service. The test hears of each request before it goes out, and may hold it back.
+ */
+export interface TestAccount {
+  readonly sandbox: TestSandbox;
+  readonly database: MigratedDatabase;
+  readonly config: ServiceConfig;
+  readonly parts: RunnerParts;
+  /** Paths with their queries, in the order in which they were sent. */
+  readonly asked: string[];
+  readonly walks: WalkEnded[];
+  /** Waits for the settle time. */
+  readonly waits: DoubtsWait[];
+  /** Whoever is added hears of all that follows. */
+  readonly observers: SyncObserver[];
+  /** The most requests that were under way at once; whose key it is may be asked for beside them. */
+  mostAtOnce: number;
+  /** Called before each request goes out. */
+  onRequest: (path: string) => Promise<void> | void;
+  /** What is open now: `reopen` replaces it. */
+  current: OpenAccount;
+  read(name: CollectionName, what: ReadRequest['what'], signal?: AbortSignal): Promise<ReadOutcome>;
+  /** As a new process goes on: nothing is left but what was committed. */
+  reopen(): Promise<void>;
+  query<T>(text: string): Promise<T[]>;
+  close(): Promise<void>;
+}
+
+/** Small, standing still, without rate limits, in pages of 50. */
+const QUIET: Partial<SandboxOptions> = {
+  ...STILL,
+  limits: 'off',
+  jobs: 300,
+  bulkJobs: 10,
+  lists: 3,
+  itemsPerList: 10,
+  watchlist: 30,
+  maxLimit: 50,
+  badLimit: 'clamped',
+};
+
+/** @param env variables of the program, for example MIRROR_SETTLE */
+export async function createTestAccount(
+  switches: Partial<SandboxOptions> = {},
+  clock: Clock = systemClock,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestAccount> {
+  const [sandbox, database] = await Promise.all([
+    startTestSandbox({ ...QUIET, ...switches }),
+    createMigratedDatabase(),
+  ]);
+  const { kysely: db, schema } = database;
+  const userId = String(sandbox.userId);
+  const config = loadConfig(
+    { DATABASE_URL: database.url, MIRROR_API_URL: sandbox.url, MIRROR_API_KEY: sandbox.key, ...env },
+    'service',
+  );
+  const wire = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
+  const asked: string[] = [];
+  const walks: WalkEnded[] = [];
+  const waits: DoubtsWait[] = [];
+  const observers: SyncObserver[] = [
+    { walkEnded: (walk) => walks.push(walk), doubtsWait: (wait) => waits.push(wait) },
+  ];
+  let underWay = 0;
+  const parts: RunnerParts = {
+    config,
+    db,
+    processId: 'tests',
+    identity: await ownIdentity(),
+    log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
+    observers,
+    owned: new OwnedAccounts(),
+    onChanged: () => {},
+    ownsUntil: () => Number.POSITIVE_INFINITY,
+    hide: () => {},
+    onSubmission: () => {},
+    onRegistration: () => {},
+    schedule: createSchedule(config),
+    clock,
+    link: {
+      transport: {
+        ...wire,
+        get: async (path, key, signal, wanted) => {
+          await test.onRequest(path);
+          asked.push(path);
+          const counts = path === '/v1/ping' ? 0 : 1;
+          underWay += counts;
+          test.mostAtOnce = Math.max(test.mostAtOnce, underWay);
+          return wire.get(path, key, signal, wanted).finally(() => {
+            underWay -= counts;
+          });
+        },
+      },
+      share: 1,
+      clock,
+      // No request is repeated at once: a retry waits for nothing.
+      random: () => 0,
+      scrub: (text) => text,
+      onExchange: () => {},
+      onBudgetEvent: () => {},
+    },
+  };
+  const open = async (): Promise<OpenAccount> => {
+    const taken = await takeAccount(db, schema, userId, parts.processId, parts.identity);
+    if (taken.state !== 'taken') throw new Error('the account is not free');
+    return openAccount(parts, taken.fence, config.service.keys);
+  };
+  await ensureAccount(db, schema, userId, new Date());
+  const test: TestAccount = {
+    sandbox,
+    database,
+    config,
+    parts,
+    asked,
+    walks,
+    waits,
+    observers,
+    mostAtOnce: 0,
+    onRequest: () => {},
+    current: await open(),
+    read: (name, what, signal = new AbortController().signal) =>
+      test.current.reader.read(name, { what, signal }),
+    reopen: async () => {
+      await test.current.close();
+      test.current = await open();
+    },
+    query: async <T>(text: string) => (await sql<T>`${sql.raw(text)}`.execute(db)).rows,
+    close: async () => {
+      await test.current.close();
+      await Promise.all([wire.close(), sandbox.stop()]);
+      await database.drop();
+    },
+  };
+  return test;
+}

@@ -1,0 +1,61 @@
+import type { EventSink, VerifiedEvent } from '../../../src/model/webhook/verified-event.ts';
+import type {
+  ProvenSecret,
+  ReceivingAccounts,
+  StoredSecrets,
+} from '../../../src/model/webhook/webhook-secrets.ts';
+import { SECRET } from './signing.ts';
+
+/** Secrets that have been there for long. */
+export function storedSecrets(more: Partial<StoredSecrets> = {}): StoredSecrets {
+  return {
+    current: { secret: SECRET, since: new Date(0), scheme: undefined },
+    previous: undefined,
+    state: 'registered',
+    now: new Date(86_400_000),
+    ...more,
+  };
+}
+
+/** Accounts in memory: what a receiver knows of them, and what it told them. */
+export class MemoryAccounts implements ReceivingAccounts {
+  /** By account. */
+  readonly known = new Map<string, StoredSecrets>();
+  /** What only a fresh reading shows. */
+  readonly fresh = new Map<string, StoredSecrets>();
+  /** False: no ping has told any account. */
+  pinged = true;
+  readonly told: string[] = [];
+
+  secretsOf(userId: string, fresh: boolean): Promise<StoredSecrets | 'none' | 'unknown-yet'> {
+    const secrets = (fresh ? this.fresh.get(userId) : undefined) ?? this.known.get(userId);
+    return Promise.resolve(secrets ?? (this.pinged ? 'none' : 'unknown-yet'));
+  }
+
+  verified(userId: string, { secret, pin }: ProvenSecret): Promise<void> {
+    const { current, previous } = this.fresh.get(userId) ?? this.known.get(userId) ?? {};
+    const which = secret === current?.secret ? 'current' : secret === previous?.secret && 'previous';
+    this.told.push(`${userId}: ${which} ${pin}`);
+    return Promise.resolve();
+  }
+
+  mismatched(userId: string): Promise<void> {
+    this.told.push(`${userId}: mismatch`);
+    return Promise.resolve();
+  }
+}
+
+/** A sink in memory. */
+export class MemorySink implements EventSink {
+  readonly events = new Map<string, VerifiedEvent>();
+  /** What storing waits for. */
+  until: Promise<void> = Promise.resolve();
+
+  async store(userId: string, event: VerifiedEvent): Promise<'stored' | 'known'> {
+    await this.until;
+    const key = `${userId}/${event.id}`;
+    if (this.events.has(key)) return 'known';
+    this.events.set(key, event);
+    return 'stored';
+  }
+}

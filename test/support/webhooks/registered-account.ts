@@ -1,0 +1,215 @@
+import { sql } from 'kysely';
+import { createApi } from '../../../src/api/api.ts';
+import { createTransport, type Transport } from '../../../src/api/transport.ts';
+import { PRIORITY } from '../../../src/budget/priorities.ts';
+import {
+  receivingAccounts,
+  type ReceivingAccountsOptions,
+} from '../../../src/db/webhook/receiving-accounts.ts';
+import { webhookStore } from '../../../src/db/webhook/webhook-store.ts';
+import type { Fence } from '../../../src/model/fence.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { Stopped } from '@research-mirror/runtime/service';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import {
+  registrar,
+  type RegistrarOptions,
+  type RegistrationNews,
+} from '../../../src/webhooks/registration/registrar.ts';
+import type { MigratedDatabase } from '../databases/migrated-database.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { openBudget } from '../budget/open-budget.ts';
+import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+
+export const PUBLIC_URL = 'https://mirror.example.com';
+
+/** An account's registrar between real Postgres and the emulated service; and receivers, as in other processes. */
+export class RegisteredAccount {
+  readonly sandbox: TestSandbox;
+  readonly database: MigratedDatabase;
+  readonly userId: string;
+  readonly changed: string[] = [];
+  readonly lines: string[] = [];
+  readonly suspicions: string[] = [];
+  readonly news: RegistrationNews[] = [];
+  /** Secrets that receivers had hidden. */
+  readonly hidden: string[] = [];
+  readonly bell = new Doorbell();
+  options: Partial<RegistrarOptions> = {};
+  fence: Fence;
+  /** By what the registrar's loop ended. */
+  ended: unknown;
+  #jobs = 0;
+  readonly #transport: Transport;
+  #life = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(sandbox: TestSandbox, database: MigratedDatabase) {
+    this.sandbox = sandbox;
+    this.database = database;
+    this.userId = String(sandbox.userId);
+    this.fence = { userId: this.userId, owner: 'tests', token: '1' };
+    this.#transport = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
+  }
+
+  static async make(
+    database: MigratedDatabase,
+    switches: Partial<SandboxOptions> = {},
+  ): Promise<RegisteredAccount> {
+    const sandbox = await startTestSandbox({ ...STILL, limits: 'off', jobs: 0, ...switches });
+    await sql`
+      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, created_at)
+      values (${sandbox.userId}, 'tests', 1, now())`.execute(database.kysely);
+    return new RegisteredAccount(sandbox, database);
+  }
+
+  start(): void {
+    this.#life = new AbortController();
+    const { signal } = this.#life;
+    const { kysely: db, schema } = this.database;
+    const api = createApi({
+      transport: this.#transport,
+      key: this.sandbox.key,
+      budget: openBudget(),
+      clock: systemClock,
+      random: Math.random,
+      scrub: (text) => text,
+    });
+    const say = (line: unknown): void => void this.lines.push(String(line));
+    const run = registrar({
+      userId: this.userId,
+      publicUrl: PUBLIC_URL,
+      takeover: 'if-empty',
+      service: {
+        ask: (request) => api.once({ ...request, priority: PRIORITY.HINT }),
+        keyIsGood: async () => true,
+        said: (text) => text,
+      },
+      store: webhookStore({
+        db,
+        schema,
+        fence: this.fence,
+        onChanged: ({ table, changeId }) => this.changed.push(`${table} ${changeId}`),
+        isFinished: (state) => state === 'completed',
+      }),
+      clock: systemClock,
+      log: { info: say, warn: say, debug: say },
+      hide: () => {},
+      bell: this.bell,
+      onChange: (news) => this.news.push(news),
+      ...this.options,
+    });
+    this.#running = run(signal).catch((error: unknown) => {
+      if (!signal.aborted) this.ended = error;
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#life.abort(new Stopped('the registrar'));
+    await this.#running;
+  }
+
+  /** What it has weighed, it remembers as long as it runs. */
+  async restart(): Promise<void> {
+    await this.stop();
+    this.start();
+  }
+
+  /** Receivers of a process of their own: what they remember is theirs. */
+  receivers({
+    db = this.database.kysely,
+    allPinged = () => true,
+    clock = systemClock,
+  }: Partial<Pick<ReceivingAccountsOptions, 'db' | 'allPinged' | 'clock'>> = {}): ReturnType<
+    typeof receivingAccounts
+  > {
+    return receivingAccounts({
+      db,
+      schema: this.database.schema,
+      clock,
+      allPinged,
+      hide: (secret) => this.hidden.push(secret),
+      onSuspicion: (userId) => this.suspicions.push(userId),
+    });
+  }
+
+  /** Lets time pass: all that is stored of the registration happened so many minutes earlier. */
+  async age(minutes: number): Promise<void> {
+    const by = sql.raw(`interval '${minutes} minutes'`);
+    const moments = [
+      'secret_at',
+      'previous_until',
+      'registering_at',
+      'registered_at',
+      'checked_at',
+      'verified_at',
+      'suspect_at',
+    ].map((name) => sql`${sql.id(name)} = ${sql.id(name)} - ${by}`);
+    const own = `${this.database.schema}_sync`;
+    await this.database.kysely.transaction().execute(async (trx) => {
+      await sql`
+        update ${sql.id(own, 'registration')} set ${sql.join(moments)},
+          replaced_at = array(select at - ${by} from unnest(replaced_at) as at)
+        where _user_id = ${this.userId}`.execute(trx);
+      await sql`
+        update ${sql.id(own, 'own_url')} set registered_at = registered_at - ${by}
+        where _user_id = ${this.userId}`.execute(trx);
+    });
+  }
+
+  /** Our own reading found so many jobs that finished, of which no verified delivery told. */
+  async finish(count: number, minutesAgo = 11): Promise<void> {
+    const { kysely } = this.database;
+    const at = sql.raw(`now() - interval '${minutesAgo} minutes'`);
+    await sql`
+      insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
+        inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
+      values (${this.userId}, 1, 'research_jobs', 'full', now() - interval '2 days', now() - interval '2 days', 'completed',
+        1, 0, 0, 0, 0, 0, 0, 1, 0)
+      on conflict do nothing`.execute(kysely);
+    for (let each = 0; each < count; each += 1) {
+      this.#jobs += 1;
+      await sql`
+        insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+        values (${this.userId}, ${this.#jobs}, ${at}, ${at}, ${this.#jobs}, '', '{"status":"completed"}')`.execute(
+        kysely,
+      );
+    }
+  }
+
+  /** The one row of a query; `mirror` in it is the schema. */
+  async row<T>(text: string): Promise<T | undefined> {
+    return (await sql<T>`${sql.raw(text)}`.execute(this.database.kysely)).rows[0];
+  }
+
+  registration(): Promise<Record<string, unknown> | undefined> {
+    return this.row(`select * from mirror_sync.registration where _user_id = ${this.userId}`);
+  }
+
+  /** How often the service was asked so: `GET`, `POST` (registers), `DELETE`. */
+  async asked(method: string): Promise<number> {
+    return (await this.sandbox.control.log()).filter((request) => request.method === method).length;
+  }
+
+  /** Lets the registrar look again a quarter of an hour later, and waits until it has stored what it saw. */
+  async look(minutes = 16): Promise<void> {
+    await this.age(minutes);
+    const before = await this.registration();
+    this.bell.ring();
+    await eventually('a look at the webhook', async () => {
+      const { checked_at: checkedAt } = (await this.registration()) ?? {};
+      return String(checkedAt) !== String(before?.['checked_at']);
+    });
+  }
+
+  /** Waits until the registration is in this state. */
+  async until(state: string): Promise<void> {
+    await eventually(`state ${state}`, async () => (await this.registration())?.['state'] === state);
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await Promise.all([this.#transport.close(), this.sandbox.stop()]);
+  }
+}

@@ -1,0 +1,315 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { createSystem, type Daemon, type Environment, type System } from '../../support/processes/system.ts';
+import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+
+let system: System;
+afterEach(() => system.close());
+
+/** Everything in it was finished long ago: without polls nothing would tell of a job that goes on by itself. */
+const still = (switches: Partial<SandboxOptions> = {}): Promise<System> =>
+  createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
+
+/** Nothing is read but what an event asks for. */
+const NO_POLLS: Environment = { MIRROR_POLL_CRON: 'never', MIRROR_FULL_CRON: 'never' };
+
+async function reachable(): Promise<{ readonly publicUrl: string; readonly env: Environment }> {
+  const port = await lastingPort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  return { publicUrl, env: { ...NO_POLLS, MIRROR_PUBLIC_URL: publicUrl, MIRROR_WEBHOOK_PORT: String(port) } };
+}
+
+const deliveryUrl = (publicUrl: string): string => `${publicUrl}/webhooks/${system.sandbox.userId}`;
+
+/** A daemon whose mirror is loaded, and which is registered. */
+async function registered(env: Environment): Promise<Daemon> {
+  const daemon = await system.daemon(env);
+  await eventually('the registration', async () => (await registration())?.state === 'registered');
+  await eventually('the first load', async () => (await differences(system)).length === 0);
+  return daemon;
+}
+
+async function registration(): Promise<{ state: string; url: string | null } | undefined> {
+  const { rows } = await system.db.query<{ state: string; url: string | null }>(
+    'select state, url from mirror_sync.registration',
+  );
+  return rows[0];
+}
+
+async function aJob(): Promise<string> {
+  const { rows } = await system.db.query<{ job_id: string }>(
+    `select job_id from mirror.research_jobs where status = 'completed' order by random() limit 1`,
+  );
+  return rows[0]?.job_id ?? '';
+}
+
+/** Changes a job, of which only an event tells. @returns the event's ID */
+async function tellOfAChange(note: string): Promise<string> {
+  const id = await aJob();
+  const { control } = system.sandbox;
+  await control.mutate({ op: 'update', collection: 'research_jobs', id, fields: { note }, silent: true });
+  const [event] = await control.emit({ type: 'research.completed', ids: [id] });
+  if (typeof event !== 'string') throw new Error('nobody is registered for events');
+  return event;
+}
+
+/** Until the mirror shows it. */
+async function shown(note: string): Promise<void> {
+  const query = `select 1 from mirror.research_jobs where _raw ->> 'note' = $1`;
+  await eventually(`the row that ${note} changed`, async () => {
+    return (await system.db.query(query, [note])).rows.length > 0;
+  });
+}
+
+/** While a secret is young, another one may be on its way: signatures that do not match say nothing yet. */
+async function aged(): Promise<void> {
+  await system.db.query(
+    `update mirror_sync.registration r set
+       (secret_at, registering_at, registered_at, checked_at, verified_at) =
+         (select secret_at - ago, registering_at - ago, registered_at - ago, checked_at - ago, verified_at - ago
+          from (values (interval '11 minutes')) as past (ago))`,
+  );
+  // What is registered is known by its moment.
+  await system.db.query(
+    `update mirror_sync.own_url set registered_at = registered_at - interval '11 minutes'`,
+  );
+}
+
+/** Three jobs come finished, and only a reading finds them: eleven minutes ago. */
+async function finishedUnheard(): Promise<void> {
+  await aged();
+  await system.db.query(`update mirror.sync_log set ended_at = ended_at - interval '1 hour'`);
+  const { rows } = await system.db.query<{ last: string }>(
+    'select max(_change_id)::text as last from mirror.research_jobs',
+  );
+  for (let job = 0; job < 3; job += 1) {
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'completed' },
+      silent: true,
+    });
+  }
+  expect((await system.run(['sync', 'research_jobs'])).code).toBe(0);
+  const { rowCount } = await system.db.query(
+    `update mirror.research_jobs set _first_seen_at = _first_seen_at - interval '11 minutes',
+       _changed_at = _changed_at - interval '11 minutes' where _change_id > $1`,
+    [rows[0]?.last],
+  );
+  expect(rowCount).toBe(3);
+}
+
+/** A delivery that looks like the service's, but for its signature. */
+async function forge(publicUrl: string): Promise<number> {
+  const body = `{"id":"evt_1","type":"research.failed","data":{"job_id":${await aJob()}}}`;
+  const { status } = await fetch(deliveryUrl(publicUrl), {
+    method: 'POST',
+    headers: { 'X-Service-Signature': hmac('none of ours', body) },
+    body,
+  });
+  return status;
+}
+
+async function storedEvents(): Promise<string[]> {
+  const { rows } = await system.db.query<{ id: string }>('select id from mirror.events order by received_at');
+  return rows.map(({ id }) => id);
+}
+
+describe('a daemon with a public URL', () => {
+  it('registers itself, stores what is delivered, and mirrors what it tells of without a poll', async () => {
+    system = await still();
+    await system.sandbox.control.clock({ freeze: true });
+    const { publicUrl, env } = await reachable();
+    const daemon = await registered(env);
+    const webhook = await system.sandbox.control.webhook();
+    expect(webhook?.url).toBe(deliveryUrl(publicUrl));
+
+    const event = await tellOfAChange('first');
+    await shown('first');
+    expect(await storedEvents()).toEqual([event]);
+    expect(await differences(system)).toEqual([]);
+    // The hint is settled with the row: nothing is read again for it.
+    await eventually('no hint', async () => {
+      return (await system.db.query('select 1 from mirror_sync.hint')).rows.length === 0;
+    });
+
+    // As analysts see it, and without the secret, which no output shows either.
+    const { rows } = await system.db.query('select url, active, _raw::text as raw from mirror.webhook');
+    expect(rows).toMatchObject([{ url: deliveryUrl(publicUrl), active: true }]);
+    expect(JSON.stringify(rows)).not.toContain(webhook?.secret);
+    expect((await system.run(['status'])).code).toBe(0);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+    expect(daemon.output()).not.toContain(webhook?.secret);
+  });
+
+  it('keeps its registration and its secret over a restart, and gives both up when its public URL goes', async () => {
+    system = await still();
+    const { env } = await reachable();
+    const first = await registered(env);
+    const before = await system.sandbox.control.webhook();
+    await first.stop('SIGKILL');
+    const second = await system.daemon(env);
+    await tellOfAChange('after the restart');
+    await shown('after the restart');
+    expect(await system.sandbox.control.webhook()).toEqual(before);
+    await second.stop();
+
+    const third = await system.daemon(NO_POLLS);
+    await eventually('the removal', async () => (await system.sandbox.control.webhook()) === null);
+    const gone = 'select 1 from mirror.webhook where _deleted_at is not null';
+    await eventually('its row', async () => (await system.db.query(gone)).rows.length === 1);
+    expect(await third.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('leaves another URL alone unless it is told to take over', async () => {
+    system = await still();
+    const theirs = 'https://elsewhere.example/hook';
+    await system.sandbox.control.registerElsewhere({ url: theirs });
+    const { publicUrl, env } = await reachable();
+    const first = await system.daemon(env);
+    await eventually('the foreign registration', async () => (await registration())?.state === 'foreign');
+    expect((await system.sandbox.control.webhook())?.url).toBe(theirs);
+    const { rows } = await system.db.query('select url from mirror.webhook');
+    expect(rows).toEqual([{ url: theirs }]);
+    await first.stop();
+
+    const second = await registered({ ...env, MIRROR_WEBHOOK_TAKEOVER: 'always' });
+    expect((await system.sandbox.control.webhook())?.url).toBe(deliveryUrl(publicUrl));
+    await tellOfAChange('ours');
+    await shown('ours');
+    await second.stop();
+  });
+
+  it('answers 503 while Postgres holds the event, and has it when it is delivered again', async () => {
+    system = await still({ deliveryRetryMs: 200, deliveryRetries: 20 });
+    const { env } = await reachable();
+    const daemon = await registered(env);
+    const client = await system.db.connect();
+    let event: string;
+    try {
+      await client.query('begin; lock table mirror.events in exclusive mode');
+      event = await tellOfAChange('held');
+      await eventually('a 503', async () => {
+        return (await system.sandbox.control.deliveries()).some(({ status }) => status === 503);
+      });
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    await shown('held');
+    // What was answered 503 may have been stored a moment later; it is delivered again until it is answered 200.
+    const answers = async () => (await system.sandbox.control.deliveries()).map(({ status }) => status);
+    await eventually('a 200', async () => (await answers()).includes(200));
+    expect(await storedEvents()).toEqual([event]);
+    expect(new Set(await answers())).toEqual(new Set([503, 200]));
+    await daemon.stop();
+  });
+
+  it('reads what changed before it registered anew, which nobody announced', async () => {
+    system = await still();
+    const reached = await reachable();
+    const daemon = await registered({ ...reached.env, MIRROR_POLL_CRON: '0 0 1 1 *' });
+    const before = (await system.sandbox.control.webhook())?.secret;
+    await aged();
+    await finishedUnheard();
+    const { control } = system.sandbox;
+    await control.mutate({ op: 'insert', collection: 'research_jobs', silent: true });
+    await eventually('another registration', async () => {
+      await forge(reached.publicUrl);
+      return (await control.webhook())?.secret !== before;
+    });
+    await eventually('the job', async () => (await differences(system)).length === 0);
+    expect(await storedEvents()).toEqual([]);
+    await daemon.stop();
+  });
+
+  it('is brought to nothing but a reading by deliveries of somebody who has no secret', async () => {
+    system = await still();
+    const { publicUrl, env } = await reachable();
+    const daemon = await registered(env);
+    const { control } = system.sandbox;
+    await tellOfAChange('before');
+    await shown('before');
+    const row = async () =>
+      (await system.db.query('select secret, scheme, state from mirror_sync.registration')).rows[0];
+    await eventually('the pin', async () => (await row())?.['scheme'] === 'hex');
+    await aged();
+    const before = await row();
+    const polls = `select 1 from mirror.sync_log where kind = 'poll' and collection = 'research_jobs'`;
+    expect((await system.db.query(polls)).rows).toEqual([]);
+    const answers = new Set<number>();
+    // Where nothing is polled otherwise, this is what they can bring about.
+    await eventually('what they bring about', async () => {
+      answers.add(await forge(publicUrl));
+      expect((await control.webhook())?.secret).toBe(before?.['secret']);
+      return (await system.db.query(polls)).rows.length > 0;
+    });
+    for (let more = 0; more < 20; more += 1) answers.add(await forge(publicUrl));
+    expect([...answers]).toEqual([400]);
+    expect(await row()).toEqual(before);
+    const event = await tellOfAChange('after');
+    await shown('after');
+    expect(await storedEvents()).toContain(event);
+    expect((await system.run(['status'])).code).toBe(0);
+    await daemon.stop();
+  });
+
+  it('registers anew when the service has another secret than it told', async () => {
+    system = await still({ deliveryRetryMs: 250, deliveryRetries: 20, retryOn4xx: 'yes' });
+    const { env } = await reachable();
+    const daemon = await registered(env);
+    await aged();
+    await system.sandbox.control.rotateSecret();
+    await finishedUnheard();
+    const events = [];
+    for (let count = 1; count <= 4; count += 1) events.push(await tellOfAChange(`rotated ${count}`));
+    await shown('rotated 4');
+    await eventually('all of them', async () => (await storedEvents()).length === events.length);
+    expect((await storedEvents()).toSorted()).toEqual(events.toSorted());
+    expect((await registration())?.state).toBe('registered');
+    await daemon.stop();
+  });
+});
+
+describe('two daemons behind one public URL', () => {
+  it('both receive: what the one that waits is told is mirrored by the owner', async () => {
+    system = await still();
+    const { env } = await reachable();
+    const owner = await registered(env);
+    // As a load balancer would: the same URL, delivered to the other one's port.
+    const port = await lastingPort();
+    const other = await system.daemon({ ...env, MIRROR_WEBHOOK_PORT: String(port) });
+    const { secret = '' } = (await system.sandbox.control.webhook()) ?? {};
+    expect(secret).not.toBe('');
+    const id = await aJob();
+    await system.sandbox.control.mutate({
+      op: 'update',
+      collection: 'research_jobs',
+      id,
+      fields: { note: 'by the other' },
+      silent: true,
+    });
+    const body = JSON.stringify({
+      id: 'evt_other',
+      type: 'research.completed',
+      created_at: new Date().toISOString(),
+      data: { job_id: Number(id) },
+    });
+    const answer = await fetch(`http://127.0.0.1:${port}/webhooks/${system.sandbox.userId}`, {
+      method: 'POST',
+      headers: { 'X-Service-Signature': hmac(secret, body) },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    await shown('by the other');
+    expect(await storedEvents()).toEqual(['evt_other']);
+    await Promise.all([owner.stop(), other.stop()]);
+  });
+});
+
+function hmac(secret: string, body: string): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}

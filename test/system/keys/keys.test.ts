@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createGateway, type Gateway } from '../../support/network/gateway.ts';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { createSystem, type System } from '../../support/processes/system.ts';
+
+const GOOD = 'sandbox-key';
+const WRONG = 'no-such-key-7f3a';
+const GOOD_AND_WRONG = { MIRROR_API_KEY: `${WRONG},${GOOD}` };
+
+let system: System;
+let gateway: Gateway | undefined;
+afterEach(async () => {
+  await system.close();
+  await gateway?.close();
+  gateway = undefined;
+});
+
+describe('a key that the service refuses', () => {
+  it('ends sync with 3 and a clear line, whatever the service says of it', async () => {
+    system = await createSystem({ badKey: '403', errorBody: 'html' });
+    const { code, stdout, stderr } = await system.run(['sync'], { MIRROR_API_KEY: WRONG });
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toMatch(/^research-mirror: GET \/v1\/ping was answered 403.*$/m);
+    expect(stderr).not.toContain(WRONG);
+  });
+
+  it('keeps sync from no other account', async () => {
+    system = await createSystem({ keys: `${GOOD}=1001,second-key=1002` });
+    await system.sandbox.control.clock({ freeze: true });
+    const env = { MIRROR_API_KEY: `${GOOD},${WRONG},second-key` };
+    const { code, stdout, stderr } = await system.run(['sync', '--full'], env);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/1002 +watchlist +30/);
+    expect(stderr).toMatch(
+      /API key [0-9a-f]{8}…: GET \/v1\/ping was answered 401.*set a good MIRROR_API_KEY/,
+    );
+    expect(await differences(system, 1001)).toEqual([]);
+    expect(await differences(system, 1002)).toEqual([]);
+  });
+
+  it('keeps the daemon from no other account, and is a problem of the status', async () => {
+    system = await createSystem();
+    await system.sandbox.control.clock({ freeze: true });
+    const daemon = await system.daemon(GOOD_AND_WRONG);
+    await daemon.until('set a good MIRROR_API_KEY; asked again in 30 s');
+    await eventually('the good account', async () => (await differences(system)).length === 0);
+    const status = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as Record<string, unknown>;
+    expect(status).toMatchObject({
+      healthy: false,
+      problems: [expect.stringMatching(/^API key [0-9a-f]{8}…: GET \/v1\/ping was answered 401/) as string],
+      accounts: [{ userId: '1001', state: 'active' }],
+    });
+    const command = await system.run(['status', '--json'], GOOD_AND_WRONG);
+    expect(command.code).toBe(1);
+    expect(JSON.parse(command.stdout)).toMatchObject({ problems: status['problems'] });
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+});
+
+describe('a key that the service refuses later', () => {
+  it('is replaced by the account’s other key without a pause', async () => {
+    system = await createSystem({ keys: `old-key=1001,new-key=1001` });
+    gateway = await createGateway(system.sandbox.url);
+    const env = { MIRROR_API_URL: gateway.url, MIRROR_API_KEY: 'old-key,new-key' };
+    const daemon = await system.daemon(env);
+    await eventually('the account', async () => (await differences(system)).length === 0);
+    gateway.refuse(({ headers }) =>
+      headers.authorization === 'Bearer old-key' ? { status: 401, message: 'revoked' } : undefined,
+    );
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'new' },
+    });
+    expect((await system.run(['sync'], env)).code).toBe(0);
+    await eventually('the new row', async () => (await differences(system)).length === 0);
+    expect((await system.run(['status'])).code).toBe(0);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('stops its account, whose data stay, and the account goes on by itself when the key is good again', async () => {
+    system = await createSystem();
+    await system.sandbox.control.clock({ freeze: true });
+    gateway = await createGateway(system.sandbox.url);
+    const env = { MIRROR_API_URL: gateway.url };
+    const daemon = await system.daemon(env);
+    await eventually('the account', async () => (await differences(system)).length === 0);
+
+    gateway.refuse(() => ({ status: 401, message: 'revoked' }));
+    const refused = await system.run(['sync'], env);
+    expect(refused.code).toBe(3);
+    expect(refused.stdout).toMatch(/was answered 401|is refused/);
+    await daemon.until('account 1001 has stopped: ');
+    const status = await system.run(['status']);
+    expect(status.code).toBe(1);
+    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('account 1001 has stopped: ');
+    expect(await differences(system)).toEqual([]);
+
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'new' },
+    });
+    gateway.refuse(undefined);
+    // The first ping comes 30 s after the refusal.
+    await daemon.until('account 1001: goes on');
+    await eventually('the new row', async () => (await differences(system)).length === 0);
+    expect((await system.run(['status'])).code).toBe(0);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+});

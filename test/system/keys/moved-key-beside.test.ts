@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { createSystem, type System } from '../../support/processes/system.ts';
+
+const [FIRST, SECOND] = ['first-key', 'second-key'];
+const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);
+const QUICK = { MIRROR_SETTLE: '1s' };
+const BOTH = { ...QUICK, MIRROR_API_KEY: `${FIRST},${SECOND}` };
+
+let system: System;
+afterEach(() => system.close());
+
+/** How often the service was asked with a key, by its place among the sandbox's. */
+async function askedWith(key: number): Promise<number> {
+  return (await system.sandbox.control.log()).filter((record) => record.key === key).length;
+}
+
+async function rowsOf(user: number): Promise<number> {
+  const { rows } = await system.db.query<{ rows: number }>(
+    'select count(*)::int as rows from mirror.research_jobs where _user_id = $1 and _deleted_at is null',
+    [user],
+  );
+  return rows[0]?.rows ?? 0;
+}
+
+describe('of two keys of one account, one that answers for another', () => {
+  it('is marked and not used, also after a restart; the other one goes on', async () => {
+    system = await createSystem({ keys: `${FIRST}=1001,${SECOND}=1001`, jobs: 8 });
+    const { control } = system.sandbox;
+    await control.clock({ freeze: true });
+    await system.sync(['--full'], { env: BOTH });
+
+    await control.change({ keys: `${FIRST}=2002,${SECOND}=1001` });
+    expect((await system.run(['sync', '--full'], BOTH)).code).toBe(3);
+    await control.resetCounters();
+    await system.sync(['--full'], { env: BOTH });
+    expect(await differences(system, 1001)).toEqual([]);
+    expect(await rowsOf(2002)).toBe(0);
+    expect(await askedWith(0)).toBe(0);
+    expect(await askedWith(1)).toBeGreaterThan(0);
+
+    const moved = `API key ${nameOf(FIRST)}… answers for account 2002, not 1001`;
+    const { code, stdout } = await system.run(['status', '--json'], BOTH);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      problems: [expect.stringContaining(moved) as string],
+      accounts: [{ userId: '1001', state: 'active', error: null }],
+    });
+    // A key that is configured no more is nobody's concern.
+    expect((await system.run(['status'], { ...QUICK, MIRROR_API_KEY: SECOND })).code).toBe(0);
+
+    const daemon = await system.daemon(BOTH);
+    await eventually('a poll', async () => (await askedWith(1)) > 0);
+    const live = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as { problems: string[] };
+    expect(live.problems).toEqual([expect.stringContaining(moved)]);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+    expect(await askedWith(0)).toBe(0);
+  });
+});
+
+describe('a key that answers for another account under a running daemon', () => {
+  it('stops the account, and says since when what may be the other’s was written; move gives each its own', async () => {
+    system = await createSystem({ keys: `${FIRST}=1001,other-key=2002`, jobs: 8 });
+    const { control } = system.sandbox;
+    await control.clock({ freeze: true });
+    const env = { ...QUICK, MIRROR_API_KEY: FIRST };
+    const daemon = await system.daemon(env);
+    await eventually('the first load', async () => (await differences(system, 1001)).length === 0);
+
+    // Within the minute of the last proof, the other account's pages are taken for the own one's; what is made of all of
+    // them together is not.
+    await control.mutate({
+      op: 'insert',
+      user: 2002,
+      collection: 'research_jobs',
+      fields: { status: 'foreign' },
+    });
+    const before = await rowsOf(1001);
+    await control.change({ keys: `${FIRST}=2002` });
+    expect((await system.run(['sync', '--full'], env)).code).toBe(3);
+    await daemon.until('account 1001 has stopped');
+    await daemon.until('account 1001 is not mirrored');
+    await control.resetCounters();
+    const { code, stdout } = await system.run(['status', '--json'], env);
+    expect(code).toBe(1);
+    const { problems } = JSON.parse(stdout) as { problems: string[] };
+    const moved = `API key ${nameOf(FIRST)}… answers for account 2002, not 1001`;
+    // Said once, by the account.
+    expect(problems).toEqual([expect.stringContaining(`account 1001 has stopped: ${moved}`)]);
+    const [told = ''] = problems;
+    expect(told).toContain('research-mirror accounts move 1001');
+    const foreign = await system.db.query<{ id: string }>(
+      `select job_id as id from mirror.research_jobs where _user_id = 1001 and _raw ->> 'status' = 'foreign'`,
+    );
+    // The account itself is read among the first, and names its owner: maybe before the other's jobs are.
+    expect(told).toMatch(/\((nothing was )?written since it last answered for its own/);
+    // Nothing of its own was deleted, and nobody is asked any more.
+    expect(await rowsOf(1001)).toBe(before + foreign.rows.length);
+    expect((await control.counters()).requests).toBe(0);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+
+    expect((await system.run(['accounts', 'move', '1001'], env)).code).toBe(0);
+    const own = await rowsOf(1001);
+    await system.sync(['--full'], { env });
+    expect(await differences(system, 2002)).toEqual([]);
+    expect(await rowsOf(1001)).toBe(own);
+
+    // And back.
+    await control.change({ keys: `${FIRST}=1001` });
+    expect((await system.run(['sync', '--full'], env)).code).toBe(3);
+    expect((await system.run(['accounts', 'move', '2002'], env)).code).toBe(0);
+    await system.sync(['--full'], { env });
+    expect(await differences(system, 1001)).toEqual([]);
+    expect(await differences(system, 2002)).toEqual([]);
+  });
+});
+
+describe('what the proofs of a pass cost', () => {
+  it('is a handful of pings, however many lists it reads', async () => {
+    system = await createSystem({ lists: 60, itemsPerList: 3, jobs: 30 });
+    const { control } = system.sandbox;
+    await control.clock({ freeze: true });
+    await system.sync(['--full'], { env: QUICK });
+    const lists = await control.truth({ collection: 'lists' });
+    for (const text of lists) {
+      const list = String((JSON.parse(text) as { list_id: number | string }).list_id);
+      const [item = ''] = await control.truth({ collection: 'list_items', list });
+      const { id } = JSON.parse(item) as { id: number | string };
+      await control.mutate({ op: 'delete', collection: 'list_items', list, id: String(id) });
+    }
+    await control.resetCounters();
+    // Rows of every list are deleted, which needs a proof after the last request of each.
+    const begun = performance.now();
+    await system.sync(['--full', '--accept-deletions'], { env: QUICK });
+    const minutes = (performance.now() - begun) / 60_000;
+    expect(await differences(system)).toEqual([]);
+    const { byRouteAndStatus } = await control.counters();
+    expect(byRouteAndStatus['GET /v1/lists/{id} 200']).toBeGreaterThanOrEqual(120);
+    expect(byRouteAndStatus['GET /v1/ping 200']).toBeLessThanOrEqual(8 + minutes);
+  });
+});

@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+
+let system: System;
+afterEach(() => system.close());
+
+async function twoDaemons(): Promise<{ readonly first: Daemon; readonly second: Daemon }> {
+  system = await createSystem({ latencyMin: 5, latencyMax: 20 });
+  await system.sandbox.control.clock({ freeze: true });
+  const first = await system.daemon();
+  await eventually('the first load', async () => (await differences(system)).length === 0);
+  const second = await system.daemon();
+  await second.until(`account 1001 is held by \\"research-mirror start\\" (process ${first.child.pid})`);
+  return { first, second };
+}
+
+async function owner(): Promise<number | undefined> {
+  const { rows } = await system.db.query<{ pid: number }>(
+    'select p.pid from mirror_sync.account a join mirror_sync.process p on p.process_id = a.owner',
+  );
+  return rows[0]?.pid;
+}
+
+async function newJob(): Promise<void> {
+  await system.sandbox.control.mutate({
+    op: 'insert',
+    collection: 'research_jobs',
+    fields: { status: 'completed' },
+  });
+}
+
+describe('two daemons on one database', () => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'share out the work: the second waits, and goes on when the first one ends by %s',
+    async (signal) => {
+      const { first, second } = await twoDaemons();
+      expect(await owner()).toBe(first.child.pid);
+      // Whoever is asked, the owner does it.
+      await newJob();
+      await system.sync();
+      expect(await differences(system)).toEqual([]);
+      expect((await system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
+
+      await first.stop(signal);
+      await eventually('the takeover', async () => (await owner()) === second.child.pid);
+      await newJob();
+      await system.sync();
+      expect(await differences(system)).toEqual([]);
+      expect((await system.run(['status'])).code).toBe(0);
+      expect(await second.stop()).toMatchObject({ code: 0 });
+    },
+  );
+
+  it('take an account over from one that hangs, which then takes nothing back', async () => {
+    const { first, second } = await twoDaemons();
+    first.child.kill('SIGSTOP');
+    await eventually('the takeover', async () => (await owner()) === second.child.pid, 25_000);
+    await newJob();
+    await system.sync();
+    const token = async (): Promise<unknown> =>
+      (await system.db.query('select owner, token from mirror_sync.account')).rows[0];
+    const taken = await token();
+    first.child.kill('SIGCONT');
+    await eventually('its heartbeat', async () => {
+      const alive = 'select 1 from mirror_sync.process where pid = $1 and alive_until > clock_timestamp()';
+      return (await system.db.query(alive, [first.child.pid])).rows.length > 0;
+    });
+    // It gives up what it believes to be its own, and that is nothing.
+    expect(await first.stop()).toMatchObject({ code: 0 });
+    expect(await token()).toEqual(taken);
+    expect(await differences(system)).toEqual([]);
+    expect(await second.stop()).toMatchObject({ code: 0 });
+  });
+});
+
+describe('two passes at a time without a daemon', () => {
+  it('do not mix: the second one ends with 3 and says who holds the account', async () => {
+    system = await createSystem({ latencyMin: 1_000, latencyMax: 1_000 });
+    const first = system.begin(['sync', '--full']);
+    await eventually('its first page', async () => (await system.sandbox.control.counters()).requests > 2);
+    const { code, stdout } = await system.run(['sync']);
+    expect(code).toBe(3);
+    expect(stdout).toContain(`account 1001 is held by "research-mirror sync" (process ${first.child.pid})`);
+    expect((await first.ended).code).toBe(0);
+  });
+});

@@ -1,0 +1,113 @@
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createGateway, type Gateway } from '../../support/network/gateway.ts';
+import { differences } from '../../support/mirror/mirror-truth.ts';
+import { createOwnServer, type OwnServer } from '../../support/databases/own-server.ts';
+import { createSystem, type System } from '../../support/processes/system.ts';
+
+let system: System;
+let gateway: Gateway | undefined;
+let server: OwnServer | undefined;
+let db: pg.Pool | undefined;
+afterEach(async () => {
+  await system.close();
+  await gateway?.close();
+  await db?.end();
+  await server?.remove();
+  gateway = undefined;
+  server = undefined;
+  db = undefined;
+});
+
+async function equal(pool: pg.Pool): Promise<void> {
+  await eventually(
+    'the mirror to be equal to the service',
+    async () => {
+      const found = await differences({ sandbox: system.sandbox, db: pool });
+      if (found.length > 0) throw new Error(found.slice(0, 5).join('; '));
+      return true;
+    },
+    40_000,
+  );
+}
+
+describe('a service that can’t be reached', () => {
+  it('ends sync with 3 and a clear line; start waits for it, mirrors when it comes, and survives its absence', async () => {
+    system = await createSystem();
+    await system.sandbox.control.clock({ freeze: true });
+    gateway = await createGateway(system.sandbox.url);
+    await gateway.close();
+    const env = { MIRROR_API_URL: gateway.url };
+    const { code, stdout, stderr } = await system.run(['sync'], env);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toMatch(
+      /^research-mirror: GET \/v1\/ping: 127\.0\.0\.1:\d+ refused the connection \(ECONNREFUSED\)$/m,
+    );
+
+    const daemon = await system.daemon(env);
+    await daemon.until('asked again in 1 s');
+    await gateway.open();
+    await equal(system.db);
+
+    await gateway.close();
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'new' },
+    });
+    expect((await system.run(['sync', 'research_jobs'], env)).code).toBe(3);
+    await gateway.open();
+    expect((await system.run(['sync', 'research_jobs'], env)).code).toBe(0);
+    await equal(system.db);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+    // Three commands wait out all their attempts.
+  }, 90_000);
+});
+
+describe('a database that can’t be reached', () => {
+  it('ends sync with 3 and a clear line; start waits for it, and outlives restarts in the middle of walks', async () => {
+    server = await createOwnServer();
+    // Made once, so that its password is known.
+    const url = await server.up();
+    await server.down();
+    system = await createSystem({
+      jobs: 3_000,
+      maxLimit: 50,
+      badLimit: 'clamped',
+      latencyMin: 20,
+      latencyMax: 60,
+    });
+    await system.sandbox.control.clock({ freeze: true });
+    const env = { DATABASE_URL: url };
+    const { code, stderr } = await system.run(['sync'], env);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(new RegExp(`127\\.0\\.0\\.1:${server.port}|ECONNREFUSED`));
+
+    const running = system.begin(['start'], env);
+    await running.until('next attempt in 0.5 s');
+    await server.up();
+    await running.until('status page http');
+    for (let restarts = 0; restarts < 3; restarts += 1) {
+      const before = (await system.sandbox.control.counters()).requests;
+      await eventually('some pages', async () => {
+        return (await system.sandbox.control.counters()).requests > before + 6;
+      });
+      await server.down();
+      await server.up();
+    }
+    db = new pg.Pool({ connectionString: url, max: 2, options: '-c timezone=UTC' });
+    db.on('error', () => {});
+    await equal(db);
+    await eventually(
+      'every collection to be current again',
+      async () => {
+        const states = await db?.query<{ state: string }>('select distinct state from mirror.freshness');
+        return states?.rows.every(({ state }) => state === 'current');
+      },
+      40_000,
+    );
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
+  });
+});
