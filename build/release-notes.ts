@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { messageOf } from '../src/runtime/message.ts';
 
 // `npm run -s release-notes -- <version> [folder]`: prints the version's notes, and writes them and its SBOM into the
 // folder (default: dist/release). Ends with 0; 2 for a version that can't be released from here; 3 where npm fails.
@@ -107,7 +106,7 @@ if (import.meta.main) {
     }
     release(version, resolve(folder));
   } catch (error) {
-    process.stderr.write(`release-notes: ${messageOf(error)}\n`);
+    process.stderr.write(`release-notes: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = error instanceof Refused ? 2 : 3;
   }
 }
