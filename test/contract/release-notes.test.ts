@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { notesOf } from '../../build/release-notes.ts';
+import { ROOT } from '../support/source-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'research-mirror-release-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { version, dependencies, optionalDependencies } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+) as Record<'dependencies' | 'optionalDependencies', object> & { version: string };
+
+function run(...args: readonly string[]) {
+  return spawnSync(process.execPath, [join(ROOT, 'build', 'release-notes.ts'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+}
+
+describe('release notes', () => {
+  const CHANGELOG =
+    '# Changelog\n\n## 1.10.0\n\n- ten\n\n### More\n\n- more\n\n## 1.1.0 – 2026-01-31\n\n- one\n';
+
+  it('are the section of just that version', () => {
+    expect(notesOf(CHANGELOG, '1.10.0')).toBe('## 1.10.0\n\n- ten\n\n### More\n\n- more\n');
+    expect(notesOf(CHANGELOG, '1.1.0')).toBe('## 1.1.0 – 2026-01-31\n\n- one\n');
+  });
+
+  it.each([
+    ['a version without a section', CHANGELOG, '1.1', 'no section "## 1.1"; it has 1.10.0, 1.1.0'],
+    ['a changelog without sections', '# Changelog\n', '1.1.0', 'it has none at all'],
+    [
+      'a section without notes',
+      '## 1.2.0\n\n## 1.1.0\n\n- one\n',
+      '1.2.0',
+      '"## 1.2.0" of CHANGELOG.md is empty',
+    ],
+  ])('are refused for %s', (_, changelog, asked, message) => {
+    expect(() => notesOf(changelog, asked)).toThrow(message);
+  });
+
+  it('of this version are printed, and written beside a list of every package that users get', () => {
+    const { status, stdout, stderr } = run(version, 'made');
+    expect({ status, stderr }).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('written: ') as string,
+    });
+    expect(stdout).toMatch(new RegExp(`^## ${RegExp.escape(version)}\\b[^]*\\n- `));
+    const made = join(folder, 'made');
+    const stem = `research-mirror-${version}`;
+    expect(readdirSync(made).sort()).toEqual([`${stem}.cdx.json`, `${stem}.md`]);
+    expect(readFileSync(join(made, `${stem}.md`), 'utf8')).toBe(stdout);
+
+    const sbom = JSON.parse(readFileSync(join(made, `${stem}.cdx.json`), 'utf8')) as {
+      components: { 'bom-ref': string; name: string }[];
+      dependencies: { ref: string; dependsOn: string[] }[];
+    };
+    expect(sbom).toMatchObject({
+      bomFormat: 'CycloneDX',
+      metadata: { component: { name: 'research-mirror', version } },
+    });
+    const names = sbom.components.map(({ name }) => name);
+    // Tools for development need undici, too; they themselves are not there, and what other platforms need is.
+    expect(names).toEqual(
+      expect.arrayContaining([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]),
+    );
+    expect(names).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(vitest|typescript|oxlint)$/)]),
+    );
+    expect(JSON.stringify(sbom.components)).not.toContain('cdx:npm:package:development');
+    const listed = [`research-mirror@${version}`, ...sbom.components.map((each) => each['bom-ref'])];
+    expect(sbom.dependencies.map(({ ref }) => ref).sort()).toEqual(listed.toSorted());
+    const needed = sbom.dependencies.flatMap(({ dependsOn }) => dependsOn);
+    expect(needed.filter((ref) => !listed.includes(ref))).toEqual([]);
+    // Whatever is listed is needed by something that is.
+    expect(listed.slice(1).filter((ref) => !needed.includes(ref))).toEqual([]);
+  });
+
+  it.each([
+    ['no version', [], 'usage: '],
+    ['too much', [version, 'made', 'more'], 'usage: '],
+    ['an unknown version', ['9.9.9', 'never'], 'no section "## 9.9.9"'],
+    [
+      'an earlier version, whose packages were others',
+      ['0.1.0', 'never'],
+      `this checkout is version ${version}`,
+    ],
+  ])('end with 2 and one line for %s, and write nothing', (_, args, message) => {
+    const { status, stdout, stderr } = run(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(readdirSync(folder)).not.toContain('never');
+  });
+});
