@@ -1,0 +1,124 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { brokenCitations, type Repository } from './support/citations.ts';
+import { ROOT } from './support/source-files.ts';
+
+const FOLDERS = ['src', 'test', 'bench', 'build', 'bin', 'docs', 'packages', 'docker', 'migrations'];
+const TEXT = /\.(?:ts|js|md|sql|ya?ml|sh|json)$/;
+
+/** They are never edited once they have landed: what their comments cite stays as it was then. */
+const LANDED = [
+  'migrations/0001_mirror.sql',
+  'migrations/0002_deletions_and_history.sql',
+  'migrations/0003_events_and_submissions.sql',
+  'migrations/0004_database_goes_back.sql',
+  'migrations/0005_account_identity.sql',
+  'migrations/0006_paused.sql',
+  'migrations/0007_quarantine.sql',
+  'migrations/0008_events.sql',
+  'migrations/0009_durable_calls.sql',
+  'migrations/0010_retired.sql',
+  'migrations/0011_served.sql',
+  'migrations/0012_clock.sql',
+];
+
+/** All text of the repository, by path. A test needs no git: a checkout may have come as an archive. */
+function allText(): Map<string, string> {
+  const inFolders = FOLDERS.filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+      posix.join(folder, name.replaceAll('\\', '/')),
+    ),
+  );
+  const atRoot = readdirSync(ROOT).filter((name) => /\.md$|\.config\.ts$|^docker-compose\.yml$/.test(name));
+  const paths = [...inFolders, ...atRoot].filter(
+    (path) => TEXT.test(path) && !path.includes('node_modules/'),
+  );
+  return new Map(paths.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
+}
+
+const has = (path: string): boolean => existsSync(join(ROOT, path));
+
+describe('what comments and documents cite', () => {
+  it('is in the repository', () => {
+    const files = allText();
+    expect(files.size).toBeGreaterThan(500);
+    const judged = [...files].filter(([path]) => !LANDED.includes(path));
+    const cited = judged.map(([path, text]) => ({ path, text }));
+    expect(brokenCitations(cited, { files, has })).toEqual([]);
+  });
+
+  it('is not asked of migrations that have landed, which are there', () => {
+    expect(LANDED.filter((path) => !has(path))).toEqual([]);
+  });
+});
+
+describe('a citation', () => {
+  const repository: Repository = {
+    files: new Map([
+      ['docs/design/deletions.md', '# Absence\n\n## P1\n\n## Grace period\n'],
+      ['docs/specification.md', '## 8. Limits\n\n### 8.1 Pages\n'],
+      ['docs/decisions/0001-pinned-runtime.md', '# 0001\n'],
+    ]),
+    has: (path) => path === 'src/walk',
+  };
+  const broken = (text: string, path = 'src/a.ts'): string[] => brokenCitations([{ path, text }], repository);
+  // Put together here, so that this file cites nothing by them.
+  const glued = (...parts: string[]): string => parts.join('');
+  const proof = (number: number): string => `P${number}`;
+  const spec = (numbers: string): string => `specification ${numbers}`;
+  const decision = (numbers: string): string => `decision ${numbers}`;
+  const inDesign = (rest: string): string => `docs/design/${rest}`;
+  const inSource = (rest: string): string => `src/${rest}`;
+
+  it.each([
+    glued('// design', ' 4'),
+    glued('/** Pages\n * (design', '\n * 4) */'),
+    glued('// unknowns', '.md'),
+    glued('// sql-', 'rules 3'),
+    glued('// contract', '.md'),
+    glued('// style', '.md'),
+    glued('// (contract', ', "HTTP")'),
+    glued('// models', '/walk.py'),
+  ])('of a document that nobody outside has is found: %j', (text) => {
+    expect(broken(text)).toHaveLength(1);
+    expect(broken(text)[0]).toMatch(/^src\/a\.ts:[12]: no document of the repository: /);
+  });
+
+  it.each([
+    [`// ${inDesign('gone.md')}`, 'no such document or decision', inDesign('gone.md')],
+    [`// ${decision('0001')}\n// ${decision('0002')}`, 'no such document or decision', decision('0002'), 2],
+    [glued('// decisions 0001', ' and 0003'), 'no such document or decision', decision('0003')],
+    [`// ${inDesign('deletions.md')}, "Brake"`, 'no such heading', `${inDesign('deletions.md')}, "Brake"`],
+    [
+      ` * ${inDesign('deletions.md')},\n * "Grace\n * time"`,
+      'no such heading',
+      `${inDesign('deletions.md')}, "Grace time"`,
+    ],
+    [`// ${spec('8.1, 8.2')}`, 'no such section of docs/specification.md', spec('8.2')],
+    [` * ${spec('(section 9)')}`, 'no such section of docs/specification.md', spec('9')],
+    [`\n// ${proof(2)}`, 'no such heading in docs/design/deletions.md', proof(2), 2],
+    [`const a = 1; // ${inSource('gone.ts')}`, 'no such path', inSource('gone.ts')],
+    [`// ${inSource('gone/*.ts')}`, 'no such path', inSource('gone/*.ts')],
+  ])('that leads nowhere is found: %j', (text, problem, cited, line = 1) => {
+    expect(broken(text)).toEqual([`src/a.ts:${line}: ${problem}: ${cited}`]);
+  });
+
+  it('in a document is found wherever it stands, with headings told from the document’s own folder', () => {
+    const text = `see [there](deletions.md), “Brake” and ${inSource('gone.ts')}`;
+    const path = inDesign('walks.md');
+    expect(broken(text, path)).toEqual([
+      `${path}:1: no such heading: ${inDesign('deletions.md')}, "Brake"`,
+      `${path}:1: no such path: ${inSource('gone.ts')}`,
+    ]);
+  });
+
+  it.each([
+    `// ${inDesign('deletions.md')}, "Grace\n// period", ${proof(1)}, ${spec('8, 8.1')}, ${decision('0001')}`,
+    `// \`${inDesign('deletions.md')}\`, "P1": ${inSource('walk')}, ${inSource('walk/*.ts')}`,
+    "import { violations } from './support/sql-rules.ts';",
+    `const path = '${inSource('gone.ts')}';`,
+  ])('that leads somewhere, or is none, is left alone: %j', (text) => {
+    expect(broken(text)).toEqual([]);
+  });
+});
