@@ -2,7 +2,7 @@
  * `research-mirror sync --full` under the service's real limits, with the whole share and real latency: how much of
  * what is possible it uses, and whether it is ever refused.
  *
- * Possible (design 5) are N requests per P = 60 s + mean response time + guard: a slot that is used again at once is
+ * Possible (docs/design/rate-limit.md, "Slots") are N requests per P = 60 s + mean response time + guard: a slot that is used again at once is
  * used every P. The first window is filled as fast as one walk at a time allows, in every schedule; so what is
  * measured are the returns: request i can follow request i − N by P at the earliest. Two figures:
  * - lasting rate: N / mean(time of i − time of i − N) over all i ≥ N, against N / P

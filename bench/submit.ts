@@ -3,7 +3,7 @@
  * without a 429, and in the time that their budgets permit?
  *
  * Permitted: a group that may have N requests in a window sends N at once, and each slot again after
- * P = 60 s + mean response time + guard (design 5): n requests take ⌊(n − 1) / N⌋ · P until the last one is sent. The
+ * P = 60 s + mean response time + guard (docs/design/rate-limit.md, "Slots"): n requests take ⌊(n − 1) / N⌋ · P until the last one is sent. The
  * groups do not wait for each other: all of them take as long as the slowest. The mix is in proportion to N, so that
  * no group has much less to do than the others. N = max(1, ⌊share × limit⌋).
  *

@@ -1,5 +1,5 @@
 /**
- * What a page costs to write (design 7): first load, unchanged reload, and a reload in which 1 % of the rows changed,
+ * What a page costs to write (docs/design/writing-a-page.md, "Write"): first load, unchanged reload, and a reload in which 1 % of the rows changed,
  * against the naive ways, in one run. Ours are written as pages of a full walk in trusted order: each proves what its
  * interval holds, so that known rows inside it are looked at too.
  *

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { brokenCitations, type Repository } from './support/citations.ts';
-import { ROOT } from './support/source-files.ts';
+import { brokenCitations, type Repository } from './support/rules/citations.ts';
+import { ROOT } from './support/rules/source-files.ts';
 
 const FOLDERS = ['src', 'test', 'bench', 'build', 'bin', 'docs', 'packages', 'docker', 'migrations'];
 const TEXT = /\.(?:ts|js|md|sql|ya?ml|sh|json)$/;

@@ -91,7 +91,7 @@ interface List {
 
 /**
  * `data` of the body; else the one array of objects beside a `has_more`, in the body or one level deeper
- * (unknowns.md: list items may stand under `accounts`). In a body that calls itself a list, a `data` one level
+ * (docs/design/open-questions.md, "Lists": list items may stand under `accounts`). In a body that calls itself a list, a `data` one level
  * deeper counts without `has_more`, too: services that nest may leave that out as well.
  */
 function findList(body: JsonObject): List {

@@ -3,7 +3,7 @@ const MAX_LENGTH = 200;
 
 /**
  * What the body of a refusal says: `{error: {code, message}}`, `{detail}`, `{detail: […]}`, `{message}`, text, or
- * the title of an HTML page (unknowns.md). Empty where it says nothing. Raw: see `quote`.
+ * the title of an HTML page (docs/design/open-questions.md, "Errors and keys"). Empty where it says nothing. Raw: see `quote`.
  */
 export function serviceMessage(text: string): string {
   const body = text.trim();

@@ -12,7 +12,7 @@ import { watchWriting } from './write-watch.ts';
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** Monotonic clock, when the headers had come: the slot's window counts from here (design 5). */
+  /** Monotonic clock, when the headers had come: the slot's window counts from here (docs/design/rate-limit.md, "Slots"). */
   readonly receivedAt: number;
   readonly body: Body;
 }

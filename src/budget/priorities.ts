@@ -1,5 +1,5 @@
 /**
- * Who gets the next free slot (design 6): the greater number; within one number, who asked first.
+ * Who gets the next free slot (docs/design/plan.md, "Priorities"): the greater number; within one number, who asked first.
  * Pings and webhook calls use POLL or higher.
  */
 export const PRIORITY = {
@@ -19,5 +19,5 @@ export const PRIORITY = {
 
 export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
-/** From this priority on, a slot is kept free for such requests while there are any (design 5). */
+/** From this priority on, a slot is kept free for such requests while there are any (docs/design/rate-limit.md, "Who gets the slot"). */
 export const HIGH_PRIORITY: Priority = PRIORITY.HINT;

@@ -2,7 +2,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { SchemeChoice } from '../model/webhook/signature-scheme.ts';
 import type { Secret } from './secret.ts';
 
-/** Everything that an operator can set, validated; contract "Configuration". Durations are milliseconds. */
+/** Everything that an operator can set, validated; docs/operations.md, "All settings". Durations are milliseconds. */
 export interface Config {
   readonly database: DatabaseConfig;
   /** `MIRROR_DATA_DIR`, absolute. */

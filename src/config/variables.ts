@@ -1,6 +1,6 @@
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 
-/** Every variable of our own (contract "Configuration") but the cron lines of single collections. */
+/** Every variable of our own (docs/operations.md, "All settings") but the cron lines of single collections. */
 const SINGLE_VARIABLES = [
   'DATABASE_URL',
   'DATABASE_URL_DIRECT',

@@ -5,7 +5,7 @@ import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 
-/** One path by which rows change (design 1 and 7): everything that the service answers becomes true here. */
+/** One path by which rows change (docs/design/writing-a-page.md, "One path"): everything that the service answers becomes true here. */
 export interface Mirror {
   /**
    * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.

@@ -44,7 +44,7 @@ export interface PageWrite {
  * - `inserted`: a key never seen; `updated`: other content than stored; `undeleted`: a deleted row is back
  * - `unchanged`: nothing to write
  * - `deferred`: a deletion or a change that was observed less than MIRROR_SETTLE ago is contradicted by older content:
- *   the page may be stale, and a later sighting decides (design 4)
+ *   the page may be stale, and a later sighting decides (docs/design/deletions.md, "Returns")
  * - `duplicate`: the page has the key again further down; the last one counts
  * - `quarantined`: can't be mirrored; kept verbatim aside
  */

@@ -1,5 +1,5 @@
 /**
- * Words of deletion (design 4): what a page proves absent, and the rows in doubt between a first proof and a second.
+ * Words of deletion (docs/design/deletions.md): what a page proves absent, and the rows in doubt between a first proof and a second.
  */
 
 /**

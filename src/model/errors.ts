@@ -26,7 +26,7 @@ export class ServiceError extends ClassifiedError {
 /** 429 in spite of the budget. */
 export class RateLimited extends ClassifiedError {
   readonly remedy = 'retry';
-  /** Seconds to wait, already clamped to 1–900 (design 5). */
+  /** Seconds to wait, already clamped to 1–900 (docs/design/rate-limit.md, "After a 429"). */
   readonly retryAfter: number;
   constructor(message: string, retryAfter: number) {
     super(message);

@@ -1,5 +1,5 @@
 /**
- * Words of submissions (design 9): POST operations that are queued in Postgres, sent at most once, and kept with
+ * Words of submissions (docs/design/operations-out.md, "Submissions"): POST operations that are queued in Postgres, sent at most once, and kept with
  * their outcome. `db` keeps them, `submit` sends them; neither knows the other.
  */
 

@@ -24,7 +24,7 @@ export interface RoutesOptions {
   readonly stopped: AbortSignal;
 }
 
-/** Paths and what they answer (contract, "HTTP", inside). Health needs no token: probes have none. */
+/** Paths and what they answer (docs/operations.md, "Is it healthy", inside). Health needs no token: probes have none. */
 export function createRoutes(options: RoutesOptions): Hono<{ Bindings: HttpBindings }> {
   const { answers, metrics, log } = options;
   const app = new Hono<{ Bindings: HttpBindings }>();

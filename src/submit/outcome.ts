@@ -14,7 +14,7 @@ export function doubtsKey({ status }: Pick<RawAnswer, 'status'>): boolean {
 }
 
 /**
- * What an answer makes of a submission (design 9), by its status alone.
+ * What an answer makes of a submission (docs/design/operations-out.md, "What came of it"), by its status alone.
  * @param keyIsGood what a ping said after a 401 or 403; undefined where it could not be asked
  * @param timeoutMs the longest that a request may take
  */

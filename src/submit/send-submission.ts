@@ -28,7 +28,7 @@ export interface SendingParts {
    * they must be written runs.
    */
   readonly claiming: Mutex;
-  /** Monotonic moment until which this process may send for its accounts: its heartbeat (design 10). */
+  /** Monotonic moment until which this process may send for its accounts: its heartbeat (docs/design/ownership.md, "Heartbeat"). */
   readonly ownsUntil: () => number;
   /** The longest that a request may take after it was written. */
   readonly timeoutMs: number;
@@ -47,7 +47,7 @@ export type Sent =
   | { readonly kind: 'left'; readonly error: unknown };
 
 /**
- * Sends one submission, at most once (design 9). It is claimed when its slot is there, and written only while both
+ * Sends one submission, at most once (docs/design/operations-out.md, "Submissions"). It is claimed when its slot is there, and written only while both
  * the claim's own bound and the heartbeat are valid on this machine's monotonic clock, asked in the moment of writing;
  * the claim's bound on its wall clock, too.
  * @param stop ends a wait for a slot at once, and lets a request on the wire be answered for some seconds

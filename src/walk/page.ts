@@ -24,7 +24,7 @@ export interface Taken<R extends Reading> {
   readonly why: string;
   /** There is none: the service refused the cursor. */
   readonly refused: boolean;
-  /** It was asked from the top and holds everything: a snapshot of the whole scope (design 4, P0). */
+  /** It was asked from the top and holds everything: a snapshot of the whole scope (docs/design/deletions.md, "P0"). */
   readonly snapshot: boolean;
   /** It contradicts the order. */
   readonly contradiction: boolean;

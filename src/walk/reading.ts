@@ -73,7 +73,7 @@ export function newReading(now: number): Reading {
   };
 }
 
-/** Keys of `recent`: the last one, and the previous five (design 3, the ladder). */
+/** Keys of `recent`: the last one, and the previous five (docs/design/walks.md, "The ladder"). */
 export const RECENT = 6;
 /** Where a reading stands. */
 export type Position = Pick<Reading, 'cursor' | 'token' | 'back' | 'seek' | 'rung' | 'again' | 'keyless'>;

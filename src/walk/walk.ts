@@ -19,7 +19,7 @@ import type { Reading } from './reading.ts';
  * A poll and a full walk of one scope share its memory and may interleave answer by answer. Only full walks have a
  * checkpoint: what an interrupted poll leaves open is in the memory, and a refresh is simply due again.
  *
- * What a page proves absent (design 4) is told in `Step.page`, before the page is written.
+ * What a page proves absent (docs/design/deletions.md, "What proves absence") is told in `Step.page`, before the page is written.
  */
 export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 
@@ -58,7 +58,7 @@ export interface ConfirmWalk extends Reading {
 /** All pages. JSON, stored as a `Checkpoint`. */
 export interface FullWalk extends Reading {
   readonly kind: 'full';
-  /** It was continued from a checkpoint: its rows are good, but it proves nothing about unordered lists (design 4, P2). */
+  /** It was continued from a checkpoint: its rows are good, but it proves nothing about unordered lists (docs/design/deletions.md, "P2"). */
   readonly resumed: boolean;
   /** Live rows of the scope when it was begun. */
   readonly liveRows: number;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { notesOf } from '../../build/release-notes.ts';
-import { ROOT } from '../support/source-files.ts';
+import { ROOT } from '../support/rules/source-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'research-mirror-release-'));
 afterAll(() => rmSync(folder, { recursive: true }));

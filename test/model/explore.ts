@@ -196,7 +196,7 @@ function isMirrored({ mirror, list }: World): boolean {
 }
 
 /**
- * What two whole walks that read the same can't tell (design 4, P2): a row that moved, came or went three times in step
+ * What two whole walks that read the same can't tell (docs/design/deletions.md, "P2"): a row that moved, came or went three times in step
  * with them; or, where content does not show moves, one move during each of them, of any row.
  */
 function isBounded(order: Start['order'], { moves }: World, { key, alike }: Deletion): boolean {

@@ -1,6 +1,6 @@
 import type { Answer } from '../../src/walk/walk.ts';
 
-/** A variant of `unknowns.md`: what the model's list endpoint does. */
+/** A variant of `docs/design/open-questions.md, "Lists"`: what the model's list endpoint does. */
 export interface ListVariant {
   /**
    * `updated`: a changed row goes to the top. `score`: rows move up and down, and their content shows it; `rank`: it

@@ -81,7 +81,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     userAgent: `research-mirror/${version}`,
     proxy: config.proxy,
   });
-  /** A process that can't say that it lives may have lost its accounts: it asks nothing more for them (design 10). */
+  /** A process that can't say that it lives may have lost its accounts: it asks nothing more for them (docs/design/ownership.md, "Heartbeat"). */
   const throwIfSilent = (): void => {
     if (clock.monotonic() > heartbeat.ownsUntil()) {
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');

@@ -12,7 +12,7 @@ export interface RateHeaders {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Shortest pause after a 429, and its length when the answer names none (unknowns.md). */
+/** Shortest pause after a 429, and its length when the answer names none (docs/design/rate-limit.md, "After a 429"). */
 const PAUSE = { leastMs: 1_000, defaultMs: 60_000 } as const;
 
 /** A Reset further away than this is no window's end, but a misread format. */

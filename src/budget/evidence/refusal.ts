@@ -24,7 +24,7 @@ export type Cause =
   | { readonly kind: 'unexplained' };
 
 /**
- * Explains a 429 (design 5). Our own log excludes them, so somebody else used the key, or the limiter is not the
+ * Explains a 429 (docs/design/rate-limit.md, "After a 429"). Our own log excludes them, so somebody else used the key, or the limiter is not the
  * one of specification 8.2.
  *
  * Others' use explains one 429 an hour: leaving headroom should have prevented the next one. A sliding counter,

@@ -1,4 +1,4 @@
-/** Spans of the budget, in milliseconds (design 5). */
+/** Spans of the budget, in milliseconds (docs/design/rate-limit.md). */
 
 /** The service's window (specification 8.2). */
 export const WINDOW_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { RateGroup } from '../rate-groups.ts';
 
 /**
- * What the budget needs of a database, so that a SIGKILL costs no refused request (design 5, invariant 6).
+ * What the budget needs of a database, so that a SIGKILL costs no refused request (docs/design/rate-limit.md, "Reservations", invariant 6).
  *
  * All moments are milliseconds since the epoch on the *store's* clock (the database's `clock_timestamp()`), not
  * on this machine's: owners on different machines then agree, and a jump of the local wall clock does nothing.
@@ -29,7 +29,7 @@ export interface BudgetStore {
   record(freed: FreedSlots): Promise<void>;
 }
 
-/** A limit is counted per group; `all` is the limit over all endpoints that some services add (unknowns.md). */
+/** A limit is counted per group; `all` is the limit over all endpoints that some services add (docs/design/rate-limit.md, "After a 429"). */
 export type StoredGroup = RateGroup | 'all';
 
 /** A block of slots to be reserved: a row of slot_block. */

@@ -19,7 +19,7 @@ import { syncTables } from '../connection/tables.ts';
 /** Writes what came free inside the transaction of a page: `recordFreed(schema, userId)` makes it for an account. */
 export type RecordFreed = (trx: Transaction<unknown>, freed: FreedSlots) => Promise<void>;
 
-/** The reservations of an account's keys, written under its fence (design 5). */
+/** The reservations of an account's keys, written under its fence (docs/design/rate-limit.md, "Reservations"). */
 export function createBudgetStore(db: Kysely<unknown>, schema: string, fence: Fence): BudgetStore {
   const record = recordFreed(schema, fence.userId);
   return {

@@ -5,7 +5,7 @@ import { commitDurably } from '../connection/durable-commit.ts';
 import { syncTables } from '../connection/tables.ts';
 
 /**
- * Reservations of a key whose owner nobody knows yet: no account, so no fence (design 5). Each is a row of its own
+ * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's first request"). Each is a row of its own
  * under a transaction-level lock on the key's hash, so that of several programs that meet a new key each sees the
  * pings of those before. What was learnt is not kept, nor when a ping was answered: it counts for the whole of its
  * reservation. One that never left is forgotten: a service that is not there yet would use up its window before it comes.

@@ -25,7 +25,7 @@ export interface TransactionBounds {
 }
 
 /**
- * A hung owner may block its account's row no longer than this (design 10): both are shorter than the 8 s that a
+ * A hung owner may block its account's row no longer than this (docs/design/ownership.md, "Takeover"): both are shorter than the 8 s that a
  * stop may take.
  */
 export const TRANSACTION_BOUNDS: TransactionBounds = { statement: 6_000, idle: 5_000 };

@@ -3,7 +3,7 @@ import { readDsn, type PgVariables } from '../connection/dsn.ts';
 import { nodeExpression, partsOf, type ServerNode } from '../connection/server-node.ts';
 
 /**
- * What tells this database from its copies (design 9). Nothing of that is changed by a restart, a pooler, an update of
+ * What tells this database from its copies (docs/design/operations-out.md, "On hold"). Nothing of that is changed by a restart, a pooler, an update of
  * PostgreSQL's minor version, or by a second process. Besides, what tells that its server has crashed.
  */
 export interface Fingerprint {

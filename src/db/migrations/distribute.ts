@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 
 /**
  * On Citus, once `mirror.account` is distributed, every table of an account that a migration adds must be, too
- * (sql-rules "Distributable"): a page's commit over a local and a distributed table would not be atomic.
+ * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic.
  * Elsewhere nothing happens.
  */
 export async function distributeNewTables(trx: Transaction<unknown>, schema: string): Promise<void> {

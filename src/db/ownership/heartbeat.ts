@@ -35,7 +35,7 @@ export interface HeartbeatDurations {
   readonly trustedFor: number;
 }
 
-/** Design 10. */
+/** docs/design/ownership.md, "Heartbeat". */
 export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_000, trustedFor: 10_000 };
 
 /** Rows of processes that were killed are kept for a while, for people to look at. */

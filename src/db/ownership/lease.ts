@@ -41,7 +41,7 @@ export async function ensureAccount(
 const ATTEMPTS = 5;
 
 /**
- * Takes the account for `processId` unless a living process owns it (design 10): a plain look, then compare-and-set,
+ * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): a plain look, then compare-and-set,
  * which raises the fencing token. The update waits for a transaction of the old owner that holds the row's lock;
  * its bounds (database.ts) make that seconds at most, and what it commits is seen by the new owner.
  * @param own this process, to tell at once that an owner on the same machine is dead

@@ -171,7 +171,7 @@ async function budgetsAt(
   now: Date,
 ): Promise<Map<string, KeyBudgetStatus[]>> {
   const table = sql.id(`${schema}_sync`, 'slot_block');
-  // What is not recorded as freed counts as sent when its reservation ran out (design 5).
+  // What is not recorded as freed counts as sent when its reservation ran out (docs/design/rate-limit.md, "Reservations").
   const { rows } = await sql<{ _user_id: string; key: string; group: string; used: string }>`
     select b._user_id, left(b.key_hash, 8) as key, b.rate_group as "group",
       sum(b.size - (select count(*) from unnest(b.freed) as f where f <= ${now})) as used

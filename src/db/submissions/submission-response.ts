@@ -9,7 +9,7 @@ export interface StoredResponse {
 }
 
 /**
- * The body whole, whatever it is (design 9): no digit is lost.
+ * The body whole, whatever it is (docs/design/operations-out.md, "What came of it"): no digit is lost.
  * @param asText also a body that is JSON: jsonb can't hold it (numbers beyond `numeric`, nesting beyond its stack)
  */
 export function storedResponse(body: string, asText = false): StoredResponse {

@@ -21,7 +21,7 @@ import { maySend } from '../installation/sending.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { storedResponse, type StoredResponse } from './submission-response.ts';
 
-/** Design 9: a request is written within so many milliseconds after it was claimed, or not at all. */
+/** docs/design/operations-out.md, "Submissions": a request is written within so many milliseconds after it was claimed, or not at all. */
 const SEND_WITHIN = 5_000;
 /** After the last moment at which an earlier owner's request may have ended, milliseconds. */
 const MARGIN = 30_000;

@@ -28,7 +28,7 @@ export interface PlanInput {
 }
 
 /**
- * Columns for new fields (contract, design 7 "Columns for new fields"). A field of which only nulls were seen is
+ * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field of which only nulls were seen is
  * left out: they decide nothing. Fields that already are plain column names choose first, then the others by name.
  */
 export function planColumns(input: PlanInput): PlannedColumn[] {

@@ -2,7 +2,7 @@
 const TIME_NAME =
   /(?:^|_)(?:at|on|ts|time|timestamp|date|datetime|since|until|created|updated|modified|changed|deleted|started|finished|completed|ended|expires|expiry|last_seen)$/;
 
-/** Whether a column of this name may hold a moment (contract "Every further top-level field"). */
+/** Whether a column of this name may hold a moment (docs/tables.md, "Columns for fields"). */
 export function namedLikeTime(columnName: string): boolean {
   return TIME_NAME.test(columnName);
 }

@@ -14,7 +14,7 @@ export interface Toll {
 
 /**
  * Whether deletions are held back for a person to look at: more than 20 % of what there was, and more than 10 rows, in
- * doubt or gone within a day (design 4). A service that loses its data, answers for another account or changes its
+ * doubt or gone within a day (docs/design/deletions.md, "Brake"). A service that loses its data, answers for another account or changes its
  * lists' meaning looks like that, and so does a user who clears up: then `--accept-deletions` lets them go.
  */
 export function brakeHolds({ doubted, deleted, live }: Toll): boolean {

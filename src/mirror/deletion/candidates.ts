@@ -21,7 +21,7 @@ export function candidate({ key, kind, obs, at, served_at: servedAt, proven }: C
   return servedAt === null ? known : { ...known, servedAt: servedAt.getTime() };
 }
 
-/** Condition on the table aliased `c`, beside its `_user_id`, which each statement names itself (sql-rules 1). */
+/** Condition on the table aliased `c`, beside its `_user_id`, which each statement names itself (docs/design/sql.md, "Rule 1"). */
 export function ofScope(scope: Scope): RawBuilder<boolean> {
   return sql`c.collection = ${scope.collection} and c.parent = ${scope.parent}`;
 }
@@ -38,7 +38,7 @@ export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: S
 const BATCH = 10_000;
 
 /**
- * Those of `keys` whose rows are in doubt (design 4), by key: they wait for a second observation, or their deletion is
+ * Those of `keys` whose rows are in doubt (docs/design/deletions.md, "Suspected deletions"), by key: they wait for a second observation, or their deletion is
  * proven and not carried out yet.
  */
 export async function doubtsAmong(

@@ -23,7 +23,7 @@ export interface Judgement {
 
 /**
  * The changes that contradict what was observed later than `settledAt`: rows back from a deletion, and rows with the
- * content of a version superseded since. The page may be stale, and would write false history (design 4). A copy
+ * content of a version superseded since. The page may be stale, and would write false history (docs/design/deletions.md, "Returns"). A copy
  * contradicts besides what was observed after it was made, whatever that was.
  */
 export async function contradicting(

@@ -79,7 +79,7 @@ export function fitting(rows: readonly GoingRow[]): readonly GoingRow[] {
 
 /**
  * Deletes live rows of a scope, with all that hangs on their being live: their last version is archived first, in a
- * statement of its own (sql-rules 3); counters, rows that may still change, quarantined items. In a fenced transaction.
+ * statement of its own (docs/design/sql.md, "Rule 3"); counters, rows that may still change, quarantined items. In a fenced transaction.
  * @returns what a reader of the watermark sees; undefined where there was nothing to delete
  */
 export async function deleteRows(

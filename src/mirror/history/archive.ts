@@ -24,7 +24,7 @@ export interface Archive {
 
 /**
  * Copies rows into `<table>_history` as they are: to be called right before the statement that writes or removes
- * them, as a statement of its own (sql-rules 3). The rest follows from the primary key: one version, one `_change_id`,
+ * them, as a statement of its own (docs/design/sql.md, "Rule 3"). The rest follows from the primary key: one version, one `_change_id`,
  * one row.
  *
  * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back, so

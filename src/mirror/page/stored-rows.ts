@@ -7,7 +7,7 @@ import { beside, inScope, named, own, type Table, typeName } from '../table.ts';
 
 export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
-  /** The list whose items these are is deleted: nothing may be written (design 3, "Lists"). */
+  /** The list whose items these are is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
   readonly gone: boolean;
   /** The scope has rows in doubt: a page without proof may say something of them. */
   readonly inDoubt: boolean;
@@ -26,7 +26,7 @@ interface KeyRow {
 }
 
 /**
- * What is stored under a page's keys, and what of its scope decides about the page, in one read (design 7, step 2):
+ * What is stored under a page's keys, and what of its scope decides about the page, in one read (docs/design/writing-a-page.md, "Classify"):
  * one look into the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
  * while it has no statistics, that is through the whole first load.
  */

@@ -70,7 +70,7 @@ export interface WrittenPage {
 }
 
 /**
- * Everything that a page makes true, inside the fenced transaction `trx` (design 7).
+ * Everything that a page makes true, inside the fenced transaction `trx` (docs/design/writing-a-page.md).
  * @param at the database's clock when the transaction got its fence
  * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
  */

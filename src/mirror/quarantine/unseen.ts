@@ -31,7 +31,7 @@ export async function forgetUnseen(
       limit ${MOST_FORGOTTEN}))`.execute(trx);
 }
 
-/** Condition on the table aliased `q`, beside its `_user_id`, which each statement names itself (sql-rules 1). */
+/** Condition on the table aliased `q`, beside its `_user_id`, which each statement names itself (docs/design/sql.md, "Rule 1"). */
 export function ofScope(scope: Scope): RawBuilder<boolean> {
   return sql`q.collection = ${scope.collection} and q.parent = ${scope.parent}`;
 }

@@ -1,6 +1,6 @@
 import { timestampText } from '../../model/json/timestamp-text.ts';
 
-/** Types of the columns that fields become (contract "Every further top-level field"). */
+/** Types of the columns that fields become (docs/tables.md, "Columns for fields"). */
 export const COLUMN_TYPES = ['text', 'timestamptz', 'numeric', 'bigint', 'boolean', 'jsonb'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 

@@ -23,7 +23,7 @@ export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>)
 
 /**
  * Hash of an item's content, by which unchanged rows are told: spelling and order of fields make no difference,
- * every digit does (design 7, step 1). Stored in `_hash`; after a change of the rule, or of what goes into a hash, rows
+ * every digit does (docs/design/writing-a-page.md, "Hash"). Stored in `_hash`; after a change of the rule, or of what goes into a hash, rows
  * are hashed anew in place as they are read (rehash.ts). The names of fields that are never stored go into it, so that a
  * row that still holds one that was only ignored before looks different, and loses it.
  * @returns hexadecimal digits

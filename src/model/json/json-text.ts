@@ -1,6 +1,6 @@
 /**
  * Source text of JSON values, cut out of a document instead of being printed again: JSON.parse loses digits of
- * numbers, spelling and duplicate fields (design 7, step 1). Every function here expects text that JSON.parse has
+ * numbers, spelling and duplicate fields (docs/design/writing-a-page.md, "Parse"). Every function here expects text that JSON.parse has
  * accepted; on other text the result means nothing, but nothing hangs and nothing overflows the stack.
  */
 

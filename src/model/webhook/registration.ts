@@ -1,7 +1,7 @@
 import type { RegistrationState } from './webhook-secrets.ts';
 
 /**
- * Words of an account's webhook registration (design 8): `db` keeps it, `webhooks` decides on it; neither knows the
+ * Words of an account's webhook registration (docs/design/events.md, "Registration"): `db` keeps it, `webhooks` decides on it; neither knows the
  * other. Moments are by the database's clock.
  */
 

@@ -24,7 +24,7 @@ export interface PassOptions {
 const BATCH = 20;
 
 /**
- * Reads scopes one after another in the order in which they are due (design 6): changed and new ones, then
+ * Reads scopes one after another in the order in which they are due (docs/design/plan.md, "Lists"): changed and new ones, then
  * those with rows that may still change, then those read longest ago.
  * @param read reads one scope; false: it failed and is not tried again in this pass
  * @throws what `read` throws, when all reads under way have ended

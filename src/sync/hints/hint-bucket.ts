@@ -1,6 +1,6 @@
 /** Requests that hints may have at once, after a quiet time. */
 const BURST = 5;
-/** Part of the budget that hints may have before all that is due (design 6). */
+/** Part of the budget that hints may have before all that is due (docs/design/plan.md, "Hints"). */
 const SHARE = 0.5;
 
 /**

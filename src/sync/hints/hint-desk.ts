@@ -44,7 +44,7 @@ export function hintDesk(options: HintDeskOptions): HintDesk {
 }
 
 /**
- * Reads what events named, as soon as it is due (design 6, 8). All due hints of a scope are read together, one reading of
+ * Reads what events named, as soon as it is due (docs/design/events.md, "Hints"). All due hints of a scope are read together, one reading of
  * a scope at a time: what is hinted meanwhile is read by the next. So a storm costs no more than the bucket gives.
  */
 class Desk {

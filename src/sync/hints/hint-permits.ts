@@ -15,7 +15,7 @@ const LATE_EVERY_MS = 1_000;
 
 /**
  * When hints may be read: before all that is due while their bucket has tokens; else, now and then, after all that is
- * due, where nobody waits for a slot (design 6). So a storm takes nothing from anybody but what is set aside for it.
+ * due, where nobody waits for a slot (docs/design/plan.md, "Hints"). So a storm takes nothing from anybody but what is set aside for it.
  */
 export class HintPermits {
   readonly #bucket: HintBucket;

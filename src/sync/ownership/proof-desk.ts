@@ -11,7 +11,7 @@ interface KnownKey {
 }
 
 /**
- * Which answers are an account's own, told key by key (design 10, "Whose data"): a proof is an answer that names the
+ * Which answers are an account's own, told key by key (docs/design/ownership.md, "Whose data"): a proof is an answer that names the
  * key's owner. An answer rests on a proof whose request was sent at most a minute before its own; what is made of many
  * answers together (deletions, "everything as of") needs one that was sent after the last of them.
  */

@@ -5,7 +5,7 @@ import type { Reader } from '../reader/reader.ts';
 
 /**
  * Keys of rows that were seen, but so soon after what says otherwise that the page may have been stale: the mirror
- * does not have them as they were seen, and they wait for a second sighting (design 4).
+ * does not have them as they were seen, and they wait for a second sighting (docs/design/deletions.md, "Returns").
  */
 export async function unbelievedRows(
   { store, settleMs }: Pick<Reader, 'store' | 'settleMs'>,

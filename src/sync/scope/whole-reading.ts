@@ -8,7 +8,7 @@ import type { Scope } from '../../model/collections.ts';
 const HELD: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
 
 /**
- * What a full walk saw, kept while it runs: two whole walks that saw the same prove what neither did (design 4, P2).
+ * What a full walk saw, kept while it runs: two whole walks that saw the same prove what neither did (docs/design/deletions.md, "P2").
  * For a walk that was continued, or begins again, there is none.
  */
 export class WholeReading {

@@ -17,7 +17,7 @@ import { whyNotProven } from '../reader/why-not-proven.ts';
 const WORKERS = 4;
 
 /**
- * Second observations of rows in doubt (design 4): waits until the settle time after the first ones is over, reads
+ * Second observations of rows in doubt (docs/design/deletions.md, "Confirming"): waits until the settle time after the first ones is over, reads
  * the rows again in the fewest pages, and has deleted what is proven then. All scopes are read before anything is
  * deleted or called complete: one proof of whose data it was, which begins after the last request, serves them all.
  */

@@ -17,7 +17,7 @@ import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
 
-/** Live rows from the newest that every poll reads again (design 3, "Overlap"). */
+/** Live rows from the newest that every poll reads again (docs/design/walks.md, "Overlap"). */
 const OVERLAP_ROWS = 200;
 /** An unfinished full walk older than this is begun anew: its first pages tell little of today (7 days). */
 const STALE_WALK_MS = 7 * 86_400_000;

@@ -25,7 +25,7 @@ export interface PageView {
 }
 
 /**
- * What a page says of rows in doubt (design 4): a sighting withdraws a candidate; a first proof makes one, unless the
+ * What a page says of rows in doubt (docs/design/deletions.md, "Suspected deletions"): a sighting withdraws a candidate; a first proof makes one, unless the
  * row came or changed so shortly before that a stale replica may not know; a second proves it (second-proof.ts).
  */
 export function judgePage(view: PageView): DoubtChange {

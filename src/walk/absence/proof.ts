@@ -22,7 +22,7 @@ export interface ProofView {
 }
 
 /**
- * What a page proves absent (design 4): P0 where it is the whole scope; P1 where the order is trusted: exactly what
+ * What a page proves absent (docs/design/deletions.md, "What proves absence"): P0 where it is the whole scope; P1 where the order is trusted: exactly what
  * lies between its cursor and its last item, or the list's end. Null: nothing. An empty page after a cursor never
  * does: the cursor's row may be gone, and the service lost.
  */

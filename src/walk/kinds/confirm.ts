@@ -13,7 +13,7 @@ export interface ConfirmStart {
 }
 
 /**
- * Begins to read rows in doubt again (design 4): the top page first, since it tests the order on which every other
+ * Begins to read rows in doubt again (docs/design/deletions.md, "Confirming"): the top page first, since it tests the order on which every other
  * page's proof rests; then, like a refresh, the fewest pages that cover them.
  */
 export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {

@@ -1,13 +1,13 @@
 import type { KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 
-/** How long after taking its ID a row may become visible (design 3, late commits): 10 minutes in milliseconds. */
+/** How long after taking its ID a row may become visible (docs/design/walks.md, "Overlap"): 10 minutes in milliseconds. */
 export const OVERLAP = 600_000;
 /** Least distance of two marks, in milliseconds: it bounds their number. */
 const MARK_SPACING = 60_000;
 
 /**
- * Up to where the newest rows are known (design 3, "Frontier"). Newer rows have greater keys whichever way the list
+ * Up to where the newest rows are known (docs/design/walks.md, "Frontier"). Newer rows have greater keys whichever way the list
  * runs, so that it is the same in both directions. The greatest known key would be wrong: an interrupted poll leaves
  * holes below it.
  */

@@ -2,9 +2,9 @@ import type { KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 
 /**
- * The order of a list is not specified, so it is evidence (design 3, "Order is evidence"), in two grades:
+ * The order of a list is not specified, so it is evidence (docs/design/walks.md, "Order is evidence"), in two grades:
  * - `usable`: polls may stop at the frontier, refresh may go by cover. A mistake costs delay until the next full walk.
- * - `trusted`: a page proves what its interval holds, absences included (design 4, P1).
+ * - `trusted`: a page proves what its interval holds, absences included (docs/design/deletions.md, "P1").
  */
 export type OrderGrade = 'none' | 'usable' | 'trusted';
 

@@ -17,7 +17,7 @@ export interface LaterAnswer {
 }
 
 /**
- * Whether an answer is a second proof beside a first (design 4): asked for at least the settle time after that was
+ * Whether an answer is a second proof beside a first (docs/design/deletions.md, "Second proof"): asked for at least the settle time after that was
  * there, and made as much later, too. A cache may give one copy twice, which proves no more than once: `Age` tells of
  * a cache, and a `Date` that has not moved on of one that tells nothing. The service's clock is compared with itself
  * alone, in the whole seconds that a `Date` has; an answer without one is believed.

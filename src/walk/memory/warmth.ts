@@ -1,5 +1,5 @@
 /**
- * Unsettled rows (design 3): states are open text. Words known as final cool a row at once, any other keeps it warm,
+ * Unsettled rows (docs/design/walks.md, "Unsettled rows"): states are open text. Words known as final cool a row at once, any other keeps it warm,
  * cooling with the time since its last change, so that a job stuck for ever does not cost for ever:
  *
  * | last change     | read again                                |

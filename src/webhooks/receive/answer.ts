@@ -1,4 +1,4 @@
-/** The answer to a delivery, or to anything else that comes to its listener (contract, "HTTP"). */
+/** The answer to a delivery, or to anything else that comes to its listener (docs/operations.md, "Webhooks"). */
 export interface Answer {
   readonly status: AnswerStatus;
   readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { isSigned } from '../signature/presented.ts';
 import { isPermitted, nextPin } from '../signature/strength.ts';
 import { LATER, proofsOf, type Proof, type Signed } from '../signature/verify-signature.ts';
 
-/** What a delivery's signature is worth (design 8). */
+/** What a delivery's signature is worth (docs/design/events.md, "Signatures"). */
 export type Verdict =
   | {
       readonly kind: 'verified';

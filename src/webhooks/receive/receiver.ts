@@ -44,7 +44,7 @@ const MISMATCH_MS = 1_000;
  */
 export const CANONICAL = { freeBytes: 2 * 1024, perSecond: 64 * 1024, burst: 1024 * 1024 };
 
-/** What becomes of a delivery whose body has been read (design 8): judged, stored, answered, in this order. */
+/** What becomes of a delivery whose body has been read (docs/design/events.md, "Deliveries"): judged, stored, answered, in this order. */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #canonical: ByteRate;

@@ -21,7 +21,7 @@ export interface WebhookServerLimits extends RequestLimits {
   readonly connections: number;
 }
 
-/** Design 8 says how much and how soon; the rest is generous for a service, and tight for a flood. */
+/** docs/design/events.md, "Deliveries" says how much and how soon; the rest is generous for a service, and tight for a flood. */
 export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
   bodyBytes: 1024 * 1024,
   roomBytes: 64 * 1024 * 1024,

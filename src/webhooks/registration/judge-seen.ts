@@ -16,7 +16,7 @@ const FIGHT_COUNT = 2;
 const FIGHT_MS = 60 * 60_000;
 
 /**
- * What an answer to "what is registered" means (design 8); pure. Every registration makes a new secret, so none is idle:
+ * What an answer to "what is registered" means (docs/design/events.md, "Registration"); pure. Every registration makes a new secret, so none is idle:
  * only where nothing of ours is registered, it is not as it should be, or its secret is not known or not believed.
  */
 export function judgeSeen(stored: StoredRegistration, seen: Seen, settings: RegistrationSettings): Verdict {
@@ -70,7 +70,7 @@ function orLeave(
 
 /**
  * Whose webhook is there: `ours`: at the URL wanted; `moved`: at another one of ours; `none` also where it is switched
- * off (unknowns.md).
+ * off (docs/design/open-questions.md, "Webhooks").
  */
 type Place = 'ours' | 'moved' | 'foreign' | 'none';
 

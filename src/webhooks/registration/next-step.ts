@@ -19,7 +19,7 @@ import {
 /** Without a success for so long, mismatches are no accident; and what changed so long ago has been announced, or never will be. */
 const NO_SUCCESS_MS = 10 * 60_000;
 
-/** What to do next about an account's webhook (design 8), by what is stored of it; pure. */
+/** What to do next about an account's webhook (docs/design/events.md, "Registration"), by what is stored of it; pure. */
 export function nextStep(stored: StoredRegistration, settings: RegistrationSettings): NextStep {
   const { registration, now } = stored;
   if (settings.wanted !== undefined) {

@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * What `GET /v1/webhooks` shows (specification 2.3). With none registered services answer `null`, `{}`, 404, 204, an
- * empty list (unknowns.md): registered is what has a URL.
+ * empty list (docs/design/open-questions.md, "Webhooks"): registered is what has a URL.
  * @param answer with a status of 2xx or 404
  * @throws MalformedAnswer where it can't be told
  */

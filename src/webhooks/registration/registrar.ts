@@ -62,7 +62,7 @@ const STORED_MS = 60_000;
 const FIRST_RETRY_MS = 60_000;
 
 /**
- * Keeps one account's webhook registered as configured (design 8), for as long as this process owns the account.
+ * Keeps one account's webhook registered as configured (docs/design/events.md, "Registration"), for as long as this process owns the account.
  * The loop ends only by throwing: KeyRefused where no key is good, LeaseLost, the signal's reason.
  */
 export function registrar(options: RegistrarOptions): (signal: AbortSignal) => Promise<never> {

@@ -35,7 +35,7 @@ const EFFECTS: Readonly<Record<(typeof FINAL_STATES)[number], readonly number[]>
 export type Effect = Pick<OperationRecord, 'idempotencyKey'> & { readonly marker: string };
 
 /**
- * Design 9, judged by what the service did: nothing took effect twice, nothing is lost, and every state is true.
+ * docs/design/operations-out.md, "What came of it", judged by what the service did: nothing took effect twice, nothing is lost, and every state is true.
  * The service of these games tells the truth: what it refuses by 4xx it has not done.
  * @param effects the operations that took effect at the service
  */

@@ -30,7 +30,7 @@ const LOCAL = new RegExp(
 const VOLATILE =
   /\b(?:now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday|random|gen_random_uuid|uuidv7|nextval)\(|\bcurrent_(?:timestamp|date|time)\b|\blocaltime/;
 
-/** The rules of `sql-rules.md` that a text can show. */
+/** The rules of `docs/design/sql.md` that a text can show. */
 export const RULES: readonly Rule[] = [
   {
     name: '1: what writes or locks rows of an account names its _user_id',

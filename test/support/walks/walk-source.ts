@@ -2,7 +2,7 @@ import type { Answer } from '../../../src/walk/walk.ts';
 
 type PageAnswer = Extract<Answer, { type: 'page' }>;
 
-/** What the specification does not show of a list (`unknowns.md`), as far as walks are concerned. */
+/** What the specification does not show of a list (`docs/design/open-questions.md, "Lists"`), as far as walks are concerned. */
 export interface SourceVariant {
   /** `updated`, `score`: rows move. `shuffled`: no order, but rows stay where they are. */
   readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'shuffled';

@@ -1,7 +1,7 @@
 import { TransportError } from '../../../src/model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 
-/** How a service may show what the specification does not (unknowns.md). */
+/** How a service may show what the specification does not (docs/design/open-questions.md, "Webhooks"). */
 export interface WebhookManners {
   /** What GET answers where none is registered. */
   readonly none: { readonly status: number; readonly text: string };

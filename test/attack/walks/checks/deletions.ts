@@ -28,13 +28,13 @@ export interface DeletionEvidence {
 export interface DeletionCheck {
   readonly findings: Finding[];
   readonly deletions: number;
-  /** Deletions by two equal walks of a row that moved or came and went three times meanwhile: design 4, P2. */
+  /** Deletions by two equal walks of a row that moved or came and went three times meanwhile: docs/design/deletions.md, "P2". */
   readonly beyondP2: number;
-  /** Deletions for which the service said of the whole list, untruly, that it is empty: design 3, an empty first page. */
+  /** Deletions for which the service said of the whole list, untruly, that it is empty: docs/design/walks.md, "The end of a list". */
   readonly toldEmpty: number;
 }
 
-/** Presence or place of a row may change this often before two equal walks can err (design 4, P2). */
+/** Presence or place of a row may change this often before two equal walks can err (docs/design/deletions.md, "P2"). */
 const P2_CHANGES = 3;
 /**
  * A page that shows the row counts from when it is written. It is answered earlier: on a busy machine by more than one
