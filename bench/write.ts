@@ -21,7 +21,7 @@ import { type Kysely, sql } from 'kysely';
 import { programVersion } from '../src/app/program-files.ts';
 import { openDatabase } from '../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { migrate, MIGRATION_BOUNDS } from '../src/db/migrations/migrate.ts';
+import { migrate, MIGRATION_BOUNDS } from '../src/db/migrations/run-migrations.ts';
 import { contentHash, EVERY_FIELD } from '../src/mirror/rows/content-hash.ts';
 import { createMirror } from '../src/mirror/create-mirror.ts';
 import { openScope } from '../src/mirror/scope/scope-store.ts';

@@ -7,5 +7,5 @@ export type { PassProgress } from './app/sync/pass-progress.ts';
 export type { CollectionPass } from './app/sync/pass.ts';
 export { runDaemon, type DaemonOptions } from './app/daemon/run-daemon.ts';
 export { runSync, type SyncOptions, type SyncReport } from './app/sync/run-sync.ts';
-export { runRetry, type RetryReport } from './app/quarantine/quarantine.ts';
-export { runVerify, type VerifyOptions, type VerifyReport } from './app/verify/verify.ts';
+export { runRetry, type RetryReport } from './app/quarantine/run-retry.ts';
+export { runVerify, type VerifyOptions, type VerifyReport } from './app/verify/run-verify.ts';

@@ -3,7 +3,7 @@ import type { AnswerHeaders } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { readBody, type Body } from './body.ts';
+import { readAnswerBody, type Body } from './answer-body.ts';
 import { createDispatcher, type ConnectionLimits, type ProxySettings } from './dispatcher.ts';
 import { networkProblem } from './network-problem.ts';
 import { watchWriting } from './write-watch.ts';
@@ -126,7 +126,7 @@ export function createTransport(options: TransportOptions): Transport {
     );
     const receivedAt = options.clock.monotonic();
     const good = response.statusCode >= 200 && response.statusCode < 300;
-    const read = await readBody(
+    const read = await readAnswerBody(
       response.body,
       {
         encoding: response.headers['content-encoding'],

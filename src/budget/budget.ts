@@ -25,7 +25,7 @@ export interface Budget {
    * @throws what `send` throws; the signal's reason, at once, when it is aborted (a waiting task then leaves the
    *   queue, a sent one keeps its slot); what the store throws when nothing can be reserved
    */
-  run<T>(request: BudgetRequest, send: Send<T>): Promise<Answer<T>>;
+  run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>>;
 
   /**
    * Takes what the next page's transaction is to store. Undefined: nothing to store.
@@ -59,9 +59,9 @@ export interface BudgetRequest {
  * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out). Throwing
  * NotSent, and that alone, it gives the slot back at once.
  */
-export type Send<T> = (signal: AbortSignal) => Promise<Answer<T>>;
+export type Send<T> = (signal: AbortSignal) => Promise<SlotAnswer<T>>;
 
-export interface Answer<T> {
+export interface SlotAnswer<T> {
   readonly status: number;
   readonly headers: AnswerHeaders;
   /** When the response's headers arrived, on the budget's monotonic clock: the slot is counted from then. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type {
-  Answer,
+  SlotAnswer,
   Budget,
   BudgetEvent,
   BudgetOptions,
@@ -10,14 +10,14 @@ import type {
 } from './budget.ts';
 import { inheritBlocks } from './store/inherit.ts';
 import { KeyModel } from './key-model.ts';
-import { Lane } from './lane.ts';
+import { GroupLane } from './group-lane.ts';
 import { inheritLearnt, learntRow } from './learnt.ts';
 import { NotSent } from './not-sent.ts';
 import { HIGH_PRIORITY } from './priorities.ts';
 import { readRateHeaders } from './evidence/rate-headers.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
 import type { Block } from './slots/reservations.ts';
-import { snapshotOf } from './snapshot.ts';
+import { budgetSnapshotOf } from './snapshot.ts';
 import { StoreTime } from './store/store-time.ts';
 import type { BudgetStore, FreedSlots, StoredGroup } from './store/store.ts';
 import { BLOCK_VALID_MS, UNANSWERED_MS, WINDOW_MS } from './slots/timing.ts';
@@ -29,7 +29,7 @@ export function createBudget(options: BudgetOptions): Budget {
 
 /** What a FreedSlots was made of, for `putBack`. */
 interface Taken {
-  readonly blocks: readonly { readonly lane: Lane; readonly block: Block }[];
+  readonly blocks: readonly { readonly lane: GroupLane; readonly block: Block }[];
   readonly learnt: readonly StoredGroup[];
 }
 
@@ -40,7 +40,7 @@ class KeyBudget implements Budget {
   readonly #onEvent: (event: BudgetEvent) => void;
   readonly #model: KeyModel;
   readonly #time: StoreTime;
-  readonly #lanes: ReadonlyMap<RateGroup, Lane>;
+  readonly #lanes: ReadonlyMap<RateGroup, GroupLane>;
   readonly #taken = new WeakMap<FreedSlots, Taken>();
   /** Reservations that are being committed. */
   readonly #reserving = new Set<Promise<void>>();
@@ -60,7 +60,7 @@ class KeyBudget implements Budget {
     const now = clock.monotonic();
     this.#time = new StoreTime(loaded.now, now);
     this.#model = new KeyModel(share);
-    this.#lanes = new Map(RATE_GROUPS.map((name) => [name, new Lane(this.#model.group(name), clock)]));
+    this.#lanes = new Map(RATE_GROUPS.map((name) => [name, new GroupLane(this.#model.group(name), clock)]));
     inheritLearnt(this.#model, loaded.learnt, now, this.#time);
     inheritBlocks(this.#model, loaded.blocks, now, this.#time);
     this.#model.answered = loaded.known;
@@ -70,7 +70,7 @@ class KeyBudget implements Budget {
     this.#nextBlockId = Math.max(Math.floor(loaded.now), ...loaded.blocks.map((block) => block.blockId + 1));
   }
 
-  async run<T>(request: BudgetRequest, send: Send<T>): Promise<Answer<T>> {
+  async run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>> {
     request.signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
     const lane = this.#lane(request.group);
@@ -121,7 +121,7 @@ class KeyBudget implements Budget {
   }
 
   snapshot(): BudgetSnapshot {
-    return snapshotOf(this.#model, [...this.#lanes.values()], this.#clock.monotonic());
+    return budgetSnapshotOf(this.#model, [...this.#lanes.values()], this.#clock.monotonic());
   }
 
   close(reason: Error): void {
@@ -134,7 +134,7 @@ class KeyBudget implements Budget {
   }
 
   /** Starts as many tasks as may go now, and sees to it that somebody asks again for the rest. */
-  #pump(lane: Lane): void {
+  #pump(lane: GroupLane): void {
     while (lane.queue.waiting > 0 && !lane.reserving && this.#closed === undefined) {
       const now = this.#clock.monotonic();
       const { highWaits } = lane.queue;
@@ -150,13 +150,13 @@ class KeyBudget implements Budget {
     }
   }
 
-  #beginReserve(lane: Lane): void {
+  #beginReserve(lane: GroupLane): void {
     const reserving = this.#reserve(lane).finally(() => this.#reserving.delete(reserving));
     this.#reserving.add(reserving);
   }
 
   /** Commits a block of slots; on failure, every task that waits for it gets the store's error. */
-  async #reserve(lane: Lane): Promise<void> {
+  async #reserve(lane: GroupLane): Promise<void> {
     lane.reserving = true;
     const calledAt = this.#clock.monotonic();
     const size = lane.reservations.nextSize(lane.model.size(calledAt), this.#store.largestBlock);
@@ -177,7 +177,7 @@ class KeyBudget implements Budget {
   }
 
   /** Runs within `startOne` up to its first `await`: slot and reservation are taken with the choice of the task. */
-  async #serve<T>(lane: Lane, request: BudgetRequest, send: Send<T>): Promise<Answer<T>> {
+  async #serve<T>(lane: GroupLane, request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>> {
     lane.throwIfFailed();
     // The moment of the choice: a clock that is asked again may have passed the reservation's end meanwhile.
     const sentAt = this.#startedAt;
@@ -192,7 +192,12 @@ class KeyBudget implements Budget {
     }
   }
 
-  async #answerOf<T>(request: BudgetRequest, send: Send<T>, lane: Lane, block: Block): Promise<Answer<T>> {
+  async #answerOf<T>(
+    request: BudgetRequest,
+    send: Send<T>,
+    lane: GroupLane,
+    block: Block,
+  ): Promise<SlotAnswer<T>> {
     try {
       return await send(request.signal);
     } catch (error) {
@@ -208,7 +213,13 @@ class KeyBudget implements Budget {
     }
   }
 
-  #judge(lane: Lane, request: BudgetRequest, answer: Answer<unknown>, sentAt: number, block: Block): void {
+  #judge(
+    lane: GroupLane,
+    request: BudgetRequest,
+    answer: SlotAnswer<unknown>,
+    sentAt: number,
+    block: Block,
+  ): void {
     const now = this.#clock.monotonic();
     // A moment that can't be is as good as none: the slot is then counted from now.
     const receivedAt = answer.receivedAt >= sentAt && answer.receivedAt <= now ? answer.receivedAt : now;
@@ -229,7 +240,7 @@ class KeyBudget implements Budget {
     for (const lane of this.#lanes.values()) this.#pump(lane);
   }
 
-  #lane(name: RateGroup): Lane {
+  #lane(name: RateGroup): GroupLane {
     const lane = this.#lanes.get(name);
     if (lane === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
     return lane;

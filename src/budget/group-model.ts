@@ -3,7 +3,7 @@ import { ForeignUse, headroom } from './evidence/foreign-use.ts';
 import { Pace } from './evidence/pace.ts';
 import { pauseAfter, type RateHeaders } from './evidence/rate-headers.ts';
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
-import { RemainingCheck, SUSPECT } from './evidence/remaining-check.ts';
+import { RemainingCheck, SUSPECT_REPEATS } from './evidence/remaining-check.ts';
 import { RouteLimits } from './evidence/route-limits.ts';
 import { SlotLog } from './slots/slot-log.ts';
 import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
@@ -71,7 +71,10 @@ export class GroupModel {
     const limit = this.limit(now);
     // The tiny addition mends products such as 0.29 × 100 = 28.999999999999996.
     const shared = Math.max(1, Math.floor(this.#share * limit + 1e-9));
-    const left = Math.max(this.#remaining.tested ? 1 : SUSPECT, limit - headroom(this.foreign.highest(now)));
+    const left = Math.max(
+      this.#remaining.tested ? 1 : SUSPECT_REPEATS,
+      limit - headroom(this.foreign.highest(now)),
+    );
     return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
   }
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { KeyModel, type Asked } from './key-model.ts';
+import { KeyModel, type AdmissionRequest } from './key-model.ts';
 
-const OTHER: Asked = { group: 'other', high: false, highWaits: false };
+const OTHER: AdmissionRequest = { group: 'other', high: false, highWaits: false };
 const NOTHING = { limit: undefined, remaining: undefined, resetInMs: undefined, retryAfterMs: undefined };
-const SEQUENCE: Asked = { ...OTHER, group: 'sequence' };
+const SEQUENCE: AdmissionRequest = { ...OTHER, group: 'sequence' };
 
 it('a used key of whose past nothing is known may send one ping, and nothing else before a window is over', () => {
   const model = new KeyModel(1);

@@ -1,8 +1,8 @@
 import type { BudgetEvent } from './budget.ts';
-import { findingEvent, refusedEvent } from './events.ts';
+import { findingEvent, refusedEvent } from './budget-events.ts';
 import { GroupModel, type Admission, type Answered } from './group-model.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
-import { explain, type Cause } from './evidence/refusal.ts';
+import { explain, type Cause } from './evidence/refusal-cause.ts';
 import type { StoredGroup } from './store/store.ts';
 import { GUARD_MS, LESSON_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
 
@@ -10,7 +10,7 @@ import { GUARD_MS, LESSON_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
 const LOWER_BY = 0.9;
 
 /** A request as the model sees it. */
-export interface Asked {
+export interface AdmissionRequest {
   readonly group: RateGroup;
   readonly high: boolean;
   /** A request of high priority waits in the group. */
@@ -43,7 +43,7 @@ export class KeyModel {
     return found;
   }
 
-  admission(asked: Asked, now: number): Admission {
+  admission(asked: AdmissionRequest, now: number): Admission {
     const group = this.group(asked.group);
     if (this.quietUntil > now && (group.name !== 'other' || group.log.sent > 0))
       return { at: this.quietUntil };

@@ -1,13 +1,13 @@
 import type { BudgetSnapshot, GroupSnapshot } from './budget.ts';
 import type { KeyModel } from './key-model.ts';
-import type { Lane } from './lane.ts';
+import type { GroupLane } from './group-lane.ts';
 
 /** What status page and metrics show, at the monotonic moment `now`. */
-export function snapshotOf(model: KeyModel, lanes: readonly Lane[], now: number): BudgetSnapshot {
+export function budgetSnapshotOf(model: KeyModel, lanes: readonly GroupLane[], now: number): BudgetSnapshot {
   return { overallLimit: model.overallLimit(now), groups: lanes.map((lane) => groupSnapshot(lane, now)) };
 }
 
-function groupSnapshot({ model, queue }: Lane, now: number): GroupSnapshot {
+function groupSnapshot({ model, queue }: GroupLane, now: number): GroupSnapshot {
   const admission = model.admission(now, true, false);
   return {
     group: model.name,

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
-import type { AddCommand } from './terminal/command.ts';
+import type { AddCommand } from './terminal/add-command.ts';
 import { addDemo } from './demo/demo.ts';
-import { addDotEnv } from './terminal/environment.ts';
+import { addDotEnv } from './terminal/add-dot-env.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';

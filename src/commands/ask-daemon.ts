@@ -10,7 +10,7 @@ import {
   CommandFailed,
   type CommandQueue,
   type CommandRequest,
-} from './command.ts';
+} from './command-request.ts';
 
 /** How often (ms) the asker looks for progress. */
 const LOOK_MS = 250;

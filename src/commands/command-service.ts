@@ -5,7 +5,7 @@ import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
 import { databaseTime } from '../db/connection/database-time.ts';
-import type { CommandQueue } from './command.ts';
+import type { CommandQueue } from './command-request.ts';
 
 /**
  * Carries out one kind of command.

@@ -11,11 +11,11 @@ import {
   type WebhookConfig,
 } from './config.ts';
 import { parseKeys, parseToken } from './credentials.ts';
-import { parseCronLine } from './cron.ts';
+import { parseCronLine } from './parse-cron.ts';
 import { parseDuration } from './duration.ts';
 import { textOf, type Environment } from './environment.ts';
 import { InvalidConfig, InvalidValue } from './invalid.ts';
-import { Reader } from './reader.ts';
+import { SettingsReader } from './settings-reader.ts';
 import { Secret } from './secret.ts';
 import { secretsOf } from './secrets.ts';
 import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
@@ -49,7 +49,7 @@ export type Need = 'service' | 'database';
 export function loadConfig(env: Environment, need: 'service'): ServiceConfig;
 export function loadConfig(env: Environment, need: Need): Config;
 export function loadConfig(env: Environment, need: Need): Config {
-  const read = new Reader(env);
+  const read = new SettingsReader(env);
   const dataDir = read.value('MIRROR_DATA_DIR', (text) => resolve(text), resolve('data'));
   const config: Config = {
     database: databaseOf(read, env, dataDir),
@@ -104,7 +104,7 @@ export function loadConfig(env: Environment, need: Need): Config {
   return config;
 }
 
-function databaseOf(read: Reader, env: Environment, dataDir: string): DatabaseConfig {
+function databaseOf(read: SettingsReader, env: Environment, dataDir: string): DatabaseConfig {
   const url = read.value('DATABASE_URL', parseDatabaseUrl, '');
   const directUrl = read.value('DATABASE_URL_DIRECT', parseDatabaseUrl, undefined);
   const port = read.value('MIRROR_PG_PORT', parsePort, 54_329);
@@ -134,7 +134,7 @@ function postgresVariables(env: Environment): Record<string, string> {
   return variables;
 }
 
-function serviceOf(read: Reader, need: Need): ServiceAccess | undefined {
+function serviceOf(read: SettingsReader, need: Need): ServiceAccess | undefined {
   const url = read.value('MIRROR_API_URL', parseServiceUrl, undefined);
   const keys = read.value('MIRROR_API_KEY', parseKeys, undefined);
   if (need === 'service') {
@@ -151,7 +151,7 @@ function serviceOf(read: Reader, need: Need): ServiceAccess | undefined {
   return url === undefined || keys === undefined ? undefined : { url, keys };
 }
 
-function cronOf(read: Reader): Config['cron'] {
+function cronOf(read: SettingsReader): Config['cron'] {
   const poll = read.value('MIRROR_POLL_CRON', parseCronLine, '* * * * *');
   const full = read.value('MIRROR_FULL_CRON', parseCronLine, '@daily');
   return forEachCollection((name) => ({
@@ -175,7 +175,7 @@ function parseHistory(text: string): History {
   return { kept: true, forMs: parseDuration(text, HOUR) };
 }
 
-function webhookOf(read: Reader, env: Environment): WebhookConfig {
+function webhookOf(read: SettingsReader, env: Environment): WebhookConfig {
   return {
     publicUrl: read.value('MIRROR_PUBLIC_URL', parsePublicUrl, undefined),
     host: read.value('MIRROR_WEBHOOK_HOST', parseHost, '127.0.0.1'),
@@ -193,7 +193,7 @@ function platformPort(env: Environment): number | undefined {
 }
 
 /** Two listeners on one port: the second one would fail to start, at an hour when nobody watches. */
-function refuseSharedPorts(read: Reader, config: Config, platform: number | undefined): void {
+function refuseSharedPorts(read: SettingsReader, config: Config, platform: number | undefined): void {
   const listeners: { name: VariableName; port: number }[] = [
     { name: 'MIRROR_HTTP_PORT', port: config.http.port },
   ];

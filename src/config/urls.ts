@@ -7,7 +7,7 @@ import { suggestion } from './suggestion.ts';
  */
 export function parseServiceUrl(text: string): string {
   const url = parseWebUrl(text);
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopbackUrlHost(url.hostname)) {
     throw new InvalidValue(
       'http:// would show the API key to everybody on the way: use https:// (http:// is for loopback)',
     );
@@ -49,7 +49,7 @@ export function parseDatabaseUrl(text: string): string {
 }
 
 /** True for names and addresses that never leave this machine. */
-export function isLoopback(host: string): boolean {
+export function isLoopbackUrlHost(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
 }
 

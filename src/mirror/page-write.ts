@@ -1,4 +1,4 @@
-import type { Candidate, DoubtChange, MissingRow, Proof } from '../model/absence.ts';
+import type { Candidate, DoubtChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Transaction } from 'kysely';
@@ -15,7 +15,7 @@ export interface PageWrite {
   /** The page's items in the order of the answer. */
   readonly items: readonly Item[];
   /** What the page proves absent: known rows that it does not hold are observed. Left out: nothing. */
-  readonly proof?: Proof;
+  readonly proof?: AbsenceProof;
   /** Where the page stands in its list: what stood there, and is not on it, has left quarantine. Left out: not known. */
   readonly where?: PagePlace;
   /** Items that Postgres refused before are tried again: what refused them may be gone. */

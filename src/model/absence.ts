@@ -8,7 +8,7 @@
  * - `interval` (P1): in trusted order, exactly what lies after `after` (null: from the top) up to and including
  *   `through` (null: to the end)
  */
-export type Proof =
+export type AbsenceProof =
   | { readonly kind: 'snapshot' }
   | {
       readonly kind: 'interval';
@@ -22,7 +22,7 @@ export type Proof =
  * one like it (`pair`, P2). `returned`: it was seen, but so soon after the observation that says otherwise that the
  * page may be stale.
  */
-export type DoubtKind = Proof['kind'] | 'pair' | 'returned';
+export type DoubtKind = AbsenceProof['kind'] | 'pair' | 'returned';
 
 /** A row in doubt; a second observation decides. Moments are milliseconds since the epoch, by the database's clock. */
 export interface Candidate {

@@ -63,7 +63,7 @@ export interface ClaimedSubmission extends QueuedSubmission {
   readonly sendBeforeMs: number;
 }
 
-export type Outcome =
+export type SubmissionOutcome =
   | {
       readonly state: 'accepted' | 'rejected';
       readonly status: number;
@@ -99,7 +99,7 @@ export interface SubmissionStore {
    * when the database is away: until then the submission can't be claimed again.
    * An answer in hand also settles one that `recover` has made `unknown` meanwhile; nothing else is touched.
    */
-  finish(id: string, outcome: Outcome): Promise<void>;
+  finish(id: string, outcome: SubmissionOutcome): Promise<void>;
   /**
    * Makes `unknown` what an earlier owner left `sending`, as soon as its request must be over.
    * @param timeoutMs the longest that a request may take after it was written

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLoopback, isLoopbackHostHeader, tokenCheck } from './access.ts';
+import { isLoopbackName, isLoopbackHostHeader, tokenCheck } from './access.ts';
 
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
@@ -34,14 +34,14 @@ describe('loopback', () => {
   it.each(['127.0.0.1', '127.9.9.9', 'localhost', 'LOCALHOST', 'a.localhost', '::1', '[::1]'])(
     'is %s',
     (host) => {
-      expect(isLoopback(host)).toBe(true);
+      expect(isLoopbackName(host)).toBe(true);
     },
   );
 
   it.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.example', 'localhost.evil.example', ''])(
     'is not %j',
     (host) => {
-      expect(isLoopback(host)).toBe(false);
+      expect(isLoopbackName(host)).toBe(false);
     },
   );
 

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** True for addresses that only this machine can reach. @param host as configured: a name or an address */
-export function isLoopback(host: string): boolean {
+export function isLoopbackName(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
   return (
     name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
@@ -15,7 +15,7 @@ export function isLoopback(host: string): boolean {
  */
 export function isLoopbackHostHeader(host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;
-  return isLoopback(new URL(`http://${host}`).hostname);
+  return isLoopbackName(new URL(`http://${host}`).hostname);
 }
 
 /**

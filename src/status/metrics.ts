@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { Scope } from '../model/collections.ts';
 import { EVENT_TYPES } from '../model/webhook/event-types.ts';
-import type { OperationName, Outcome } from '../model/submission.ts';
+import type { OperationName, SubmissionOutcome } from '../model/submission.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import { createReportGauges } from './report-gauges.ts';
 
@@ -18,7 +18,7 @@ export interface RequestEnded {
 }
 
 /** What one page's transaction did. */
-export interface PageWritten {
+export interface CountedPage {
   readonly scope: Scope;
   readonly inserted: number;
   readonly updated: number;
@@ -26,14 +26,14 @@ export interface PageWritten {
   readonly quarantined: number;
 }
 
-export interface WalkEnded {
+export interface CountedWalk {
   readonly scope: Scope;
   readonly kind: string;
   readonly outcome: string;
   readonly milliseconds: number;
 }
 
-export interface DeletionsJudged {
+export interface CountedDeletions {
   readonly scope: Scope;
   /** Rows of the scope's own collection. */
   readonly deleted: number;
@@ -42,9 +42,9 @@ export interface DeletionsJudged {
 /** All metrics of this program. Counters rise as things happen; gauges are read from the status report at a scrape. */
 export interface Metrics {
   requestEnded(event: RequestEnded): void;
-  pageWritten(event: PageWritten): void;
-  walkEnded(event: WalkEnded): void;
-  deletionsJudged(event: DeletionsJudged): void;
+  pageWritten(event: CountedPage): void;
+  walkEnded(event: CountedWalk): void;
+  deletionsJudged(event: CountedDeletions): void;
   /**
    * A delivery came to the webhook's listener.
    * @param result what became of it: `stored`, `known`, or why it was refused; a word of ours, not of the sender
@@ -52,7 +52,7 @@ export interface Metrics {
    */
   deliveryJudged(result: string, type?: string): void;
   /** @param outcome `queued`: it was not sent, and is tried again */
-  submissionDone(operation: OperationName, outcome: Outcome['state']): void;
+  submissionDone(operation: OperationName, outcome: SubmissionOutcome['state']): void;
   readonly contentType: string;
   /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
   render(report: StatusReport | undefined, ready: boolean): Promise<string>;

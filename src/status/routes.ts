@@ -7,7 +7,7 @@ import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
 import { liveStream } from './live.ts';
 import type { Metrics } from './metrics.ts';
-import { statusPage } from './page/page.ts';
+import { statusPage } from './page/status-page.ts';
 import { unavailable } from './page/unavailable.ts';
 import { reportView } from './page/view.ts';
 

@@ -8,7 +8,7 @@ import type { Logger } from '@research-mirror/runtime/logger';
 import { listenUntilClosed } from '@research-mirror/runtime/listening';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
-import { isLoopback } from './access.ts';
+import { isLoopbackName } from './access.ts';
 import { answersOf, type Ready } from './answers.ts';
 import type { Metrics } from './metrics.ts';
 import { createRoutes } from './routes.ts';
@@ -41,7 +41,7 @@ const LISTENER = {
 /** The listener for people inside: status page, `/api/status`, `/metrics`, `/healthz`, `/readyz`. */
 export function createStatusServer(options: StatusServerOptions): StatusServer {
   const { host, port, token, clock, log } = options;
-  if (token === undefined && !isLoopback(host)) {
+  if (token === undefined && !isLoopbackName(host)) {
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
   }
   let url: string | undefined;

@@ -2,12 +2,17 @@ import type { OnceRequest, RawAnswer } from '../api/api.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import type { RateGroup } from '../budget/rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
-import type { ClaimedSubmission, Outcome, QueuedSubmission, SubmissionStore } from '../model/submission.ts';
+import type {
+  ClaimedSubmission,
+  SubmissionOutcome,
+  QueuedSubmission,
+  SubmissionStore,
+} from '../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Mutex } from '@research-mirror/runtime/mutex';
 import { messageOf } from '@research-mirror/runtime/message';
 import { OPERATIONS } from './operations.ts';
-import { doubtsKey, outcomeOfAnswer, outcomeOfFailure } from './outcome.ts';
+import { doubtsKey, outcomeOfAnswer, outcomeOfFailure } from './submission-outcome.ts';
 
 /** The account's way to the service. */
 export interface SubmissionSource {
@@ -19,7 +24,7 @@ export interface SubmissionSource {
   sizeOf(group: RateGroup): number;
 }
 
-export interface SendingParts {
+export interface SendingContext {
   readonly source: Pick<SubmissionSource, 'once' | 'isGood'>;
   readonly store: Pick<SubmissionStore, 'claim'>;
   readonly clock: Clock;
@@ -37,11 +42,11 @@ export interface SendingParts {
 /** What came of it. */
 export type Sent =
   /** The service answered. */
-  | { readonly kind: 'answered'; readonly outcome: Outcome }
+  | { readonly kind: 'answered'; readonly outcome: SubmissionOutcome }
   /** It may have been sent, and nobody answered. */
-  | { readonly kind: 'lost'; readonly outcome: Outcome }
+  | { readonly kind: 'lost'; readonly outcome: SubmissionOutcome }
   /** It was claimed, and provably not sent. */
-  | { readonly kind: 'unsent'; readonly outcome: Outcome }
+  | { readonly kind: 'unsent'; readonly outcome: SubmissionOutcome }
   | { readonly kind: 'not-claimed' }
   /** A stop left it on the wire, or a defect lost its answer: it stays `sending` until nobody can know its outcome any more. */
   | { readonly kind: 'left'; readonly error: unknown };
@@ -56,7 +61,7 @@ export type Sent =
  * @throws what `once` throws before anything was claimed: KeyRefused, LeaseLost, the database's trouble, the stop's reason
  */
 export async function sendSubmission(
-  parts: SendingParts,
+  parts: SendingContext,
   queued: QueuedSubmission,
   stop: AbortSignal,
   onClaim: () => void,

@@ -1,14 +1,19 @@
 import { RATE_GROUPS, type RateGroup } from '../budget/rate-groups.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
-import type { OperationName, Outcome, QueuedSubmission, SubmissionStore } from '../model/submission.ts';
+import type {
+  OperationName,
+  SubmissionOutcome,
+  QueuedSubmission,
+  SubmissionStore,
+} from '../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { messageOf } from '@research-mirror/runtime/message';
-import { BackInQueue, Lane } from './lane.ts';
+import { BackInQueue, SubmissionLane } from './submission-lane.ts';
 import { OPERATIONS } from './operations.ts';
-import { type SendingParts, sendSubmission, type SubmissionSource } from './send-submission.ts';
+import { type SendingContext, sendSubmission, type SubmissionSource } from './send-submission.ts';
 
 export interface SubmitterOptions {
   readonly source: SubmissionSource;
@@ -28,7 +33,10 @@ export interface SubmitterOptions {
   readonly timeoutMs: number;
   readonly log: { info(line: string): void; warn(line: string): void };
   /** A submission has an outcome, which is stored; `queued` ones will be tried again. */
-  readonly onDone: (done: { readonly operation: OperationName; readonly state: Outcome['state'] }) => void;
+  readonly onDone: (done: {
+    readonly operation: OperationName;
+    readonly state: SubmissionOutcome['state'];
+  }) => void;
 }
 
 /** Milliseconds between two looks into the queue, where nothing rings: idle accounts cost next to nothing. */
@@ -52,8 +60,8 @@ export function submitter(options: SubmitterOptions): (signal: AbortSignal) => P
 
 class Submitter {
   readonly #options: SubmitterOptions;
-  readonly #parts: SendingParts;
-  readonly #lanes: ReadonlyMap<RateGroup, Lane>;
+  readonly #parts: SendingContext;
+  readonly #lanes: ReadonlyMap<RateGroup, SubmissionLane>;
   /** Ends all of it from within. */
   readonly #broken = new AbortController();
   readonly #stop: AbortSignal;
@@ -73,7 +81,9 @@ class Submitter {
     this.#options = options;
     this.#parts = { ...options, claiming: new Mutex() };
     const { clock, source } = options;
-    this.#lanes = new Map(RATE_GROUPS.map((name) => [name, new Lane(clock, () => source.sizeOf(name))]));
+    this.#lanes = new Map(
+      RATE_GROUPS.map((name) => [name, new SubmissionLane(clock, () => source.sizeOf(name))]),
+    );
     this.#stop = AbortSignal.any([signal, this.#broken.signal]);
   }
 
@@ -169,7 +179,7 @@ class Submitter {
     this.#underWay.add(sending);
   }
 
-  async #send(lane: Lane, submission: QueuedSubmission, wait: AbortSignal): Promise<void> {
+  async #send(lane: SubmissionLane, submission: QueuedSubmission, wait: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([this.#stop, wait]);
     const onClaim = (): void => {
       lane.claimed(submission.id);
@@ -198,7 +208,7 @@ class Submitter {
   }
 
   /** Stores an outcome, again and again where the database is away: it is known nowhere else. */
-  async #finish(id: string, outcome: Outcome): Promise<void> {
+  async #finish(id: string, outcome: SubmissionOutcome): Promise<void> {
     const { store, clock } = this.#options;
     for (;;) {
       try {
@@ -221,7 +231,7 @@ class Submitter {
   }
 
   /** Nothing of it was claimed, or its outcome can't be stored any more. */
-  #failed(lane: Lane, error: unknown): void {
+  #failed(lane: SubmissionLane, error: unknown): void {
     if (this.#stop.aborted || error instanceof BackInQueue) return;
     if (isFinal(error)) {
       this.#broken.abort(error);
@@ -231,7 +241,7 @@ class Submitter {
     lane.failed(lane.waitMs);
   }
 
-  #tell({ id, operation }: QueuedSubmission, outcome: Outcome): void {
+  #tell({ id, operation }: QueuedSubmission, outcome: SubmissionOutcome): void {
     if (outcome.state === 'queued') this.#say('service', outcome.error);
     if (outcome.state === 'accepted') this.#said.service.clear();
     if (outcome.state === 'rejected' || outcome.state === 'unknown') {

@@ -3,22 +3,22 @@ import { checkpoint, resumeFull } from './checkpoint.ts';
 import { beginFull } from './kinds/full.ts';
 import { newMemory } from './memory/memory.ts';
 import { step } from './step.ts';
-import type { Answer, FullWalk, Step } from './walk.ts';
+import type { WalkAnswer, FullWalk, Step } from './walk.ts';
 
 const NOW = 1_795_264_999_123;
 
-function walked(answers: readonly Answer[]): Step<FullWalk> {
+function walked(answers: readonly WalkAnswer[]): Step<FullWalk> {
   const begun = beginFull(newMemory('bigint'), { liveRows: 100_000, now: NOW });
   return answers.reduce((at, answer, i) => step(at.walk, at.memory, answer, NOW + i), begun);
 }
 
-function page(top: number, rows = 500): Extract<Answer, { type: 'page' }> {
+function page(top: number, rows = 500): Extract<WalkAnswer, { type: 'page' }> {
   return { type: 'page', keys: Array.from({ length: rows }, (_, i) => String(top - i)), hasMore: true };
 }
 
 /** Where the service offers cursors: at one, and at the one before it. */
-function behindTokens(): Answer[][] {
-  const offers = (top: number, nextCursor: string): Answer => ({ ...page(top), nextCursor });
+function behindTokens(): WalkAnswer[][] {
+  const offers = (top: number, nextCursor: string): WalkAnswer => ({ ...page(top), nextCursor });
   const walked = [offers(9000, 'x'), offers(8500, 'y')];
   return [walked, [...walked, { type: 'page', keys: [], hasMore: false, nextCursor: null }]];
 }
@@ -30,8 +30,8 @@ describe('a checkpoint', () => {
   });
 
   it('continues the walk where it stood, marked as resumed', () => {
-    const empty: Answer = { type: 'page', keys: [], hasMore: true };
-    const refused: Answer = { type: 'refused', status: 400, message: 'limit' };
+    const empty: WalkAnswer = { type: 'page', keys: [], hasMore: true };
+    const refused: WalkAnswer = { type: 'refused', status: 400, message: 'limit' };
     for (const answers of [
       [],
       [page(900)],

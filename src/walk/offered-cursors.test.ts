@@ -14,7 +14,7 @@ import { newMemory, type ScopeMemory } from './memory/memory.ts';
 import { beginPoll } from './kinds/poll.ts';
 import { beginRefresh } from './kinds/refresh.ts';
 import { step } from './step.ts';
-import type { Answer, Step } from './walk.ts';
+import type { WalkAnswer, Step } from './walk.ts';
 
 describe('a walk over cursors that the service offers', () => {
   it('prefers a cursor that the server offers, and falls back on keys where that is refused', () => {
@@ -129,7 +129,7 @@ describe('a walk over cursors that the service offers', () => {
   it('begins a refresh again at the top where it finds out that a service refuses IDs', () => {
     const memory: ScopeMemory = { ...usableMemory(), cursors: 'offered' };
     const begun = beginRefresh(memory, { unsettled: ['90'], now: 0 });
-    const found: Answer = { type: 'predecessor', key: '91' };
+    const found: WalkAnswer = { type: 'predecessor', key: '91' };
     expect(asks(begun, [found, refused(400), page(range(100, 76), true, 'x')])).toEqual([
       '<90#1',
       '91/500',

@@ -8,12 +8,12 @@ import { noteWritten } from './memory/note-written.ts';
 import { beginPoll } from './kinds/poll.ts';
 import { beginRefresh } from './kinds/refresh.ts';
 import { step } from './step.ts';
-import type { Answer, Step } from './walk.ts';
+import type { WalkAnswer, Step } from './walk.ts';
 
 describe('step', () => {
   it('ends every walk, whatever the service answers', () => {
     const key = fc.option(fc.integer({ min: 1, max: 60 }).map(String), { nil: undefined, freq: 8 });
-    const answer: fc.Arbitrary<Answer> = fc.oneof(
+    const answer: fc.Arbitrary<WalkAnswer> = fc.oneof(
       {
         weight: 9,
         arbitrary: fc.record({
@@ -72,7 +72,7 @@ describe('step', () => {
     const begun = beginFull(memory, { liveRows: 100, now: 0 });
     const first = page(range(100, 76), true);
     const ladder = Array.from({ length: 6 }, () => refused(404));
-    const stored: Answer = { type: 'predecessor', key: '82' };
+    const stored: WalkAnswer = { type: 'predecessor', key: '82' };
     const round = [first, ...ladder, stored, refused(404)];
     expect(asks(begun, round)).toEqual([
       'top/500',
@@ -164,7 +164,7 @@ describe('step', () => {
 
   it('asks for fewer items where a page is too large, to a single one, then names the page', () => {
     const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const large: Answer = { type: 'too-large' };
+    const large: WalkAnswer = { type: 'too-large' };
     const all = [page(range(100, 76), true), large, large, page(range(75, 56), true), large, large];
     expect(asks(begun, all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
     let stepped: Step = begun;
@@ -177,7 +177,7 @@ describe('step', () => {
 
   it('asks for more at once where a small page has no item to go on after, then for the least that is needed', () => {
     const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const large: Answer = { type: 'too-large' };
+    const large: WalkAnswer = { type: 'too-large' };
     const down = [page(range(100, 76), true), large, large, large, large];
     const small = ['top/500', '76/500', '76/100', '76/20', '76/5', '76/1'];
     const none = page([undefined], true);
@@ -191,7 +191,7 @@ describe('step', () => {
       '75/3',
     ]);
     // Where fewer would not do, as much is held as of a single item.
-    const last = (answers: readonly Answer[]): Step['ask'] => {
+    const last = (answers: readonly WalkAnswer[]): Step['ask'] => {
       let stepped: Step = begun;
       for (const answer of answers) stepped = step(stepped.walk, stepped.memory, answer, 0);
       return stepped.ask;

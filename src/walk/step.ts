@@ -1,20 +1,20 @@
 import { stepConfirm } from './kinds/confirm.ts';
 import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
 import type { ScopeMemory } from './memory/memory.ts';
-import { NOWHERE, takePage, type Taken } from './page.ts';
+import { NOWHERE, takePage, type WalkedPage } from './take-page.ts';
 import { pollFromTop, stepPoll } from './kinds/poll.ts';
 import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './absence/proof.ts';
 import type { Keyless } from './reading.ts';
 import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
-import type { Answer, Step, Walk } from './walk.ts';
+import type { WalkAnswer, Step, Walk } from './walk.ts';
 
 /**
  * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers:
  * a page either brings items that the walk has not read, or costs one of a few steps back or of two restarts.
  */
-export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: Answer, now: number): Step<W>;
-export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: number): Step {
+export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: WalkAnswer, now: number): Step<W>;
+export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: number): Step {
   if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
   if (answer.type === 'page') {
     // Also a page that leads no further is written.
@@ -40,16 +40,16 @@ export function step(walk: Walk, memory: ScopeMemory, answer: Answer, now: numbe
 const REFUSES_CURSOR: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
 /** Why there is no page, and whether the cursor was refused. */
-type NoPage = Pick<Taken<Walk>, 'why' | 'refused'>;
+type NoPage = Pick<WalkedPage<Walk>, 'why' | 'refused'>;
 
 /** To the walk's own rules, with what the page amounted to; `answer` is a page, or why there is none. */
 function dispatch(
   walk: Walk,
   memory: ScopeMemory,
-  answer: NoPage | Extract<Answer, { type: 'page' }>,
+  answer: NoPage | Extract<WalkAnswer, { type: 'page' }>,
   now: number,
 ): Step {
-  const go = <R extends Walk>(reading: R, goOn: (taken: Taken<R>) => Step): Step => {
+  const go = <R extends Walk>(reading: R, goOn: (taken: WalkedPage<R>) => Step): Step => {
     if ('why' in answer) return goOn(stuckWithoutPage(reading, memory, answer));
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
@@ -68,7 +68,7 @@ function dispatch(
   return go(walk, (taken) => stepFull(walk, taken, now));
 }
 
-function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: NoPage): Taken<R> {
+function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: NoPage): WalkedPage<R> {
   const reading = { ...walk, trying: undefined, keyless: null };
   return {
     reading,

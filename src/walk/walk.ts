@@ -1,5 +1,5 @@
 import type { ScopeMemory } from './memory/memory.ts';
-import type { Proof } from '../model/absence.ts';
+import type { AbsenceProof } from '../model/absence.ts';
 import type { PagePlace } from '../model/page.ts';
 import type { Reading } from './reading.ts';
 
@@ -101,7 +101,7 @@ export interface End {
   readonly status?: number;
 }
 
-export type Answer =
+export type WalkAnswer =
   | {
       readonly type: 'page';
       /** Keys of the items in the page's order; undefined for an item without a usable one. */
@@ -128,7 +128,7 @@ export interface Step<W extends Walk = Walk> {
 }
 
 /** A proof as a page gives it. `raises`: the only rows that it may bring into doubt; left out: any. */
-export type PageProof = Proof & { readonly raises?: readonly string[] };
+export type PageProof = AbsenceProof & { readonly raises?: readonly string[] };
 
 export interface TakenPage {
   /** What it proves absent; null: nothing. */

@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/walk/walk.ts';
+import type { WalkAnswer } from '../../src/walk/walk.ts';
 
 /** A variant of `docs/design/open-questions.md, "Lists"`: what the model's list endpoint does. */
 export interface ListVariant {
@@ -99,7 +99,7 @@ export function readPage(
   list: ListState,
   cursor: string | null,
   limit: number | null,
-): Answer {
+): WalkAnswer {
   const begin = beginOf(variant, list, cursor);
   if (begin === undefined) return { type: 'refused', status: 404, message: 'unknown cursor' };
   const rest = list.places.slice(begin).filter((id) => list.live.has(id));

@@ -1,4 +1,4 @@
-import { NO_DOUBTS, type Proof } from '../../src/model/absence.ts';
+import { NO_DOUBTS, type AbsenceProof } from '../../src/model/absence.ts';
 import { beginConfirm } from '../../src/walk/kinds/confirm.ts';
 import { judgePage } from '../../src/walk/absence/doubt.ts';
 import { beginFull } from '../../src/walk/kinds/full.ts';
@@ -181,7 +181,7 @@ function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): 
   return { ...next, wholeRead, doubts: new Map(doubts) };
 }
 
-function covers(proof: Proof | null, { keyType }: ScopeMemory, key: string): boolean {
+function covers(proof: AbsenceProof | null, { keyType }: ScopeMemory, key: string): boolean {
   if (proof === null) return false;
   if (proof.kind === 'snapshot') return true;
   const { direction, after, through } = proof;

@@ -4,12 +4,12 @@ import { webhookStore } from '../../db/webhook/webhook-store.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import type { Companion } from '../../sync/account/account-service.ts';
 import { hintDesk } from '../../sync/hints/hint-desk.ts';
-import { createHintStore } from '../../sync/hints/hint-store.ts';
+import { createHintStore } from '../../sync/hints/account-hints.ts';
 import { readingBudget } from '../../sync/hints/reading-budget.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { registrar } from '../../webhooks/registration/registrar.ts';
 import { isFinished } from './found-changes.ts';
-import type { RunnerParts } from './runner-parts.ts';
+import type { RunnerContext } from './runner-context.ts';
 import type { OpenAccount } from './open-account.ts';
 import { submitLoop } from './submit-loop.ts';
 
@@ -24,7 +24,7 @@ export interface AccountEdges {
   };
 }
 
-export function accountEdges(parts: RunnerParts, account: OpenAccount): AccountEdges {
+export function accountEdges(parts: RunnerContext, account: OpenAccount): AccountEdges {
   const { log, link, config } = parts;
   const { fence, reader, source } = account;
   const desk = hintDesk({
@@ -51,7 +51,7 @@ export function accountEdges(parts: RunnerParts, account: OpenAccount): AccountE
 }
 
 function registrationLoop(
-  { config, db, link, log, hide, onChanged, onRegistration }: RunnerParts,
+  { config, db, link, log, hide, onChanged, onRegistration }: RunnerContext,
   { fence, source }: OpenAccount,
   bell: Doorbell,
 ): Companion {

@@ -2,7 +2,7 @@ import type { Secret } from '../../config/secret.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { pruneEvents } from '../../db/events/prune-events.ts';
-import { pruneSubmissions } from '../../db/submissions/submissions.ts';
+import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
@@ -15,7 +15,7 @@ import { accountEdges, type AccountEdges } from './account-edges.ts';
 import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
 import { mendPromises } from './promises.ts';
-import type { RunnerParts } from './runner-parts.ts';
+import type { RunnerContext } from './runner-context.ts';
 import { servableKeys } from './servable-keys.ts';
 
 /** An account that runs. */
@@ -36,7 +36,7 @@ export interface AccountRunner extends Service {
 const HELD_MS = 2_000;
 const BROKEN_MS = 5_000;
 
-export function accountRunner(parts: RunnerParts, userId: string, keys: readonly Secret[]): AccountRunner {
+export function accountRunner(parts: RunnerContext, userId: string, keys: readonly Secret[]): AccountRunner {
   const { log, link } = parts;
   let current: ReturnType<AccountRunner['current']>;
 
@@ -90,7 +90,7 @@ export function accountRunner(parts: RunnerParts, userId: string, keys: readonly
 }
 
 /** Waits until nobody else holds the account. */
-async function take(parts: RunnerParts, userId: string, signal: AbortSignal): Promise<Fence> {
+async function take(parts: RunnerContext, userId: string, signal: AbortSignal): Promise<Fence> {
   const { log, link } = parts;
   let told = '';
   for (;;) {
@@ -104,7 +104,7 @@ async function take(parts: RunnerParts, userId: string, signal: AbortSignal): Pr
 
 /** Takes the account, or says why that can't be. */
 async function lookAt(
-  { db, config, processId, identity }: RunnerParts,
+  { db, config, processId, identity }: RunnerContext,
   userId: string,
 ): Promise<{ readonly fence: Fence } | { readonly why: string }> {
   try {
@@ -118,7 +118,7 @@ async function lookAt(
 
 /** Does nothing for an account that is not to be asked for, until the signal aborts; the account says why. */
 async function standStill(
-  parts: RunnerParts,
+  parts: RunnerContext,
   userId: string,
   why: string,
   signal: AbortSignal,
@@ -143,7 +143,7 @@ export function heldBy(userId: string, { command, pid, here }: Holder): string {
 }
 
 function serviceOf(
-  parts: RunnerParts,
+  parts: RunnerContext,
   { fence, reader, source, store, mirror }: OpenAccount,
   { loops }: AccountEdges,
 ): AccountService {

@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { type Service, service } from '@research-mirror/runtime/service';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
-import type { RunnerParts } from './runner-parts.ts';
+import type { RunnerContext } from './runner-context.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './service-link.ts';
 import { refusedKeyWait } from '../../sync/account/refused-key-wait.ts';
@@ -21,7 +21,7 @@ export interface AccountsService extends Service {
 /** Longest wait (ms) before a key is asked about again that was not answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-export function accountsService(parts: RunnerParts, keys: readonly Secret[]): AccountsService {
+export function accountsService(parts: RunnerContext, keys: readonly Secret[]): AccountsService {
   const { log, link, config, db } = parts;
   const register = { db, schema: config.schema, link };
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();

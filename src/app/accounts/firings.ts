@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Config, NEVER } from '../../config/config.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { CronLine } from '../../schedule/cron.ts';
+import { CronLine } from '../../schedule/cron-line.ts';
 
 /** When a collection is to be read next; null: never. */
 export interface Firings {

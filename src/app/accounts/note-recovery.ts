@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { AccountParts } from './open-account.ts';
+import type { AccountContext } from './open-account.ts';
 
 /** Before it is tried again to make it known, milliseconds. */
 const AGAIN_MS = 1_000;
@@ -16,7 +16,7 @@ const AGAIN_MS = 1_000;
  * @throws what `task` throws; the signal's reason
  */
 export async function notingRecovery<T>(
-  { db, config: { schema }, link: { clock }, log }: Pick<AccountParts, 'db' | 'config' | 'link' | 'log'>,
+  { db, config: { schema }, link: { clock }, log }: Pick<AccountContext, 'db' | 'config' | 'link' | 'log'>,
   fence: Fence,
   signal: AbortSignal,
   task: () => Promise<T>,

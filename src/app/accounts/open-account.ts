@@ -24,7 +24,7 @@ import type { Schedule } from './firings.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
-export interface AccountParts {
+export interface AccountContext {
   readonly config: ServiceConfig;
   readonly db: Kysely<unknown>;
   readonly link: ServiceLink;
@@ -50,7 +50,7 @@ export interface OpenAccount {
 }
 
 export async function openAccount(
-  parts: AccountParts,
+  parts: AccountContext,
   fence: Fence,
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
@@ -63,7 +63,7 @@ export async function openAccount(
   }
 }
 
-async function compose(parts: AccountParts, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
+async function compose(parts: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
   const { config, db, link } = parts;
   const { schema } = config;
   if (await recheckIfDue(db, schema, fence, config.collections)) {

@@ -3,7 +3,7 @@ import { createSubmissionStore } from '../../db/submissions/submission-store.ts'
 import { explainWait, whyCreditsHold } from '../../db/submissions/waiting-submissions.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { submitter } from '../../submit/submitter.ts';
-import type { RunnerParts } from './runner-parts.ts';
+import type { RunnerContext } from './runner-context.ts';
 import type { OpenAccount } from './open-account.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { OpenAccount } from './open-account.ts';
  */
 export function submitLoop(
   { fence, source }: OpenAccount,
-  { parts }: { readonly parts: RunnerParts },
+  { parts }: { readonly parts: RunnerContext },
   bell = new Doorbell(),
 ): (signal: AbortSignal) => Promise<never> {
   const { config, db, link, log } = parts;

@@ -2,7 +2,7 @@ import { promisesToLookAt } from '../../db/accounts/due-collections.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { mendPromises } from '../accounts/promises.ts';
-import type { RunnerParts } from '../accounts/runner-parts.ts';
+import type { RunnerContext } from '../accounts/runner-context.ts';
 
 /**
  * What the schedules of the accounts that run here have promised: rings what is due, whenever its time has come. By the
@@ -13,7 +13,7 @@ export function owedReadings({
   config,
   schedule,
   clock,
-}: RunnerParts): (runners: readonly AccountRunner[]) => Promise<void> {
+}: RunnerContext): (runners: readonly AccountRunner[]) => Promise<void> {
   return async (runners) => {
     const running = new Map(
       runners.flatMap((runner) => {

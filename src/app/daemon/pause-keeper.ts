@@ -17,7 +17,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { DAEMON } from '../process/process.ts';
-import type { RunnerParts } from '../accounts/runner-parts.ts';
+import type { RunnerContext } from '../accounts/runner-context.ts';
 
 /** How often (ms) it is looked at: a retired account is given up within that time. */
 const LOOK_MS = 5_000;
@@ -31,7 +31,7 @@ type Pauses = ReadonlyMap<CollectionName, Date | null>;
  * It also gives up accounts that were retired.
  */
 export function pauseKeeper(
-  parts: RunnerParts,
+  parts: RunnerContext,
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
   const { db, config, clock, log, processId } = parts;

@@ -24,7 +24,7 @@ import { owedReadings } from './owed-readings.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/quarantine-handler.ts';
 import { readiness } from './readiness.ts';
-import { statusReport } from '../status/status-report.ts';
+import { statusReport } from '../status/collect-status.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/sync-handler.ts';
 import { VERIFY, verifyHandler } from '../verify/verify-handler.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { accountsWithDueHints } from '../../db/events/hint-store.ts';
-import { accountsWithSubmissions } from '../../db/submissions/submissions.ts';
+import { accountsWithSubmissions } from '../../db/submissions/stored-submissions.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, service } from '@research-mirror/runtime/service';

@@ -6,7 +6,7 @@ import { ensureAccount, type Holder, livingHolder, takeAccount } from '../../db/
 import { AccountRetired, KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { heldBy } from '../accounts/account-runner.ts';
-import type { RunnerParts } from '../accounts/runner-parts.ts';
+import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
 import { notingRecovery } from '../accounts/note-recovery.ts';
 import { openAccount, type OpenAccount } from '../accounts/open-account.ts';
@@ -25,7 +25,7 @@ export interface AccountWork<T> {
   /** Of the request to the daemon, beside the accounts: JSON. */
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Does it for an account that this process holds. */
-  readonly own: (account: OpenAccount, parts: RunnerParts) => Promise<readonly T[]>;
+  readonly own: (account: OpenAccount, parts: RunnerContext) => Promise<readonly T[]>;
   /** Told of what happens meanwhile, beside the log; left out: nobody. */
   readonly observers?: readonly SyncObserver[];
   /** Takes what the daemon reports on the way. */
@@ -69,7 +69,7 @@ export async function workOnAccounts<T>(
 
 async function workOnAll<T>(
   config: ServiceConfig,
-  parts: RunnerParts,
+  parts: RunnerContext,
   signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<WorkDone<T>> {
@@ -94,7 +94,7 @@ async function workOnAll<T>(
 }
 
 async function workOnOne<T>(
-  parts: RunnerParts,
+  parts: RunnerContext,
   { userId, keys }: Candidate,
   signal: AbortSignal,
   work: AccountWork<T>,
@@ -123,7 +123,7 @@ async function workOnOne<T>(
 }
 
 async function workOfDaemon<T>(
-  { db, config, identity, link }: RunnerParts,
+  { db, config, identity, link }: RunnerContext,
   signal: AbortSignal,
   work: AccountWork<T>,
   processId: string,
@@ -146,7 +146,7 @@ async function workOfDaemon<T>(
  */
 async function candidates(
   config: ServiceConfig,
-  { db, link }: RunnerParts,
+  { db, link }: RunnerContext,
   asksService: boolean,
   signal: AbortSignal,
 ): Promise<{ readonly found: readonly Candidate[]; readonly unknownKeys: readonly UnknownKey[] }> {

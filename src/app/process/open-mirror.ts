@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/migrate.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';

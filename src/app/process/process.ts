@@ -10,7 +10,7 @@ import { LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import type { RunnerParts } from '../accounts/runner-parts.ts';
+import type { RunnerContext } from '../accounts/runner-context.ts';
 import { createSchedule } from '../accounts/firings.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
@@ -30,16 +30,16 @@ export interface ProcessOptions {
   readonly hide: (secret: string) => void;
   readonly onExchange: (exchange: Exchange) => void;
   /** What came of sending a submission; left out: nobody is told. */
-  readonly onSubmission?: RunnerParts['onSubmission'];
+  readonly onSubmission?: RunnerContext['onSubmission'];
   /** An account's webhook registration is another now; left out: nobody is told. */
-  readonly onRegistration?: RunnerParts['onRegistration'];
+  readonly onRegistration?: RunnerContext['onRegistration'];
   /** Read at each event: may grow and shrink. */
   readonly observers: readonly SyncObserver[];
 }
 
 /** What a process that reads accounts consists of, whether it stays or makes one pass. */
 export interface MirrorProcess {
-  readonly parts: RunnerParts;
+  readonly parts: RunnerContext;
   readonly heartbeat: Heartbeat;
   readonly notifications: Notifications;
   /** Closes connections to the service. */
@@ -87,7 +87,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
     }
   };
-  const parts: RunnerParts = {
+  const parts: RunnerContext = {
     config,
     db: mirror.db,
     processId,

@@ -1,13 +1,13 @@
 import type { AccountStatus, HeldStatus, WebhookStatus } from '../../model/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import type { Judgement } from './judgement.ts';
+import type { HealthJudgement } from './judgement.ts';
 
 /** What is wrong with events in and operations out. @param running whether a daemon runs */
 export function judgeEdges(
   accounts: readonly AccountStatus[],
   held: HeldStatus | null,
   running: boolean,
-): Judgement {
+): HealthJudgement {
   const problems = [...heldUp(held, accounts), ...accounts.flatMap(webhookProblem)];
   return { problems, notes: accounts.flatMap((account) => notesOn(account, running)) };
 }

@@ -1,8 +1,8 @@
 import type { RecoveryStatus } from '../../model/status-report.ts';
-import type { Judgement } from './judgement.ts';
+import type { HealthJudgement } from './judgement.ts';
 
 /** A database that went back: a problem until full walks have read again what it may have lost. */
-export function judgeRecovery(recovery: RecoveryStatus | null): Judgement {
+export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
   if (recovery === null) return { problems: [], notes: [] };
   const { at, reason, open } = recovery;
   const told = `${at}: ${reason}`;

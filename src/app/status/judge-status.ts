@@ -6,7 +6,7 @@ import type {
 } from '../../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { judgeEdges } from './judge-edges.ts';
-import type { Judgement } from './judgement.ts';
+import type { HealthJudgement } from './judgement.ts';
 
 /** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
 const LATE_POLL = 5 * 60_000;
@@ -23,7 +23,7 @@ export function judgeStatus(
   processes: readonly ProcessStatus[],
   now: Date,
   held: HeldStatus | null,
-): Judgement {
+): HealthJudgement {
   const running = processes.some(({ alive }) => alive);
   const remedy = running ? '' : ': no daemon runs, "research-mirror start"';
   const problems: string[] = [];

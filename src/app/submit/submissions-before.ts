@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { StoredSubmission } from '../../db/submissions/submissions.ts';
+import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { mirrorTables } from '../../db/connection/tables.ts';
 import { OPERATION_NAMES, type OperationName } from '../../model/submission.ts';
 import { OPERATIONS } from '../../submit/operations.ts';

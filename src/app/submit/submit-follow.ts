@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { findSubmission, type StoredSubmission } from '../../db/submissions/submissions.ts';
+import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import type { SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { submissionsBefore } from './submissions-before.ts';

@@ -6,7 +6,7 @@ import { ensureAccount, type Holder, takeAccount } from '../../db/ownership/leas
 import { Unusable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
-import type { RunnerParts } from '../accounts/runner-parts.ts';
+import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
 import { notingRecovery } from '../accounts/note-recovery.ts';
 import { openAccount, type OpenAccount } from '../accounts/open-account.ts';
@@ -98,7 +98,7 @@ async function sendUntil<T>(
 /** The account's keys: those that are known, else what the service says of the others. */
 async function keysOf(
   config: ServiceConfig,
-  { db, link }: RunnerParts,
+  { db, link }: RunnerContext,
   userId: string,
   signal: AbortSignal,
 ): Promise<readonly Secret[]> {

@@ -6,7 +6,7 @@ import type { WalkTotals } from '../../mirror/scope/walk-end.ts';
 import { addTotals, NO_TOTALS } from '../../sync/walk-run/walk-totals.ts';
 import type { AccountReader } from '../../sync/account/account-reader.ts';
 
-export interface PassOptions {
+export interface AccountPassOptions {
   readonly collections: readonly CollectionName[];
   readonly full: boolean;
   /** Lifts the brake of deletions; with `full` only. */
@@ -51,7 +51,10 @@ interface Read {
  * are read too: lists that nobody knows have no items.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
-export async function passOver(reader: AccountReader, options: PassOptions): Promise<CollectionPass[]> {
+export async function passOver(
+  reader: AccountReader,
+  options: AccountPassOptions,
+): Promise<CollectionPass[]> {
   const { clock, signal } = options;
   const collections = withParents(options.collections);
   const owed = reader.completeFromNow();

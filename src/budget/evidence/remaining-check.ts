@@ -9,7 +9,7 @@ export interface RemainingSample {
 }
 
 /** How many identical values in a row make a value suspect. */
-export const SUSPECT = 5;
+export const SUSPECT_REPEATS = 5;
 /** Requests this close together must each lower an honest value… */
 const BURST_MS = 1_000;
 /** …and over this long, a number that never moves measures no window. */
@@ -47,14 +47,14 @@ export class RemainingCheck {
       this.#same = [];
     }
     this.#same.push(sample);
-    if (this.#same.length < SUSPECT) return false;
-    const first = this.#same[this.#same.length - SUSPECT];
+    if (this.#same.length < SUSPECT_REPEATS) return false;
+    const first = this.#same[this.#same.length - SUSPECT_REPEATS];
     const oldest = this.#same[0];
     if (first === undefined || oldest === undefined) return false;
     const burst = sample.at - first.at <= BURST_MS && !cameFree(first.at - BURST_MS, sample.at);
     const still = sample.at - oldest.at > STILL_MS && this.#same.every((each) => each.foreign > 0);
     // Keeps the oldest, for the span, and the last few, for the burst.
-    if (this.#same.length > SUSPECT) this.#same.splice(1, 1);
+    if (this.#same.length > SUSPECT_REPEATS) this.#same.splice(1, 1);
     return burst || still;
   }
 

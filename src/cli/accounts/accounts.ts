@@ -1,5 +1,5 @@
 import { chooseAction, refuseOptions } from '../steps/choose-action.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { AccountsAction, AccountsOptions } from './action.ts';
 import { listAction } from './list.ts';

@@ -4,7 +4,7 @@ import { countOf } from '@research-mirror/runtime/figures';
 import { EXIT } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { widthOfTerminal } from '../terminal/shell.ts';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 import type { AccountsAction } from './action.ts';
 
 /** Who is mirrored. */

@@ -1,9 +1,9 @@
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase, type Database } from '../../db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/migrate.ts';
+import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { failureText } from '../steps/failure.ts';
 import { countOf } from '@research-mirror/runtime/figures';

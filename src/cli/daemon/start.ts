@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/load.ts';
 import { isStopped } from '@research-mirror/runtime/service';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { loadEngine } from '../steps/engine.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';

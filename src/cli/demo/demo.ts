@@ -7,7 +7,7 @@ import { lookForEmbedded } from '@research-mirror/embedded-postgres/look';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { isStopped } from '@research-mirror/runtime/service';
 import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { DEMO_KEY, startDemoService } from './demo-service.ts';
 import { loadEngine } from '../steps/engine.ts';
 import { EXIT } from '../terminal/exit-code.ts';

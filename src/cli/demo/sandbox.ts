@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { untilAborted } from '../terminal/until-aborted.ts';
 import { UsageError } from '../terminal/usage-error.ts';

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../db/events/stored-events.ts';
 import { minute } from '../submissions/submit-text.ts';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 
 export function describeEvents(events: readonly StoredEvent[], width: number | undefined): string {
   return formatTable(

@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/load.ts';
 import { listEvents } from '../../db/events/stored-events.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { describeEvents, eventJson } from './events-text.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';

@@ -1,7 +1,7 @@
 import type { QuarantineList } from '../../app/quarantine/quarantine-list.ts';
-import type { RetriedCollection, RetryReport } from '../../app/quarantine/quarantine.ts';
+import type { RetriedCollection, RetryReport } from '../../app/quarantine/run-retry.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 
 export function describeQuarantine(
   { items, withoutText, entries }: QuarantineList,

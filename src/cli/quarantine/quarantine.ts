@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { loadEngine } from '../steps/engine.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';

@@ -1,7 +1,7 @@
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { widthOfTerminal, type Terminal } from '../terminal/shell.ts';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 /** Prints a query's answer as it comes. */

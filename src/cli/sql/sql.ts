@@ -10,7 +10,7 @@ import {
   type ReadOnlyQuery,
 } from '../../db/roles/read-only-query.ts';
 import { sqlLogin, sqlLoginByHand } from '../../db/roles/sql-login.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { reachMirror } from '../steps/mirror-database.ts';

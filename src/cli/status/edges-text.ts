@@ -1,6 +1,6 @@
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
-import { printable } from '../terminal/table.ts';
+import { printable } from '../terminal/text-table.ts';
 
 /** How an account hears of events, in one line. @param age `5 s ago`, or `never` */
 export function webhookLine(

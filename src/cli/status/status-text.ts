@@ -1,7 +1,7 @@
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status-report.ts';
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { submissionsLine, webhookLine } from './edges-text.ts';
-import { formatTable, printable } from '../terminal/table.ts';
+import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */
 export function describeStatus(report: StatusReport, width: number | undefined): string {

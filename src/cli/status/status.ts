@@ -1,11 +1,11 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
-import { statusReport } from '../../app/status/status-report.ts';
+import { statusReport } from '../../app/status/collect-status.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
-import { pendingMigrations } from '../../db/migrations/migrate.ts';
+import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import type { StatusReport } from '../../model/status-report.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';

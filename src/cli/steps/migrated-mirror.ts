@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
-import { pendingMigrations } from '../../db/migrations/migrate.ts';
+import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { makeLog } from './log.ts';
 import { type MirrorDatabase, reachMirror, type ReachOptions } from './mirror-database.ts';

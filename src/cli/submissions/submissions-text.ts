@@ -1,6 +1,6 @@
-import type { StoredSubmission } from '../../db/submissions/submissions.ts';
+import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { minute } from './submit-text.ts';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 
 export function describeSubmissions(
   submissions: readonly StoredSubmission[],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredSubmission } from '../../db/submissions/submissions.ts';
+import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
 
 const submission = (changes: Partial<StoredSubmission> = {}): StoredSubmission => ({

@@ -1,7 +1,7 @@
 import type { SubmitProgress } from '../../app/submit/submit-follow.ts';
-import type { StoredSubmission } from '../../db/submissions/submissions.ts';
+import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
-import { printable } from '../terminal/table.ts';
+import { printable } from '../terminal/text-table.ts';
 
 /** How far a submission is, in one line. */
 export function submittingLine({ submission, before }: SubmitProgress): string {

@@ -1,17 +1,17 @@
 import type { Kysely } from 'kysely';
 import { isSettled } from '../../app/submit/submit-follow.ts';
 import type { SubmitRequest } from '../../app/submit/submit-request.ts';
-import type { SubmitResult } from '../../app/submit/submit.ts';
+import type { SubmitResult } from '../../app/submit/submit-operation.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import { currentHold } from '../../db/installation/hold.ts';
-import { findSubmission } from '../../db/submissions/submissions.ts';
+import { findSubmission } from '../../db/submissions/stored-submissions.ts';
 import { syncTables } from '../../db/connection/tables.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES } from '../../model/submission.ts';
 import { isStopped } from '@research-mirror/runtime/service';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
@@ -109,7 +109,7 @@ async function submit(
   { wait, json = false }: SubmitOptions,
 ): Promise<ExitCode> {
   // Loaded when needed: --help needs none of it.
-  const { submitOperation } = await import('../../app/submit/submit.ts');
+  const { submitOperation } = await import('../../app/submit/submit-operation.ts');
   const { SubmitRefused } = await import('../../app/submit/submit-request.ts');
   const progress = new Progress(shell);
   let id: string | undefined;

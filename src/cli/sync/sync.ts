@@ -4,13 +4,13 @@ import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseCollections } from '../steps/choose-collections.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { loadEngine } from '../steps/engine.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { readingLine } from './reading-line.ts';
 import { showPass } from './show-pass.ts';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 interface Options {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Discrepancy } from '../../app/verify/verify.ts';
+import type { Discrepancy } from '../../app/verify/run-verify.ts';
 import { describeVerification } from './verify-text.ts';
 
 type Fields = Discrepancy['fields'];

@@ -1,7 +1,7 @@
 import type { VerifyReport } from '../../app.ts';
-import type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../app/verify/verify.ts';
+import type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../app/verify/run-verify.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { formatTable, printable } from '../terminal/table.ts';
+import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** Discrepancies of a collection that are printed for people; `--json` has more. */
 const PRINTED = 20;

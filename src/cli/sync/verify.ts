@@ -2,7 +2,7 @@ import type { VerifyReport } from '../../app.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
-import { examples, type AddCommand } from '../terminal/command.ts';
+import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { loadEngine } from '../steps/engine.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { SET_A_KEY } from '../steps/failure.ts';

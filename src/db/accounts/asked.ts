@@ -3,7 +3,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import { mirrorTables, syncTables } from '../connection/tables.ts';
 
 /** What a daemon is asked to mirror. */
-export interface Asked {
+export interface DaemonAssignment {
   /** User IDs of the owners of its keys, as far as they are known. */
   readonly accounts: readonly string[];
   readonly collections: readonly CollectionName[];
@@ -13,7 +13,7 @@ export interface Asked {
 
 /** Whether any of them is asked to mirror the account's collection, or may be; undefined: it does not say for what. */
 export function isAskedFor(
-  daemons: readonly (Asked | undefined)[],
+  daemons: readonly (DaemonAssignment | undefined)[],
   userId: string,
   collection: CollectionName,
 ): boolean {
@@ -29,7 +29,7 @@ export async function sayAsked(
   db: Kysely<unknown>,
   schema: string,
   processId: string,
-  asked: Asked,
+  asked: DaemonAssignment,
 ): Promise<void> {
   await syncTables(db, schema)
     .updateTable('process')
@@ -46,9 +46,9 @@ export async function askedOfDaemons(
   db: Kysely<unknown>,
   schema: string,
   command: string,
-): Promise<(Asked | undefined)[]> {
+): Promise<(DaemonAssignment | undefined)[]> {
   const process = sql.id(`${schema}_sync`, 'process');
-  const { rows } = await sql<{ asked: Asked | null }>`
+  const { rows } = await sql<{ asked: DaemonAssignment | null }>`
     select p.asked from ${process} as p
     where p.command = ${command} and (p.alive_until > clock_timestamp() or not exists (
       select from ${process} as q

@@ -7,7 +7,7 @@ import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
 import { syncTables } from '../connection/tables.ts';
 
 /** What came of the attempt to own an account. */
-export type Taken =
+export type TakeResult =
   | { readonly state: 'taken'; readonly fence: Fence }
   /** A living process owns it. */
   | { readonly state: 'held'; readonly by: Holder };
@@ -53,7 +53,7 @@ export async function takeAccount(
   userId: string,
   processId: string,
   own: ProcessIdentity,
-): Promise<Taken> {
+): Promise<TakeResult> {
   const tables = syncTables(db, schema);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const account = await tables

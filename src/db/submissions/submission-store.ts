@@ -8,7 +8,7 @@ import { rowsOfAnswer } from '../../model/hint.ts';
 import {
   OPERATION_NAMES,
   type ClaimedSubmission,
-  type Outcome,
+  type SubmissionOutcome,
   type QueuedSubmission,
   type SubmissionStore,
 } from '../../model/submission.ts';
@@ -172,7 +172,11 @@ async function queuedSubmissions(
   return rows;
 }
 
-function changes(outcome: Outcome, response: StoredResponse | undefined, now: Date): RawBuilder<unknown> {
+function changes(
+  outcome: SubmissionOutcome,
+  response: StoredResponse | undefined,
+  now: Date,
+): RawBuilder<unknown> {
   const after = (ms: number): RawBuilder<unknown> => sql`${new Date(now.getTime() + ms)}::timestamptz`;
   if (outcome.state === 'queued') {
     return sql`state = 'queued', sent_at = null, _send_before = null, error = ${shown(outcome.error)},
@@ -190,7 +194,10 @@ function shown(error: string | undefined): string | null {
 }
 
 /** The body as it can be stored; whether jsonb takes it is asked first, since a refusal would end the transaction. */
-async function responseOf(db: Kysely<unknown>, outcome: Outcome): Promise<StoredResponse | undefined> {
+async function responseOf(
+  db: Kysely<unknown>,
+  outcome: SubmissionOutcome,
+): Promise<StoredResponse | undefined> {
   if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
   const stored = storedResponse(outcome.body);
   try {

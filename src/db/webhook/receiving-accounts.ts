@@ -7,7 +7,7 @@ import {
   countMismatch,
   pinPrevious,
   type Snapshot,
-  snapshotOf,
+  readReceivingSnapshot,
   storeSuccess,
 } from './receiving-statements.ts';
 
@@ -96,7 +96,7 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
 
   const read = (userId: string): Promise<Snapshot> => {
     const startedAt = clock.monotonic();
-    const reading = hidden(snapshotOf(db, schema, userId, startedAt));
+    const reading = hidden(readReceivingSnapshot(db, schema, userId, startedAt));
     const entry: Entry = { reading, startedAt, next: undefined };
     entries.set(userId, entry);
     reading.catch(() => {

@@ -27,7 +27,7 @@ export async function accountIds(db: Kysely<unknown>, schema: string): Promise<R
   return new Set(rows.flatMap(({ _user_id: userId }) => userId ?? []));
 }
 
-export async function snapshotOf(
+export async function readReceivingSnapshot(
   db: Kysely<unknown>,
   schema: string,
   userId: string,

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { ofScope } from './candidates.ts';
+import { candidateInScope } from './candidates.ts';
 import { deleteChildren, type GoneScope } from './delete-list.ts';
 import { type Deletion, deleteRows, fitting, type GoingRow, goingRows, MAX_ROWS } from './delete-rows.ts';
 import { clearDeletions, isHeld } from './toll.ts';
@@ -144,7 +144,7 @@ async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InD
   const { rows } = await sql<{ waiting: string; proven: string }>`
     select count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
-    from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}`.execute(
+    from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}`.execute(
     trx,
   );
   return { waiting: Number(rows[0]?.waiting ?? 0), proven: Number(rows[0]?.proven ?? 0) };
@@ -153,7 +153,7 @@ async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InD
 async function forgetStale(trx: Executor, schema: string, scope: Scope, before: Date): Promise<void> {
   const { numAffectedRows } = await sql`
     delete from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
     trx,
   );
   await countDoubts(trx, schema, scope, -Number(numAffectedRows ?? 0n), 0);
@@ -167,7 +167,7 @@ async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<
       select coalesce(sum(s.live_rows), 0) from ${own(schema, 'scope')} as s
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
     from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(
     trx,
   );
   let items = 0;

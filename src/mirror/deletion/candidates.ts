@@ -22,7 +22,7 @@ export function candidate({ key, kind, obs, at, served_at: servedAt, proven }: C
 }
 
 /** Condition on the table aliased `c`, beside its `_user_id`, which each statement names itself (docs/design/sql.md, "Rule 1"). */
-export function ofScope(scope: Scope): RawBuilder<boolean> {
+export function candidateInScope(scope: Scope): RawBuilder<boolean> {
   return sql`c.collection = ${scope.collection} and c.parent = ${scope.parent}`;
 }
 
@@ -30,7 +30,7 @@ export function ofScope(scope: Scope): RawBuilder<boolean> {
 export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Candidate[]> {
   const { rows } = await sql<CandidateRow>`
     select c.key, ${CANDIDATE} from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} order by c.key`.execute(db);
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} order by c.key`.execute(db);
   return rows.map(candidate);
 }
 
@@ -51,7 +51,7 @@ export async function doubtsAmong(
   for (let start = 0; start < keys.length; start += BATCH) {
     const { rows } = await sql<{ key: string; proven: boolean }>`
       select c.key, c.proven_at is not null as proven from ${own(schema, 'candidate')} as c
-      where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}
+      where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}
         and c.key = any(${keys.slice(start, start + BATCH)}::text[])`.execute(db);
     for (const { key, proven } of rows) doubts.set(key, proven ? 'proven' : 'waiting');
   }

@@ -5,7 +5,7 @@ import type { Executor } from '../executor.ts';
 import { inScope, keyTypeName, named, type Table } from '../table.ts';
 
 /** By what a page's changes are judged. */
-export interface Judgement {
+export interface ContradictionRule {
   /** MIRROR_SETTLE before the page's request was sent: a replica may lag as much, no more. */
   readonly settledAt: Date;
   /** Superseded versions are kept. */
@@ -32,7 +32,7 @@ export async function contradicting(
   scope: Scope,
   changed: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
-  judgement: Judgement,
+  judgement: ContradictionRule,
 ): Promise<ReadonlySet<ChangedRow>> {
   const { settledAt, history, hard, copy } = judgement;
   const older = copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, copy);
@@ -52,7 +52,7 @@ async function olderThanKnown(
   table: Table,
   scope: Scope,
   changed: readonly ChangedRow[],
-  { madeAt, knownAsOf }: Required<Judgement>['copy'],
+  { madeAt, knownAsOf }: Required<ContradictionRule>['copy'],
 ): Promise<ChangedRow[]> {
   const gone = knownAsOf !== undefined && madeAt < knownAsOf;
   const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);

@@ -3,7 +3,7 @@ import { childrenOf, type Scope } from '../../model/collections.ts';
 import { type Deletion, deleteRows, fitting, goingRowsAfter } from './delete-rows.ts';
 import type { Executor } from '../executor.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { releaseScope } from '../quarantine/quarantine.ts';
+import { releaseScope } from '../quarantine/update-quarantine.ts';
 import { countDoubts, forgetAllCandidates } from './save-doubts.ts';
 import { beside, own, tableOf } from '../table.ts';
 

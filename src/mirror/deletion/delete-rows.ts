@@ -8,7 +8,7 @@ import { historyColumns } from '../history/archived-columns.ts';
 import { archiveRows } from '../history/archive.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { releaseKeys } from '../quarantine/quarantine.ts';
+import { releaseKeys } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
 import { inScope, keyTypeName, named, type Table, typeName } from '../table.ts';
 import { forgetUnsettled } from '../rows/unsettled.ts';

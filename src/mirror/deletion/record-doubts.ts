@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { DoubtChange } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
-import { ofScope } from './candidates.ts';
+import { candidateInScope } from './candidates.ts';
 import type { Executor } from '../executor.ts';
 import { saveDoubts } from './save-doubts.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
@@ -22,7 +22,7 @@ export async function recordDoubts(
 ): Promise<void> {
   const { rows } = await sql<{ last_obs: string; gone: boolean; in_doubt: boolean }>`
     select s.last_obs, s.gone_at is not null as gone,
-      exists (select from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}) as in_doubt
+      exists (select from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as in_doubt
     from ${own(schema, 'scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}`.execute(
     trx,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DoubtChange } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
-import { ofScope } from './candidates.ts';
+import { candidateInScope } from './candidates.ts';
 import type { Executor } from '../executor.ts';
 import { beside, own } from '../table.ts';
 
@@ -57,7 +57,7 @@ export async function saveDoubts(
     for (const keys of batches(prove)) {
       const { numAffectedRows } = await sql`
         update ${own(schema, 'candidate')} as c set proven_at = ${at}::timestamptz
-        where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(
+        where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(
         trx,
       );
       proven += Number(numAffectedRows ?? 0n);
@@ -102,7 +102,7 @@ async function forgetThose(
 ): Promise<Forgotten> {
   const { rows } = await sql<{ proven: boolean }>`
     delete from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and ${which}
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and ${which}
     returning c.proven_at is not null as proven`.execute(trx);
   return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
 }

@@ -5,7 +5,7 @@ import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import type { Executor } from '../executor.ts';
-import { itemHash, quarantinedAmong, storableText } from '../quarantine/quarantine.ts';
+import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
 import { cutRow, payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, named, own, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';

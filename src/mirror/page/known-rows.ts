@@ -1,11 +1,11 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { ofScope } from '../deletion/candidates.ts';
+import { candidateInScope } from '../deletion/candidates.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { inScope, named, own, type Table, tableOf } from '../table.ts';
 
 /** How keys run from the top of a list to its end. */
-export type Direction = 'falling' | 'rising';
+export type ListDirection = 'falling' | 'rising';
 
 /**
  * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
@@ -16,7 +16,7 @@ export async function predecessor(
   db: Kysely<unknown>,
   schema: string,
   scope: Scope,
-  direction: Direction,
+  direction: ListDirection,
   of: string,
   nth: number,
 ): Promise<string | undefined> {
@@ -28,7 +28,7 @@ export async function predecessor(
 export function predecessorQuery(
   schema: string,
   scope: Scope,
-  direction: Direction,
+  direction: ListDirection,
   of: string,
   nth: number,
 ): RawBuilder<{ key: string }> {
@@ -38,7 +38,7 @@ export function predecessorQuery(
   // A look at the candidate for each key, not a join: the keys keep coming in order.
   const certain = sql`not exists (
     select from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
   return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 

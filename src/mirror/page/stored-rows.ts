@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { ofScope } from '../deletion/candidates.ts';
+import { candidateInScope } from '../deletion/candidates.ts';
 import type { StoredRow } from '../rows/classify.ts';
 import type { Executor } from '../executor.ts';
 import { beside, inScope, named, own, type Table, typeName } from '../table.ts';
@@ -51,7 +51,7 @@ export async function readStoredRows(
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const { rows } = await sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
-      exists (select from ${own(table.schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)}) as in_doubt,
+      exists (select from ${own(table.schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as in_doubt,
       exists (select from ${beside(table.schema, 'quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
                 and q.parent = ${scope.parent}) as in_quarantine

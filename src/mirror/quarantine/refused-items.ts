@@ -1,5 +1,5 @@
 import type { Item } from '../../model/page.ts';
-import { itemHash } from './quarantine.ts';
+import { itemHash } from './update-quarantine.ts';
 import type { RefusedRow } from './write-carefully.ts';
 
 /** Remembered at most; the oldest goes first. A forgotten item is tried, refused and remembered again. */

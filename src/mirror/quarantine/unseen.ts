@@ -23,15 +23,15 @@ export async function forgetUnseen(
 ): Promise<void> {
   await sql`
     delete from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(array(
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(array(
       select q.item_hash from ${beside(schema, 'quarantine')} as q
-      where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.last_seen_at < ${before}::timestamptz
+      where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.last_seen_at < ${before}::timestamptz
         and not exists (
           select from unnest(${[...seen]}::text[]) as s (hash) where decode(s.hash, 'hex') = q.item_hash)
       limit ${MOST_FORGOTTEN}))`.execute(trx);
 }
 
 /** Condition on the table aliased `q`, beside its `_user_id`, which each statement names itself (docs/design/sql.md, "Rule 1"). */
-export function ofScope(scope: Scope): RawBuilder<boolean> {
+export function quarantineInScope(scope: Scope): RawBuilder<boolean> {
   return sql`q.collection = ${scope.collection} and q.parent = ${scope.parent}`;
 }

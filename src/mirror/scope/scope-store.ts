@@ -78,7 +78,7 @@ export async function readScope(
 }
 
 /** What of a collection's scopes is to be read. */
-export interface DueScopes {
+export interface DueScopesQuery {
   readonly userId: string;
   readonly collection: CollectionName;
   /** Parents read, or found deleted, since then are left out, unless they have come due again. */
@@ -95,7 +95,11 @@ export interface DueScopes {
  * and new ones first (the oldest of them first), then those with rows that may still change, then those read
  * longest ago. Deleted parents have none.
  */
-export async function dueScopes(db: Kysely<unknown>, schema: string, due: DueScopes): Promise<StoredScope[]> {
+export async function dueScopes(
+  db: Kysely<unknown>,
+  schema: string,
+  due: DueScopesQuery,
+): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
   const { rows } = await sql<ScopeRow>`
     select ${COLUMNS} from ${own(schema, 'scope')} as t

@@ -48,10 +48,10 @@ export interface CollectionChange {
   readonly readingAt?: Date;
   /** Since when nobody is asked to mirror it. */
   readonly pausedAt?: Date | null;
-  readonly state?: CollectionState;
+  readonly state?: StoredCollectionState;
   /** A failure to show, or null: the last one is mended. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
 /** `new`: never read to its end; `current`: it was, and what was tried last went well. */
-export type CollectionState = 'new' | 'current' | 'failing';
+export type StoredCollectionState = 'new' | 'current' | 'failing';

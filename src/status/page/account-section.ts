@@ -5,7 +5,7 @@ import type {
   GroupBudgetStatus,
   WalkStatus,
 } from '../../model/status-report.ts';
-import { absolute, count, rate, relative, span } from './figures.ts';
+import { absolute, count, rate, relative, span } from './page-figures.ts';
 import { submissionsPart, webhookPart } from './edges-section.ts';
 import type { Html } from './html.ts';
 

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
-import { absolute, count, relative } from './figures.ts';
+import { absolute, count, relative } from './page-figures.ts';
 import type { Html } from './html.ts';
 
 const WORDS: Readonly<Record<WebhookStatus['state'], string>> = {

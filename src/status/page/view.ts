@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status-report.ts';
 import { accountSection } from './account-section.ts';
-import { absolute, count, relative } from './figures.ts';
+import { absolute, count, relative } from './page-figures.ts';
 import type { Html } from './html.ts';
 
 /** More accounts than this are shown folded, but for those with a problem. */

@@ -17,9 +17,9 @@ import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinte
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
 import { both, interruptedWalk, pollScope, readAll } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
-import { NOTHING, outcomeOf, type ReadOutcome } from './read-outcome.ts';
+import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
 import { readSingle } from './read-single.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { SessionPool } from '../scope/session-pool.ts';
 import { DoubtSettler } from '../second-proofs/settle-doubts.ts';
@@ -50,7 +50,7 @@ type NextFirings = (
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #settler: DoubtSettler;
   readonly #lists: ListsReader;
@@ -62,7 +62,7 @@ export class AccountReader {
   readonly #longReadings: LongReadings;
 
   /** @param nextFirings when the collection's cron lines fire next after that moment, null for never: promised then */
-  constructor(reader: Reader, nextFirings: NextFirings) {
+  constructor(reader: ReadingContext, nextFirings: NextFirings) {
     this.#reader = reader;
     this.#sessions = new SessionPool(reader.store);
     this.#settler = new DoubtSettler(reader, this.#sessions);
@@ -155,7 +155,7 @@ export class AccountReader {
       const reading = { reader: this.#reader, collection: found, session, signal, onRead, ...bounds };
       const read = await readHinted(reading, hinted, (task) => this.#turn(`${name}/poll`, task));
       const { result, tellsOf } = read;
-      return { outcome: outcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', tellsOf };
+      return { outcome: readOutcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', tellsOf };
     });
   }
 
@@ -228,18 +228,18 @@ export class AccountReader {
       if (what === 'full') return finish(await this.#fullTurn(name, whole));
       if (what === 'rows') return finish(await this.#fullTurn(name, rows));
       const polled = await this.#turn(`${name}/poll`, poll);
-      if (polled !== undefined && session.everComplete) return outcomeOf(name, polled);
+      if (polled !== undefined && session.everComplete) return readOutcomeOf(name, polled);
       if (what === 'poll') {
         if (polled === undefined) return { ...NOTHING, fullNeeded: true };
         // The first load is under way, or was broken off and has to go on.
-        return { ...outcomeOf(name, polled), fullNeeded: !this.#walking.has(name) };
+        return { ...readOutcomeOf(name, polled), fullNeeded: !this.#walking.has(name) };
       }
       // A full walk may be under way: when it has ended, a poll may do.
       const read = await this.#fullTurn(name, async () => {
         const again = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
         return again === undefined ? { walked: await rows() } : { again };
       });
-      return 'walked' in read ? finish(read.walked) : outcomeOf(name, read.again);
+      return 'walked' in read ? finish(read.walked) : readOutcomeOf(name, read.again);
     });
   }
 
@@ -251,7 +251,7 @@ export class AccountReader {
   ): Promise<ReadOutcome> {
     const { name } = found;
     const walkTurn: FinishOptions['walkTurn'] = (task) => this.#fullTurn(name, task);
-    const outcome = outcomeOf(name, walked);
+    const outcome = readOutcomeOf(name, walked);
     const { whole } = walked;
     if (outcome.error !== undefined || whole === undefined) return outcome;
     const open = new Map(whole.complete ? [] : [['', whole] as const]);

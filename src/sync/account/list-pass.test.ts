@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import { collection, type ListCollection } from '../../model/collections.ts';
-import type { DueScopes } from '../reader/account-store.ts';
+import type { DueScopesBounds } from '../reader/account-store.ts';
 import { passOverScopes } from './list-pass.ts';
 
 const LISTS = collection('list_items') as ListCollection;
@@ -11,13 +11,13 @@ const SINCE = new Date('2026-01-01T00:00:00Z');
 class Lists {
   readonly readAt = new Map<string, number>();
   readonly due = new Set<string>();
-  readonly asked: DueScopes[] = [];
+  readonly asked: DueScopesBounds[] = [];
 
   constructor(ids: readonly string[]) {
     for (const id of ids) this.readAt.set(id, 0);
   }
 
-  dueScopes(_: ListCollection, asked: DueScopes): Promise<StoredScope[]> {
+  dueScopes(_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> {
     this.asked.push(asked);
     const found = [...this.readAt]
       .filter(([id]) => !asked.except.includes(id))

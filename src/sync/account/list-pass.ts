@@ -2,7 +2,7 @@ import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import type { AccountStore } from '../reader/account-store.ts';
 
-export interface PassOptions {
+export interface ListPassOptions {
   readonly lists: ListCollection;
   /** Scopes read since then are not read again, unless they became due anew. */
   readonly since: Date;
@@ -31,7 +31,7 @@ const BATCH = 20;
  */
 export async function passOverScopes(
   store: Pick<AccountStore, 'dueScopes'>,
-  options: PassOptions,
+  options: ListPassOptions,
   read: (scope: StoredScope) => Promise<boolean>,
 ): Promise<{ readonly read: number; readonly failed: number }> {
   const { lists, fully } = options;

@@ -1,5 +1,5 @@
 import type { CollectionName } from '../../model/collections.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ReadOutcome } from './read-outcome.ts';
 
 /** How often (ms) a long reading says that it goes on; `freshness` believes it for two and a half times as long. */
@@ -10,10 +10,10 @@ const EACH_MS = 60_000;
  * again after a failure says nothing until one has ended well: how late it is should show.
  */
 export class LongReadings {
-  readonly #reader: Pick<Reader, 'store' | 'clock'>;
+  readonly #reader: Pick<ReadingContext, 'store' | 'clock'>;
   readonly #failed = new Set<CollectionName>();
 
-  constructor(reader: Pick<Reader, 'store' | 'clock'>) {
+  constructor(reader: Pick<ReadingContext, 'store' | 'clock'>) {
     this.#reader = reader;
   }
 

@@ -4,7 +4,7 @@ import { KeyRefused } from '../../model/errors.ts';
 import { passOverScopes } from './list-pass.ts';
 import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
 import type { DoubtSettler } from '../second-proofs/settle-doubts.ts';
 import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
@@ -41,13 +41,13 @@ const WORKERS = 4;
 
 /** Reads a collection that has one scope for each row of its parent's: each of them, or those that are due. */
 export class ListsReader {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #unknown: UnknownLists;
   /** Lists that were read whole, by whichever reading, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
 
-  constructor(reader: Reader, sessions: SessionPool, settler: DoubtSettler) {
+  constructor(reader: ReadingContext, sessions: SessionPool, settler: DoubtSettler) {
     this.#reader = reader;
     this.#sessions = sessions;
     this.#unknown = new UnknownLists(reader, settler);

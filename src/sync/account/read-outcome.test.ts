@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { KeyRefused } from '../../model/errors.ts';
-import { outcomeOf } from './read-outcome.ts';
+import { readOutcomeOf } from './read-outcome.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { NO_TOTALS } from '../walk-run/walk-totals.ts';
 
@@ -9,20 +9,20 @@ function walked(result: Partial<WalkResult>): WalkResult {
 }
 
 it('a walk that brought rows into doubt has its collection settled, others none', () => {
-  expect(outcomeOf('watchlist', walked({ doubts: true })).doubts).toEqual(['watchlist']);
-  expect(outcomeOf('watchlist', walked({})).doubts).toEqual([]);
+  expect(readOutcomeOf('watchlist', walked({ doubts: true })).doubts).toEqual(['watchlist']);
+  expect(readOutcomeOf('watchlist', walked({})).doubts).toEqual([]);
 });
 
 it('a walk that failed says why; a refused key ends all reading', () => {
   const error = new Error('page 2 was refused');
-  expect(outcomeOf('watchlist', walked({ error })).error).toBe(error);
+  expect(readOutcomeOf('watchlist', walked({ error })).error).toBe(error);
   const refused = new KeyRefused('every API key of the account is refused', 401);
-  expect(() => outcomeOf('watchlist', walked({ error: refused }))).toThrow(refused);
+  expect(() => readOutcomeOf('watchlist', walked({ error: refused }))).toThrow(refused);
 });
 
 it('a walk alone finds nothing missing and asks for no full walk', () => {
   const totals = { ...NO_TOTALS, pages: 3 };
-  expect(outcomeOf('watchlist', walked({ totals }))).toEqual({
+  expect(readOutcomeOf('watchlist', walked({ totals }))).toEqual({
     error: undefined,
     totals,
     fullNeeded: false,

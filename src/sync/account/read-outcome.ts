@@ -28,7 +28,7 @@ export const NOTHING: ReadOutcome = {
 };
 
 /** @throws KeyRefused: the account can't go on */
-export function outcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
+export function readOutcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
   if (error instanceof KeyRefused) throw error;
   return { ...NOTHING, error, totals, doubts: doubts ? [name] : [] };
 }

@@ -7,7 +7,7 @@ import { ageOf, isCopy } from '../../model/page.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
 import { ownerOf } from '../ownership/owner-of.ts';
-import { carryingFreed, type Reader } from '../reader/reader.ts';
+import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts';
 import { withoutPolledAt } from '../scope/unbelieved.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, totalsOf } from '../walk-run/walk-totals.ts';
@@ -17,7 +17,7 @@ import { addTotals, NO_TOTALS, totalsOf } from '../walk-run/walk-totals.ts';
  * @throws LeaseLost
  */
 export async function readSingle(
-  reader: Reader,
+  reader: ReadingContext,
   { name, path, route }: SingleCollection,
   onRead: (asOf: Date, began: Date) => CollectionChange,
   signal: AbortSignal,

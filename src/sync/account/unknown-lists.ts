@@ -1,7 +1,7 @@
 import { collection, type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
 import { KeyRefused, RequestRefused } from '../../model/errors.ts';
 import type { ScopeChange } from '../../mirror/page-write.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { DoubtSettler } from '../second-proofs/settle-doubts.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import type { ReadTotals } from '../walk-run/walk-totals.ts';
@@ -28,12 +28,12 @@ export interface Unknown {
  * it can be, or is gone.
  */
 export class UnknownLists {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   readonly #settler: DoubtSettler;
   /** Whose rows were looked at, and were not listed: a full walk is asked for once, the next one is the schedule's. */
   readonly #missing = new Set<string>();
 
-  constructor(reader: Reader, settler: DoubtSettler) {
+  constructor(reader: ReadingContext, settler: DoubtSettler) {
     this.#reader = reader;
     this.#settler = settler;
   }

@@ -5,10 +5,10 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { Companion, Follow } from '../account/account-service.ts';
 import { HintPermits, type Permit } from './hint-permits.ts';
-import { HintReading, type HintReadingParts } from './hint-reading.ts';
+import { HintReading, type HintReadingContext } from './hint-reading.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
-export interface HintDeskOptions extends HintReadingParts {
+export interface HintDeskOptions extends HintReadingContext {
   /** Those that are mirrored. */
   readonly collections: readonly CollectionName[];
   readonly budget: ReadingBudget;

@@ -6,11 +6,11 @@ import { Stopped } from '@research-mirror/runtime/service';
 import type { AccountReader } from '../account/account-reader.ts';
 import type { Follow } from '../account/account-service.ts';
 import type { HintPermits, Permit } from './hint-permits.ts';
-import type { HintStore } from './hint-store.ts';
+import type { HintStore } from './account-hints.ts';
 import { judgeHints, type RowState } from './judge-hints.ts';
 import type { Hinted, HintedOutcome } from '../account/read-hinted.ts';
 
-export interface HintReadingParts {
+export interface HintReadingContext {
   readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;
   readonly store: HintStore;
   /** `MIRROR_SETTLE`, milliseconds: how seldom all rows are read for hints, where nothing less will do. */
@@ -27,12 +27,12 @@ const LEAST_APART_MS = 1_000;
 
 /** One reading of a scope's due hints: what is asked of the service, and what becomes of them. */
 export class HintReading {
-  readonly #parts: HintReadingParts;
+  readonly #parts: HintReadingContext;
   readonly #permits: Pick<HintPermits, 'took'>;
   /** When all rows of a collection were last read for hints, monotonic. */
   readonly #walkedAt = new Map<CollectionName, number>();
 
-  constructor(parts: HintReadingParts, permits: Pick<HintPermits, 'took'>) {
+  constructor(parts: HintReadingContext, permits: Pick<HintPermits, 'took'>) {
     this.#parts = parts;
     this.#permits = permits;
   }

@@ -15,7 +15,7 @@ import { countOf } from '@research-mirror/runtime/figures';
 import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
 import type { OwnershipStore } from './ownership.ts';
 
-export interface OwnershipParts {
+export interface OwnershipContext {
   readonly db: Kysely<unknown>;
   readonly schema: string;
   readonly fence: Fence;
@@ -24,7 +24,7 @@ export interface OwnershipParts {
 }
 
 /** Keeps in Postgres whose the keys of an account are, and what follows from that. */
-export function createOwnershipStore(parts: OwnershipParts): OwnershipStore {
+export function createOwnershipStore(parts: OwnershipContext): OwnershipStore {
   const { db, schema, fence, origin } = parts;
   const { userId } = fence;
   /** What is known to be stored already. */
@@ -61,7 +61,7 @@ export function createOwnershipStore(parts: OwnershipParts): OwnershipStore {
 
 /** Stores what scopes are complete as of, and what follows for their collections. */
 async function storeComplete(
-  { db, schema, fence }: OwnershipParts,
+  { db, schema, fence }: OwnershipContext,
   claims: readonly CompleteScope[],
 ): Promise<void> {
   const { userId } = fence;

@@ -5,7 +5,7 @@ import { fenced } from '../../db/ownership/fenced.ts';
 import { mirrorTables, syncTables } from '../../db/connection/tables.ts';
 import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../../mirror/deletion/candidates.ts';
 import {
-  type Direction,
+  type ListDirection,
   liveCount,
   nthNewest,
   predecessor,
@@ -24,8 +24,8 @@ import type { Fence } from '../../model/fence.ts';
 /** What walks ask of an account's rows in Postgres, and what is stored beside pages. */
 export interface AccountStore {
   openScope(scope: Scope): Promise<StoredScope>;
-  dueScopes(lists: ListCollection, due: DueScopes): Promise<StoredScope[]>;
-  predecessor(scope: Scope, direction: Direction, of: string, nth: number): Promise<string | null>;
+  dueScopes(lists: ListCollection, due: DueScopesBounds): Promise<StoredScope[]>;
+  predecessor(scope: Scope, direction: ListDirection, of: string, nth: number): Promise<string | null>;
   nthNewest(scope: Scope, nth: number): Promise<string | null>;
   liveRows(scope: Scope): Promise<number>;
   unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
@@ -72,7 +72,7 @@ export interface Standing {
   readonly completeAsOf: Date | undefined;
 }
 
-export interface DueScopes {
+export interface DueScopesBounds {
   /** Scopes read since then are left out, unless they have come due again. */
   readonly notReadSince: Date;
   /** By full walks, not by any read. */

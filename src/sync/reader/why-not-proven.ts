@@ -1,6 +1,6 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { RequestRefused } from '../../model/errors.ts';
-import type { Reader } from './reader.ts';
+import type { ReadingContext } from './reading-context.ts';
 
 /**
  * Proves whose data was read, by what is asked after the last of it.
@@ -8,7 +8,7 @@ import type { Reader } from './reader.ts';
  * @throws KeyRefused, LeaseLost; the signal's reason
  */
 export async function whyNotProven(
-  { source }: Pick<Reader, 'source'>,
+  { source }: Pick<ReadingContext, 'source'>,
   signal: AbortSignal,
 ): Promise<Error | undefined> {
   try {

@@ -1,14 +1,14 @@
 import { BELIEVED_WITHIN } from '../../mirror/deletion/apply-deletions.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { Scope } from '../../model/collections.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 
 /**
  * Keys of rows that were seen, but so soon after what says otherwise that the page may have been stale: the mirror
  * does not have them as they were seen, and they wait for a second sighting (docs/design/deletions.md, "Returns").
  */
 export async function unbelievedRows(
-  { store, settleMs }: Pick<Reader, 'store' | 'settleMs'>,
+  { store, settleMs }: Pick<ReadingContext, 'store' | 'settleMs'>,
   scope: Scope,
 ): Promise<string[]> {
   const returned = (await store.candidatesOf(scope)).filter(({ kind }) => kind === 'returned');

@@ -4,7 +4,7 @@ import type { DoubtChange } from '../../model/absence.ts';
 import type { Item } from '../../model/page.ts';
 import type { Scope } from '../../model/collections.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import { recordAbsences, WholeReading } from './whole-reading.ts';
 
 const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
@@ -42,7 +42,7 @@ function told(
         return Promise.resolve();
       },
     },
-  } as unknown as Reader;
+  } as unknown as ReadingContext;
   const present = reading.walk(BEGAN, ENDED);
   const answer = recordAbsences(reader, scope, reading, present, ENDED, previous, 9);
   return answer.then((result) => ({ ...result, changes, looked, digest: present?.digest ?? '' }));

@@ -1,7 +1,7 @@
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../../walk/memory/pair.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { Scope } from '../../model/collections.ts';
 
 /** Outcomes after which the mirror holds the item's row as live. */
@@ -89,7 +89,7 @@ const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
  * @param obs observation number of its last page
  */
 export async function recordAbsences(
-  { fence, mirror, store, settleMs }: Reader,
+  { fence, mirror, store, settleMs }: ReadingContext,
   scope: Scope,
   reading: WholeReading,
   present: WholeWalk | null,

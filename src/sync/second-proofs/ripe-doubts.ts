@@ -1,7 +1,7 @@
 import type { ScopeInDoubt } from '../../mirror/deletion/candidates.ts';
 import type { DoubtKind } from '../../model/absence.ts';
 import { type ListCollection, scopeName } from '../../model/collections.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 
 /**
  * Waited beyond the settle time (ms). When a request was sent is told by the database's clock no better than the way
@@ -11,14 +11,14 @@ const MARGIN_MS = 20;
 
 /** When rows in doubt may be read a second time, and which were. */
 export class RipeDoubts {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   /**
    * Of scopes that were read again: the youngest doubt that there was then (ms). What is still in doubt waits for a
    * full walk, or for the next doubt: reading it again and again would tell nothing.
    */
   readonly #tried = new Map<string, number>();
 
-  constructor(reader: Reader) {
+  constructor(reader: ReadingContext) {
     this.#reader = reader;
   }
 

@@ -3,7 +3,7 @@ import type { ScopeInDoubt } from '../../mirror/deletion/candidates.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import { confirmRows } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import { isReadAgain, needsReading, type RipeDoubts } from './ripe-doubts.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { FinishOptions, Settled, SettleOptions } from './settled.ts';
@@ -15,10 +15,10 @@ const WIDE_MARGIN_MS = 250;
 
 /** Reads again what a first reading left in doubt. Nothing is deleted, or called complete, by it. */
 export class SecondReadings {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   readonly #ripe: RipeDoubts;
 
-  constructor(reader: Reader, ripe: RipeDoubts) {
+  constructor(reader: ReadingContext, ripe: RipeDoubts) {
     this.#reader = reader;
     this.#ripe = ripe;
   }
@@ -109,7 +109,7 @@ export class SecondReadings {
 
 /** A reading of the scope, as full walks are read. */
 export function readingOf(
-  reader: Reader,
+  reader: ReadingContext,
   lists: ListCollection,
   session: ScopeSession,
   { signal, accept }: SettleOptions,

@@ -1,8 +1,8 @@
 import type { ListCollection, Scope } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
-import { applyDeletions } from '../walk-run/apply-deletions.ts';
+import { deleteProvenRows } from '../walk-run/delete-proven-rows.ts';
 import { confirmRows } from '../walk-run/read-scope.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import { needsReading, RipeDoubts } from './ripe-doubts.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
@@ -22,12 +22,12 @@ const WORKERS = 4;
  * deleted or called complete: one proof of whose data it was, which begins after the last request, serves them all.
  */
 export class DoubtSettler {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #ripe: RipeDoubts;
   readonly #again: SecondReadings;
 
-  constructor(reader: Reader, sessions: SessionPool) {
+  constructor(reader: ReadingContext, sessions: SessionPool) {
     this.#reader = reader;
     this.#ripe = new RipeDoubts(reader);
     this.#again = new SecondReadings(reader, this.#ripe);
@@ -149,7 +149,7 @@ export class DoubtSettler {
     session: ScopeSession,
     { accept }: SettleOptions,
   ): Promise<Pick<ReadTotals, 'deleted' | 'along'>> {
-    const { deleted, along } = await session.write(() => applyDeletions(this.#reader, session, accept));
+    const { deleted, along } = await session.write(() => deleteProvenRows(this.#reader, session, accept));
     return { deleted, along };
   }
 

@@ -13,7 +13,7 @@ import {
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import { Findings } from './findings.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from './report.ts';
 import { verifyScope } from './verify-scope.ts';
@@ -23,7 +23,7 @@ import { verifySingle } from './verify-single.ts';
 const LIST_WORKERS = 4;
 
 export interface AccountVerification {
-  readonly reader: Pick<Reader, 'fence' | 'source' | 'store' | 'clock'>;
+  readonly reader: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
   readonly db: Kysely<unknown>;
   readonly schema: string;
   readonly rules: (name: CollectionName) => StorageRules;

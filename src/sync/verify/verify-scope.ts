@@ -13,7 +13,7 @@ import { readMemory, type ScopeMemory, usableDirection } from '../../walk/memory
 import type { End, Step } from '../../walk/walk.ts';
 import type { Findings } from './findings.ts';
 import { KeySet } from './verify-keys.ts';
-import { type Sighting, verdict } from './verdict.ts';
+import { type Sighting, verdict } from './row-verdict.ts';
 import { type QuietReading, walkQuietly } from './verify-walk.ts';
 
 /** Rows that are read a second time, at most: what is remembered of each takes some 200 bytes. */

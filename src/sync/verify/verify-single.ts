@@ -3,12 +3,12 @@ import type { Exchange } from '../../api/api.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
 import type { SingleCollection } from '../../model/collections.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { Findings } from './findings.ts';
-import { type Sighting, verdict } from './verdict.ts';
+import { type Sighting, verdict } from './row-verdict.ts';
 
 export interface SingleVerification {
-  readonly reader: Pick<Reader, 'source'>;
+  readonly reader: Pick<ReadingContext, 'source'>;
   readonly userId: string;
   readonly collection: SingleCollection;
   readonly db: Kysely<unknown>;

@@ -4,11 +4,11 @@ import { noteWritten } from '../../walk/memory/note-written.ts';
 import { step } from '../../walk/step.ts';
 import type { End, Step } from '../../walk/walk.ts';
 import { askPage, type AskOptions } from '../walk-run/ask-page.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 
 /** What a walk that writes nothing takes. */
 export interface QuietReading extends Omit<AskOptions, 'broken'> {
-  readonly reader: Pick<Reader, 'source' | 'store' | 'clock'>;
+  readonly reader: Pick<ReadingContext, 'source' | 'store' | 'clock'>;
 }
 
 /**

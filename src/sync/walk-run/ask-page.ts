@@ -3,18 +3,18 @@ import type { Scope } from '../../model/collections.ts';
 import { AnswerTooLarge, RequestRefused } from '../../model/errors.ts';
 import { ageOf, type Page } from '../../model/page.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { Answer, Ask } from '../../walk/walk.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { WalkAnswer, Ask } from '../../walk/walk.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { WalkOptions } from './walk-result.ts';
 
 export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
 
 /** What the service said to a walk's request. */
-export interface Asked {
+export interface AskedPage {
   /** Undefined where it was refused, or too large to be held. */
   readonly page: Page | undefined;
   /** The same as the walk is told. */
-  readonly told: Answer;
+  readonly told: WalkAnswer;
   /**
    * A moment of the monotonic clock, milliseconds: the request was not sent before; where a cache on the way answered, it
    * had the answer no longer than since then, and what the answer says is as of then.
@@ -34,10 +34,10 @@ export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' 
  * @throws every other error of the request
  */
 export async function askPage(
-  { source, clock }: Pick<Reader, 'source' | 'clock'>,
+  { source, clock }: Pick<ReadingContext, 'source' | 'clock'>,
   ask: PageAsk,
   { collection, scope, priority, signal, broken, onExchange }: AskOptions,
-): Promise<Asked> {
+): Promise<AskedPage> {
   let sentAfter = clock.monotonic();
   try {
     const page = await source.page({

@@ -10,7 +10,7 @@ import { readAsOf } from '../../walk/reading.ts';
 import { beginRefresh } from '../../walk/kinds/refresh.ts';
 import { afterRefresh, dueForRefresh, refreshHorizon } from '../../walk/memory/warmth.ts';
 import type { Step } from '../../walk/walk.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { unbelievedRows } from '../scope/unbelieved.ts';
 import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
@@ -23,7 +23,7 @@ const OVERLAP_ROWS = 200;
 const STALE_WALK_MS = 7 * 86_400_000;
 
 export interface ScopeReading {
-  readonly reader: Reader;
+  readonly reader: ReadingContext;
   readonly collection: ListCollection;
   readonly session: ScopeSession;
   readonly priority: Priority;
@@ -170,7 +170,12 @@ export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkp
   return fullWalk === undefined || now - fullWalk.began >= STALE_WALK_MS ? undefined : fullWalk;
 }
 
-async function beginOrResume(reader: Reader, session: ScopeSession, now: number, asOf = now): Promise<Step> {
+async function beginOrResume(
+  reader: ReadingContext,
+  session: ScopeSession,
+  now: number,
+  asOf = now,
+): Promise<Step> {
   const interrupted = interruptedWalk(session, now);
   if (interrupted !== undefined) return resumeFull(session.memory, interrupted);
   return beginFull(session.memory, { liveRows: await reader.store.liveRows(session.scope), now: asOf });

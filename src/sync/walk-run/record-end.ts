@@ -3,12 +3,12 @@ import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { failing } from './page-decision.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 
 /** A walk that no page ended: its failure is remembered, its checkpoint stays as its last page left it. @throws LeaseLost */
 export async function recordEnd(
-  { clock, mirror, fence }: Reader,
+  { clock, mirror, fence }: ReadingContext,
   session: ScopeSession,
   walk: Pick<WalkEnd, 'kind' | 'startedAt' | 'outcome' | 'totals'>,
   error: Error | undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer, FullWalk, Step } from '../../walk/walk.ts';
+import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { step } from '../../walk/step.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
@@ -18,13 +18,13 @@ const written = {
   complete: false,
 } as unknown as Extract<WrittenStep, { state: 'applied' }>;
 
-function page(keys: readonly string[], hasMore: boolean): Answer {
+function page(keys: readonly string[], hasMore: boolean): WalkAnswer {
   return { type: 'page', keys, hasMore };
 }
 
 /** Plays answers to a full walk of a scope that was read before. */
 function played(
-  answers: readonly Answer[],
+  answers: readonly WalkAnswer[],
   wrote: Partial<typeof written> = {},
   { liveRows, fullAt }: { liveRows: number; fullAt: Date | undefined } = { liveRows: 5, fullAt: new Date(0) },
   { resumed = false, startedAt = 0, trusted = false } = {},
@@ -76,7 +76,7 @@ describe('what a full walk proves', () => {
   });
 
   it('is nothing of what may lie beyond its last item, where that does not show that it is the last', () => {
-    const clean = (answers: readonly Answer[]): boolean | undefined =>
+    const clean = (answers: readonly WalkAnswer[]): boolean | undefined =>
       played(answers, { judged: false }, undefined, { resumed: true, trusted: true }).proofs.whole?.clean;
     expect(clean([page(['9', '8'], true), page(['4', '2'], false)])).toBe(true);
     // Single items: the last one is read once more, and nothing comes after it.
@@ -97,7 +97,7 @@ describe('what a full walk proves', () => {
   });
 
   it('is nothing where it was refused and began again at the top: neither as of when, nor half of a pair', () => {
-    const refused: Answer = { type: 'refused', status: 404, message: 'unknown cursor' };
+    const refused: WalkAnswer = { type: 'refused', status: 404, message: 'unknown cursor' };
     const { proofs, session, walk } = played([
       page(['9', '4', '7', '3', '6', '5', '1', '2'], true),
       ...Array.from({ length: 6 }, () => refused),

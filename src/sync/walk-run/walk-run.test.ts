@@ -8,7 +8,7 @@ import type { Page } from '../../model/page.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { observeAll } from '../reader/observer.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { runWalk } from './walk-run.ts';
 
@@ -64,7 +64,7 @@ describe('a walk whose page can’t be written', () => {
           return write();
         },
       },
-    } as unknown as Reader;
+    } as unknown as ReadingContext;
     const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
     const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
     const result = await runWalk(reader, session, () => begun, options as never);
@@ -108,7 +108,7 @@ describe('a page', () => {
         },
         endWalk: async () => {},
       },
-    } as unknown as Reader;
+    } as unknown as ReadingContext;
     const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
     const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
     const walk = runWalk(reader, session, () => begun, options as never);

@@ -3,9 +3,9 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, Stopped } from '@research-mirror/runtime/service';
 import { step } from '../../walk/step.ts';
 import type { End, Step, Walk } from '../../walk/walk.ts';
-import { type Asked, askPage, type PageAsk } from './ask-page.ts';
-import { applyDeletions } from './apply-deletions.ts';
-import type { Reader } from '../reader/reader.ts';
+import { type AskedPage, askPage, type PageAsk } from './ask-page.ts';
+import { deleteProvenRows } from './delete-proven-rows.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
@@ -31,7 +31,7 @@ const ENOUGH: End = { type: 'end', outcome: 'reached' };
  * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
  */
 export async function runWalk(
-  reader: Reader,
+  reader: ReadingContext,
   session: ScopeSession,
   begin: (now: number) => Step | Promise<Step>,
   options: WalkOptions,
@@ -41,7 +41,7 @@ export async function runWalk(
 }
 
 class WalkRun {
-  readonly #reader: Reader;
+  readonly #reader: ReadingContext;
   readonly #session: ScopeSession;
   readonly #options: WalkOptions;
   readonly #begun: Step;
@@ -60,7 +60,7 @@ class WalkRun {
   /** The turn that was begun last. */
   #latest: Promise<Turn> | undefined;
 
-  constructor(reader: Reader, session: ScopeSession, begun: Step, now: number, options: WalkOptions) {
+  constructor(reader: ReadingContext, session: ScopeSession, begun: Step, now: number, options: WalkOptions) {
     this.#reader = reader;
     this.#session = session;
     this.#options = options;
@@ -153,7 +153,7 @@ class WalkRun {
   }
 
   /** In the scope's write lane: one step of the walk, the next request on its way, then the page's transaction. */
-  async #process(asked: Asked, obs: number): Promise<Turn> {
+  async #process(asked: AskedPage, obs: number): Promise<Turn> {
     this.#broken.signal.throwIfAborted();
     const before = this.#walk;
     const stepped = await this.#resolve(
@@ -210,7 +210,7 @@ class WalkRun {
     return { walk, memory, ask, ...(from.page === undefined ? {} : { page: from.page }) };
   }
 
-  async #write(asked: Asked, obs: number, stepped: Resolved, end: End | undefined): Promise<void> {
+  async #write(asked: AskedPage, obs: number, stepped: Resolved, end: End | undefined): Promise<void> {
     const { scope } = this.#session;
     const { walk, memory, page } = stepped;
     // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
@@ -268,7 +268,7 @@ class WalkRun {
     const { signal } = this.#options;
     if (!(await this.#reader.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
     const accept = this.#options.accept ?? false;
-    const { deleted, along } = await applyDeletions(this.#reader, this.#session, accept);
+    const { deleted, along } = await deleteProvenRows(this.#reader, this.#session, accept);
     this.#totals = addTotals(this.#totals, { deleted, along });
   }
 }

@@ -3,7 +3,7 @@ import { isCopy } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import { decide, type Decided, type PageStep } from './page-decision.ts';
-import { carryingFreed, type Reader } from '../reader/reader.ts';
+import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
 
@@ -42,7 +42,7 @@ export type WrittenStep =
  * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
  */
 export async function writeStep(
-  reader: Reader,
+  reader: ReadingContext,
   session: ScopeSession,
   write: StepWrite,
 ): Promise<WrittenStep> {

@@ -1,4 +1,4 @@
-import type { Candidate, DoubtChange, DoubtKind, MissingRow, Proof } from '../../model/absence.ts';
+import type { Candidate, DoubtChange, DoubtKind, MissingRow, AbsenceProof } from '../../model/absence.ts';
 import { isCopy, type Served } from '../../model/page.ts';
 import { isSecondProof } from '../memory/second-proof.ts';
 import type { PageProof } from '../walk.ts';
@@ -72,6 +72,6 @@ export function judgePage(view: PageView): DoubtChange {
 }
 
 /** One answer says it by itself; the other kinds are weaker than that, and give way to it. */
-function isFirstProof(kind: DoubtKind): kind is Proof['kind'] {
+function isFirstProof(kind: DoubtKind): kind is AbsenceProof['kind'] {
   return kind === 'snapshot' || kind === 'interval';
 }

@@ -1,4 +1,4 @@
-import type { Proof } from '../../model/absence.ts';
+import type { AbsenceProof } from '../../model/absence.ts';
 import { orderGrade, type ScopeMemory } from '../memory/memory.ts';
 import { askedAfter, type Reading } from '../reading.ts';
 import type { PageProof, Walk } from '../walk.ts';
@@ -26,7 +26,7 @@ export interface ProofView {
  * lies between its cursor and its last item, or the list's end. Null: nothing. An empty page after a cursor never
  * does: the cursor's row may be gone, and the service lost.
  */
-export function proofOf(view: ProofView): Proof | null {
+export function proofOf(view: ProofView): AbsenceProof | null {
   const { asked, memory, keys, accepted, fromStart, snapshot, provenEnd } = view;
   if (keys.includes(undefined)) return null;
   if (snapshot) return { kind: 'snapshot' };
@@ -46,7 +46,7 @@ export function proofOf(view: ProofView): Proof | null {
  * doubt what it was sent for. (A poll that misses a row at the top, and a confirming walk after it, would delete a row
  * that went further down.)
  */
-export function proofFor(walk: Walk, proof: Proof | null): PageProof | null {
+export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | null {
   if (proof === null || proof.kind === 'snapshot' || walk.kind === 'full') return proof;
   return walk.kind === 'confirm' ? { ...proof, raises: walk.keys } : null;
 }

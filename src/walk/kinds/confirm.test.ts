@@ -5,7 +5,7 @@ import { beginConfirm } from './confirm.ts';
 import type { ScopeMemory } from '../memory/memory.ts';
 import { newMemory } from '../memory/memory.ts';
 import { step } from '../step.ts';
-import type { Answer, Step } from '../walk.ts';
+import type { WalkAnswer, Step } from '../walk.ts';
 
 const PAGED: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 10 };
 
@@ -24,7 +24,7 @@ function memory({ trusted = true, order = 'falling' }: Known = {}): ScopeMemory 
   return client.memory;
 }
 
-function page(keys: readonly string[], hasMore?: boolean): Answer {
+function page(keys: readonly string[], hasMore?: boolean): WalkAnswer {
   return { type: 'page', keys, hasMore };
 }
 
@@ -32,7 +32,7 @@ function range(from: number, to: number): string[] {
   return Array.from({ length: from - to + 1 }, (_, i) => String(from - i));
 }
 
-function play(begun: Step, answers: readonly Answer[]): Step[] {
+function play(begun: Step, answers: readonly WalkAnswer[]): Step[] {
   let last = begun;
   return [begun, ...answers.map((answer) => (last = step(last.walk, last.memory, answer, 0)))];
 }

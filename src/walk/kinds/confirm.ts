@@ -1,6 +1,6 @@
 import { afterComplete } from './complete.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
-import type { Taken } from '../page.ts';
+import type { WalkedPage } from '../take-page.ts';
 import { askFor } from '../ladder.ts';
 import { newReading } from '../reading.ts';
 import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './refresh.ts';
@@ -26,7 +26,11 @@ export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): 
  * (`full-needed`): what is left is then for two whole walks to prove.
  * @param asked the walk as it was when it asked
  */
-export function stepConfirm(asked: ConfirmWalk, taken: Taken<ConfirmWalk>, now: number): Step<ConfirmWalk> {
+export function stepConfirm(
+  asked: ConfirmWalk,
+  taken: WalkedPage<ConfirmWalk>,
+  now: number,
+): Step<ConfirmWalk> {
   const { reading: walk, memory, snapshot, contradiction } = taken;
   if (snapshot) {
     const whole = afterComplete(memory, walk, { snapshot, clean: !contradiction, now });

@@ -1,7 +1,7 @@
 import { afterComplete } from './complete.ts';
 import { advance } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
-import type { Taken } from '../page.ts';
+import type { WalkedPage } from '../take-page.ts';
 import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
 import { newReading, position, readAsOf } from '../reading.ts';
 import type { FullWalk, Step } from '../walk.ts';
@@ -24,7 +24,7 @@ export function withFullBegun(walk: FullWalk, memory: ScopeMemory): ScopeMemory 
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */
-export function stepFull(asked: FullWalk, taken: Taken<FullWalk>, now: number): Step<FullWalk> {
+export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: number): Step<FullWalk> {
   const { reading: walk, memory, verdict, snapshot, why } = taken;
   if (verdict === 'end') {
     const clean = !memory.evidence.contradicted;

@@ -12,7 +12,7 @@ import { type ClientSource, WalkClient, type Running } from '../../../test/suppo
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
 import { OVERLAP } from '../memory/frontier.ts';
 import { beginPoll } from './poll.ts';
-import type { Answer, FullWalk, PollWalk } from '../walk.ts';
+import type { WalkAnswer, FullWalk, PollWalk } from '../walk.ts';
 
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
 const RISING: SourceVariant = { ...FALLING, order: 'rising' };
@@ -33,7 +33,7 @@ class Cache implements ClientSource {
     this.#copy = { list: this.#service.copy(), at: this.#now() };
   }
 
-  get(cursor: string | null, limit: number | null): Answer {
+  get(cursor: string | null, limit: number | null): WalkAnswer {
     if (!this.answers || this.#copy === undefined) return this.#service.get(cursor, limit);
     const answer = this.#copy.list.get(cursor, limit);
     return answer.type === 'page' ? { ...answer, ageMs: this.#now() - this.#copy.at } : answer;

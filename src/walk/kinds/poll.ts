@@ -2,7 +2,7 @@ import { compareKeys } from '../../model/key.ts';
 import { afterComplete } from './complete.ts';
 import { advance, overlapLow } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
-import type { Taken } from '../page.ts';
+import type { WalkedPage } from '../take-page.ts';
 import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
 import { newReading, position, readAsOf } from '../reading.ts';
 import type { PollWalk, Step } from '../walk.ts';
@@ -42,7 +42,7 @@ export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): 
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */
-export function stepPoll(asked: PollWalk, taken: Taken<PollWalk>, now: number): Step<PollWalk> {
+export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: number): Step<PollWalk> {
   const { reading: walk, memory, verdict } = taken;
   if (taken.snapshot) {
     const clean = !taken.contradiction;

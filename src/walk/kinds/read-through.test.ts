@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { beginFull } from './full.ts';
 import { newMemory, type ScopeMemory } from '../memory/memory.ts';
-import type { Direction } from '../memory/order.ts';
+import type { ListDirection } from '../memory/order.ts';
 import { hasReadThrough } from './read-through.ts';
 import type { FullWalk } from '../walk.ts';
 
-function memory(direction: Direction | null, inOrder = 20): ScopeMemory {
+function memory(direction: ListDirection | null, inOrder = 20): ScopeMemory {
   const fresh = newMemory('bigint');
   return { ...fresh, evidence: { ...fresh.evidence, direction, inOrder } };
 }

@@ -1,6 +1,6 @@
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
-import { compareInList, type Direction } from '../memory/order.ts';
-import type { Taken } from '../page.ts';
+import { compareInList, type ListDirection } from '../memory/order.ts';
+import type { WalkedPage } from '../take-page.ts';
 import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
 import { newReading, position } from '../reading.ts';
 import type { ConfirmWalk, RefreshWalk, Step } from '../walk.ts';
@@ -27,7 +27,7 @@ export function beginRefresh(memory: ScopeMemory, { unsettled, now }: RefreshSta
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */
-export function stepRefresh<W extends Covering>(asked: W, taken: Taken<W>): Step<W> {
+export function stepRefresh<W extends Covering>(asked: W, taken: WalkedPage<W>): Step<W> {
   const { reading: walk, memory, verdict, why } = taken;
   if (verdict === 'end') return jump({ ...walk, todo: [] }, memory);
   const direction = usableDirection(memory);
@@ -75,19 +75,23 @@ export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> 
 /** Keys as the list has them, the one nearest to the top first. */
 export function inListOrder(
   memory: ScopeMemory,
-  direction: Direction,
+  direction: ListDirection,
   keys: readonly string[],
 ): readonly string[] {
   return keys.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
 }
 
 /** The keys to cover that lie beyond what the walk has read. */
-export function withoutCovered(walk: Covering, memory: ScopeMemory, direction: Direction): readonly string[] {
+export function withoutCovered(
+  walk: Covering,
+  memory: ScopeMemory,
+  direction: ListDirection,
+): readonly string[] {
   const last = walk.recent.at(-1);
   return last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
 }
 
-function isBeyond(memory: ScopeMemory, direction: Direction, key: string, last: string): boolean {
+function isBeyond(memory: ScopeMemory, direction: ListDirection, key: string, last: string): boolean {
   return compareInList(memory.keyType, direction, key, last) > 0;
 }
 

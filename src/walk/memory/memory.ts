@@ -3,7 +3,7 @@ import {
   EVIDENCE_NEEDED,
   gradeOf,
   NO_EVIDENCE,
-  type Direction,
+  type ListDirection,
   type EvidenceNeeded,
   type OrderEvidence,
   type OrderGrade,
@@ -76,6 +76,6 @@ export function orderGrade(memory: ScopeMemory): OrderGrade {
 }
 
 /** The scope's direction while its order is usable, else null. */
-export function usableDirection(memory: ScopeMemory): Direction | null {
+export function usableDirection(memory: ScopeMemory): ListDirection | null {
   return orderGrade(memory) === 'none' ? null : memory.evidence.direction;
 }

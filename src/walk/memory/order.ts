@@ -9,11 +9,11 @@ import { compareKeys } from '../../model/key.ts';
 export type OrderGrade = 'none' | 'usable' | 'trusted';
 
 /** How keys run from the top of the list to its end. */
-export type Direction = 'falling' | 'rising';
+export type ListDirection = 'falling' | 'rising';
 
 export interface OrderEvidence {
   /** What the rows seen so far say; null before the second row and after a contradiction. */
-  readonly direction: Direction | null;
+  readonly direction: ListDirection | null;
   /** Longest run of distinct rows that one walk saw in key order, across pages; counted as far as it is needed. */
   readonly inOrder: number;
   /** Changed rows seen in key order between unchanged neighbours; counted as far as it is needed. */
@@ -53,7 +53,7 @@ export function gradeOf(evidence: OrderEvidence, needed = EVIDENCE_NEEDED): Orde
 }
 
 /** Compares two keys by their place in the list: negative when `a` stands nearer to the top. */
-export function compareInList(keyType: KeyType, direction: Direction, a: string, b: string): number {
+export function compareInList(keyType: KeyType, direction: ListDirection, a: string, b: string): number {
   return direction === 'rising' ? compareKeys(keyType, a, b) : compareKeys(keyType, b, a);
 }
 

@@ -1,5 +1,5 @@
 /** The answer to a delivery, or to anything else that comes to its listener (docs/operations.md, "Webhooks"). */
-export interface Answer {
+export interface ListenerAnswer {
   readonly status: AnswerStatus;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -12,7 +12,7 @@ export type AnswerStatus = 200 | 400 | 404 | 405 | 413 | 415 | 503;
 const RETRY_AFTER = '5';
 
 /** @param text for people; says nothing that a forger could use */
-export function answer(status: AnswerStatus, text: string): Answer {
+export function answer(status: AnswerStatus, text: string): ListenerAnswer {
   return {
     status,
     headers: {

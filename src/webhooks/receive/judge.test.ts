@@ -4,7 +4,7 @@ import type { Scheme, SchemeChoice } from '../../model/webhook/signature-scheme.
 import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { presentedSignatures } from '../signature/presented.ts';
 import { type Signed, signedBody } from '../signature/verify-signature.ts';
-import { ACCEPTED_MS, FRESH_MS, judge, REPLACED_MS, type Verdict } from './judge.ts';
+import { ACCEPTED_MS, FRESH_MS, judgeDelivery, REPLACED_MS, type DeliveryVerdict } from './judge.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 const OTHER = SECRET.toUpperCase();
@@ -18,9 +18,15 @@ interface Case {
   readonly choice?: SchemeChoice;
 }
 
-function verdict({ scheme = 'hex', secret = SECRET, at = NOW, secrets, choice = 'auto' }: Case): Verdict {
+function verdict({
+  scheme = 'hex',
+  secret = SECRET,
+  at = NOW,
+  secrets,
+  choice = 'auto',
+}: Case): DeliveryVerdict {
   const headers = signedHeaders(scheme, secret, BODY, at);
-  return judge(signed(headers), secrets ?? registered(), choice, NOW);
+  return judgeDelivery(signed(headers), secrets ?? registered(), choice, NOW);
 }
 
 function signed(headers: Record<string, string>): Signed {
@@ -87,7 +93,7 @@ describe('judge', () => {
   });
 
   it.each<Scheme>(['timestamped', 'standard-webhooks'])('minds the signed moment of %s', (scheme) => {
-    const off = (ms: number): Verdict => verdict({ scheme, at: NOW + ms });
+    const off = (ms: number): DeliveryVerdict => verdict({ scheme, at: NOW + ms });
     for (const sign of [-1, 1]) {
       expect(off(sign * FRESH_MS)).toMatchObject({ kind: 'verified', late: undefined });
       expect(off(sign * (FRESH_MS + 1000))).toMatchObject({ kind: 'verified', late: FRESH_MS + 1000 });
@@ -144,6 +150,6 @@ describe('judge', () => {
 
   it('never puts off what carries no signature at all', () => {
     const secrets = registered(undefined, { current: undefined, state: 'registering' });
-    expect(judge(signed({}), secrets, 'auto', NOW)).toEqual({ kind: 'unsigned' });
+    expect(judgeDelivery(signed({}), secrets, 'auto', NOW)).toEqual({ kind: 'unsigned' });
   });
 });

@@ -3,10 +3,10 @@ import { SIGNATURE_SCHEMES, type Scheme, type SchemeChoice } from '../../model/w
 import type { ProvenSecret, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { isSigned } from '../signature/presented.ts';
 import { isPermitted, nextPin } from '../signature/strength.ts';
-import { LATER, proofsOf, type Proof, type Signed } from '../signature/verify-signature.ts';
+import { LATER, proofsOf, type SignatureProof, type Signed } from '../signature/verify-signature.ts';
 
 /** What a delivery's signature is worth (docs/design/events.md, "Signatures"). */
-export type Verdict =
+export type DeliveryVerdict =
   | {
       readonly kind: 'verified';
       readonly proven: ProvenSecret;
@@ -36,7 +36,12 @@ const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !=
  * @param choice as configured
  * @param now by this machine's clock, milliseconds since the epoch: for the moments that signatures prove
  */
-export function judge(signed: Signed, secrets: StoredSecrets, choice: SchemeChoice, now: number): Verdict {
+export function judgeDelivery(
+  signed: Signed,
+  secrets: StoredSecrets,
+  choice: SchemeChoice,
+  now: number,
+): DeliveryVerdict {
   if (!isSigned(signed.presented)) return { kind: 'unsigned' };
   const { current, previous } = secrets;
   const stillValid = previous !== undefined && previous.until > secrets.now ? previous : undefined;
@@ -53,11 +58,12 @@ function judgeBy(
   { secret, scheme: pinned }: { readonly secret: string; readonly scheme: Scheme | undefined },
   choice: SchemeChoice,
   now: number,
-): Extract<Verdict, { kind: 'verified' | 'expired' | 'undecided' }> | undefined {
+): Extract<DeliveryVerdict, { kind: 'verified' | 'expired' | 'undecided' }> | undefined {
   const permitted = new Set(SCHEMES.filter((scheme) => isPermitted(scheme, choice, pinned)));
   const proofs = proofsOf(signed, secret, permitted);
   if (proofs === LATER) return { kind: 'undecided', why: 'there are too many large ones to be judged' };
-  const off = ({ signedAt }: Proof): number => (signedAt === undefined ? 0 : Math.abs(now - signedAt));
+  const off = ({ signedAt }: SignatureProof): number =>
+    signedAt === undefined ? 0 : Math.abs(now - signedAt);
   const [first, ...others] = proofs.filter((proof) => off(proof) <= ACCEPTED_MS);
   if (first === undefined) {
     const [expired] = proofs;
@@ -69,7 +75,7 @@ function judgeBy(
 }
 
 /** Services take a 4xx for final: it is given only where no secret on its way could explain the signature. */
-function unexplained({ current, state, now }: StoredSecrets): Verdict {
+function unexplained({ current, state, now }: StoredSecrets): DeliveryVerdict {
   if (current === undefined) return { kind: 'undecided', why: 'no secret is known yet' };
   if (state === 'registering' || state === 'suspect') {
     return { kind: 'undecided', why: 'the webhook is being registered' };

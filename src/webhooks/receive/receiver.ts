@@ -8,9 +8,9 @@ import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { presentedSignatures } from '../signature/presented.ts';
 import { signedBody } from '../signature/verify-signature.ts';
-import { type Answer, answer } from './answer.ts';
+import { type ListenerAnswer, answer } from './answer.ts';
 import { ByteRate } from './byte-rate.ts';
-import { judge, type Verdict } from './judge.ts';
+import { judgeDelivery, type DeliveryVerdict } from './judge.ts';
 import type { Notes } from './notes.ts';
 import { readEvent } from './read-event.ts';
 
@@ -57,7 +57,7 @@ export class Receiver {
   }
 
   /** Never throws: what could not be judged or stored now is answered 503, and comes again. */
-  async receive(delivery: Delivery): Promise<Answer> {
+  async receive(delivery: Delivery): Promise<ListenerAnswer> {
     const { notes } = this.#options;
     try {
       const verdict = await this.#verdict(delivery);
@@ -68,20 +68,20 @@ export class Receiver {
     }
   }
 
-  async #verdict({ userId, headers, body }: Delivery): Promise<Verdict | 'none' | 'unknown-yet'> {
+  async #verdict({ userId, headers, body }: Delivery): Promise<DeliveryVerdict | 'none' | 'unknown-yet'> {
     const { accounts, header, scheme, clock } = this.#options;
     const mayPrint = (bytes: number): boolean => bytes <= CANONICAL.freeBytes || this.#canonical.take(bytes);
     const signed = signedBody(presentedSignatures(headers, header), body, mayPrint);
     const known = await accounts.secretsOf(userId, false);
     if (typeof known === 'string') return known;
-    const verdict = judge(signed, known, scheme, clock.now());
+    const verdict = judgeDelivery(signed, known, scheme, clock.now());
     if (verdict.kind !== 'mismatch' && verdict.kind !== 'undecided') return verdict;
     // The secret may have been replaced a moment ago, by another process.
     const fresh = await accounts.secretsOf(userId, true);
-    return typeof fresh === 'string' ? fresh : judge(signed, fresh, scheme, clock.now());
+    return typeof fresh === 'string' ? fresh : judgeDelivery(signed, fresh, scheme, clock.now());
   }
 
-  async #act(delivery: Delivery, verdict: Verdict | 'none' | 'unknown-yet'): Promise<Answer> {
+  async #act(delivery: Delivery, verdict: DeliveryVerdict | 'none' | 'unknown-yet'): Promise<ListenerAnswer> {
     const { userId } = delivery;
     const { notes } = this.#options;
     if (verdict === 'unknown-yet') return answer(503, 'not now: the accounts are not known yet');
@@ -114,8 +114,8 @@ export class Receiver {
 
   async #store(
     { userId, body }: Delivery,
-    { proven, late }: Extract<Verdict, { kind: 'verified' }>,
-  ): Promise<Answer> {
+    { proven, late }: Extract<DeliveryVerdict, { kind: 'verified' }>,
+  ): Promise<ListenerAnswer> {
     const { accounts, store, notes, onEvent } = this.#options;
     const event = readEvent(body);
     const outcome = await store.store(userId, event);

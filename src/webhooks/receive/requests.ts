@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '@research-mirror/runtime/message';
-import { answer, type Answer, type AnswerStatus } from './answer.ts';
-import { FIRST_BYTES, readBody } from './body.ts';
+import { answer, type ListenerAnswer, type AnswerStatus } from './answer.ts';
+import { FIRST_BYTES, readDeliveryBody } from './delivery-body.ts';
 import { ByteRate } from './byte-rate.ts';
 import { deliveryAccount, HEALTH_PATH, pathOf } from './paths.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
@@ -81,12 +81,12 @@ export class Requests {
     request: IncomingMessage,
     response: ServerResponse,
     begun: { at: number },
-  ): Promise<Answer | undefined> {
+  ): Promise<ListenerAnswer | undefined> {
     const { clock } = this.#options;
     const refused = this.#refusedUnread(request);
     if (refused !== undefined) return refused;
     if (request.headers.expect !== undefined) response.writeContinue();
-    const held = await readBody(request, this.#room, this.#options.limits.bodyBytes, (bytes) =>
+    const held = await readDeliveryBody(request, this.#room, this.#options.limits.bodyBytes, (bytes) =>
       this.#large.take(bytes),
     );
     begun.at = clock.monotonic();
@@ -100,7 +100,7 @@ export class Requests {
     return this.#inTime(work);
   }
 
-  #refusedUnread({ method, headers }: IncomingMessage): Answer | undefined {
+  #refusedUnread({ method, headers }: IncomingMessage): ListenerAnswer | undefined {
     if (method !== 'POST') return answer(405, 'deliveries are posted');
     const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
     if (encoding !== 'identity' && encoding !== '') {
@@ -117,19 +117,19 @@ export class Requests {
     return this.#large.has(announced - FIRST_BYTES) ? undefined : this.#noRoom();
   }
 
-  #noRoom(): Answer {
+  #noRoom(): ListenerAnswer {
     this.#options.notes.say('warn', 'no room', 'too many deliveries at a time: some have to come again');
     return answer(503, 'not now: too many deliveries at a time');
   }
 
-  #tooLarge(): Answer {
+  #tooLarge(): ListenerAnswer {
     const most = this.#options.limits.bodyBytes;
     this.#options.notes.say('warn', 'too large', `a delivery had more than ${most} bytes, and was refused`);
     return answer(413, `more than ${most} bytes`);
   }
 
   /** The answer, or 503 where it takes too long: what is stored after all is known when it comes again. */
-  async #inTime(work: Promise<Answer>): Promise<Answer> {
+  async #inTime(work: Promise<ListenerAnswer>): Promise<ListenerAnswer> {
     const { clock } = this.#options;
     const over = new AbortController();
     const late = clock.sleep(this.#options.limits.answerMs, over.signal).then(
@@ -147,7 +147,7 @@ export class Requests {
   }
 }
 
-function elsewhere(path: string, method: string): Answer {
+function elsewhere(path: string, method: string): ListenerAnswer {
   if (path === HEALTH_PATH && (method === 'GET' || method === 'HEAD')) return answer(200, 'ok');
   return answer(404, 'nothing is here');
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { Answer } from './answer.ts';
+import type { ListenerAnswer } from './answer.ts';
 import type { ByteRate } from './byte-rate.ts';
 
 /** After a refusal so much more of a body is read and thrown away, and for so long. */
@@ -15,7 +15,7 @@ const LINGER_MS = 1_000;
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body }: ListenerAnswer,
   clock: Clock,
   rate: ByteRate,
 ): Promise<void> {

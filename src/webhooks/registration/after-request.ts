@@ -1,5 +1,5 @@
 import { isLately, type Registration, type RegistrationChange } from '../../model/webhook/registration.ts';
-import type { Outcome } from './outcome.ts';
+import type { RegistrationOutcome } from './registration-outcome.ts';
 import { NO_SECRET } from './remedies.ts';
 
 /** A scheme that has proven right within so long (ms) is the service's. */
@@ -10,7 +10,7 @@ const SCHEME_MS = 24 * 3_600_000;
  * @param before what was stored before it was claimed
  */
 export function afterRequest(
-  outcome: Outcome,
+  outcome: RegistrationOutcome,
   url: string,
   before: Registration,
   now: Date,
@@ -37,7 +37,7 @@ export function afterRequest(
 }
 
 function accepted(
-  { secret, seen }: Extract<Outcome, { kind: 'accepted' }>,
+  { secret, seen }: Extract<RegistrationOutcome, { kind: 'accepted' }>,
   url: string,
   before: Registration,
   now: Date,

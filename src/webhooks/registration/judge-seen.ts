@@ -6,8 +6,13 @@ import {
   type SeenWebhook,
   type StoredRegistration,
 } from '../../model/webhook/registration.ts';
-import { deliversAll } from './event-types.ts';
-import { AGAIN_MS, EFFECT_MS, type RegistrationSettings, type Verdict } from './step.ts';
+import { deliversAll } from './delivers-all.ts';
+import {
+  AGAIN_MS,
+  EFFECT_MS,
+  type RegistrationSettings,
+  type RegistrationVerdict,
+} from './registration-step.ts';
 import { HELD, leftAlone, nothingThere, STOPPED } from './remedies.ts';
 import { sameUrl } from './same-url.ts';
 
@@ -19,7 +24,11 @@ const FIGHT_MS = 60 * 60_000;
  * What an answer to "what is registered" means (docs/design/events.md, "Registration"); pure. Every registration makes a new secret, so none is idle:
  * only where nothing of ours is registered, it is not as it should be, or its secret is not known or not believed.
  */
-export function judgeSeen(stored: StoredRegistration, seen: Seen, settings: RegistrationSettings): Verdict {
+export function judgeSeen(
+  stored: StoredRegistration,
+  seen: Seen,
+  settings: RegistrationSettings,
+): RegistrationVerdict {
   const { registration, held } = stored;
   const { wanted } = settings;
   const kept = held ? forgetOthers(stored, wanted) : {};
@@ -49,7 +58,7 @@ function orLeave(
   settings: RegistrationSettings,
   wanted: string,
   place: Place,
-): Verdict {
+): RegistrationVerdict {
   const { registration, now } = stored;
   if (place === 'foreign' && settings.takeover !== 'always') {
     return settle({ state: 'foreign', error: leftAlone(seen, settings.takeover) });
@@ -155,11 +164,15 @@ function forgetOthers(
   return kept.length === stored.ownUrls.length ? {} : { keepOwnUrls: kept.map(({ url }) => url) };
 }
 
-function settle(change: RegistrationChange): Verdict {
+function settle(change: RegistrationChange): RegistrationVerdict {
   return { kind: 'settle', change };
 }
 
-function register({ now }: StoredRegistration, wanted: string, change: RegistrationChange): Verdict {
+function register(
+  { now }: StoredRegistration,
+  wanted: string,
+  change: RegistrationChange,
+): RegistrationVerdict {
   const begun = { state: 'registering', url: wanted, registeringAt: now } as const;
   return { kind: 'register', url: wanted, change: { ...change, ...begun } };
 }

@@ -10,7 +10,7 @@ import {
 import { judgeSeen } from './judge-seen.ts';
 import { nextStep } from './next-step.ts';
 import { NO_SECRET, STOPPED } from './remedies.ts';
-import type { RegistrationSettings } from './step.ts';
+import type { RegistrationSettings } from './registration-step.ts';
 
 const WANTED = 'https://mirror.example.com/webhooks/1001';
 const THEIRS = 'https://other.example.com/T0/secret-path';

@@ -14,7 +14,7 @@ import {
   type RegistrationSettings,
   type NextStep,
   WEIGH_MS,
-} from './step.ts';
+} from './registration-step.ts';
 
 /** Without a success for so long, mismatches are no accident; and what changed so long ago has been announced, or never will be. */
 const NO_SUCCESS_MS = 10 * 60_000;

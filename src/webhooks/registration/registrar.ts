@@ -23,8 +23,8 @@ import {
   WebhookProblem,
   type WebhookService,
 } from './service-calls.ts';
-import { SUSPECT } from './remedies.ts';
-import { AGAIN_MS, CHECK_MS, type RegistrationSettings } from './step.ts';
+import { SUSPECT_SIGNATURES } from './remedies.ts';
+import { AGAIN_MS, CHECK_MS, type RegistrationSettings } from './registration-step.ts';
 
 export interface RegistrarOptions {
   readonly userId: string;
@@ -142,7 +142,7 @@ class Registrar {
     const { store } = this.#options;
     this.#weighedAt = now;
     if ((await store.missed(since, until)) >= SUSPECT_MISSED) {
-      await store.save(() => ({ state: 'suspect', error: SUSPECT }));
+      await store.save(() => ({ state: 'suspect', error: SUSPECT_SIGNATURES }));
     } else if (this.#readAt === undefined || !isLately(this.#readAt, AGAIN_MS, now)) {
       this.#readAt = now;
       this.#doubted = true;

@@ -6,7 +6,7 @@ import { hostOf } from './same-url.ts';
  * Of URLs only the host is told.
  */
 
-export const SUSPECT =
+export const SUSPECT_SIGNATURES =
   'deliveries come with signatures that no known secret explains, and what changes is announced by none that is right: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
 
 export const HELD =

@@ -1,7 +1,7 @@
 import { MalformedAnswer, TransportError } from '../../model/errors.ts';
 import type { Seen } from '../../model/webhook/registration.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type Outcome, outcomeOf } from './outcome.ts';
+import { type RegistrationOutcome, registrationOutcomeOf } from './registration-outcome.ts';
 import { readWebhook, type ServiceAnswer } from './read-webhook.ts';
 
 /** One request, sent once under a slot of the budget. */
@@ -68,14 +68,14 @@ export async function register(
   url: string,
   claim: () => Promise<boolean>,
   stop: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<RegistrationOutcome | undefined> {
   try {
     // Types are said to be all of them: left out, a service might keep those of the registration before.
     const body = JSON.stringify({ url, event_types: null });
     const answer = await service.ask({ ...REGISTER, method: 'POST', body, signal: unstopped(), stop, claim });
     if (answer === undefined) return undefined;
     if (await isOfKey(service, answer, stop)) return { kind: 'undone', why: 'the API key is refused' };
-    return outcomeOf(answer, service.said);
+    return registrationOutcomeOf(answer, service.said);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     return { kind: error.sent ? 'lost' : 'undone', why: messageOf(error) };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SIGNATURE_SCHEMES, type Scheme } from '../../model/webhook/signature-scheme.ts';
 import { presentedSignatures } from './presented.ts';
-import { LATER, type Proof, proofsOf, signedBody } from './verify-signature.ts';
+import { LATER, type SignatureProof, proofsOf, signedBody } from './verify-signature.ts';
 
 // Vectors made by Python's hmac, hashlib and json; those of the raw body by `openssl dgst -sha256 -hmac`, too.
 const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';
@@ -25,7 +25,7 @@ interface Case {
 function proofs(
   headers: Record<string, string>,
   { secret = SECRET, body = BODY, among = ALL }: Case = {},
-): readonly Proof[] {
+): readonly SignatureProof[] {
   const presented = presentedSignatures(headers, 'X-Service-Signature');
   const found = proofsOf(signedBody(presented, Buffer.from(body)), secret, among);
   return found === LATER ? [] : found;

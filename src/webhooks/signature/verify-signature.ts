@@ -5,7 +5,7 @@ import type { Presented } from './presented.ts';
 import { secretKeys, standardWebhooksKeys } from './secret-keys.ts';
 
 /** A scheme by which a signature is right. */
-export interface Proof {
+export interface SignatureProof {
   readonly scheme: Scheme;
   /** When it was signed, milliseconds since the epoch, as the signature itself proves; undefined where it does not. */
   readonly signedAt: number | undefined;
@@ -77,8 +77,8 @@ export function proofsOf(
   { presented, canonical, mac }: Signed,
   secret: string,
   schemes: ReadonlySet<Scheme>,
-): readonly Proof[] | typeof LATER {
-  const proofs: Proof[] = [];
+): readonly SignatureProof[] | typeof LATER {
+  const proofs: SignatureProof[] = [];
   const keys = secretKeys(secret);
   const { bare, timestamped, standardWebhooks } = presented;
 

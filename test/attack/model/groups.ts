@@ -1,4 +1,4 @@
-import { formatTable } from '../../../src/cli/terminal/table.ts';
+import { formatTable } from '../../../src/cli/terminal/text-table.ts';
 import type { Start } from '../../model/explore.ts';
 import type { Searched } from './searched.ts';
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { programVersion } from '../../../src/app/program-files.ts';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/migrate.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { ROOT } from '../../support/rules/source-files.ts';
 

@@ -1,6 +1,6 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import type { RunnerParts } from '../../../src/app/accounts/runner-parts.ts';
+import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
 import { createSchedule } from '../../../src/app/accounts/firings.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
@@ -59,7 +59,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
   const identity = await ownIdentity();
   let processes = 0;
-  const partsOfNext = (): RunnerParts => ({
+  const partsOfNext = (): RunnerContext => ({
     config,
     db,
     // No row of its own: anybody may take the account at any time.

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Proof } from '../../../src/model/absence.ts';
+import type { AbsenceProof } from '../../../src/model/absence.ts';
 import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/mirror/deleting.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
@@ -21,7 +21,7 @@ interface Page {
   readonly without: readonly number[];
   /** Of all rows' content. */
   readonly version: number;
-  readonly proof: Proof | undefined;
+  readonly proof: AbsenceProof | undefined;
   readonly contradiction: boolean;
   /** How long it was under way, milliseconds. */
   readonly took: number;
@@ -33,7 +33,7 @@ type Step =
   | { readonly op: 'delete'; readonly accept: boolean };
 
 const key = fc.integer({ min: 1, max: KEYS.length });
-const proof: fc.Arbitrary<Proof | undefined> = fc.oneof(
+const proof: fc.Arbitrary<AbsenceProof | undefined> = fc.oneof(
   fc.constant(undefined),
   fc.constant(SNAPSHOT),
   fc.constant(falling(null, null)),

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { takeAccount, type Taken } from '../../../src/db/ownership/lease.ts';
+import { takeAccount, type TakeResult } from '../../../src/db/ownership/lease.ts';
 import type { ProcessIdentity } from '../../../src/db/ownership/process-identity.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
@@ -29,7 +29,7 @@ beforeEach(async () => {
 async function race(
   processIds: readonly string[],
   meanwhile: (trx: Transaction<unknown>) => Promise<unknown> = () => Promise.resolve(),
-): Promise<Taken[]> {
+): Promise<TakeResult[]> {
   const taking = await database.kysely.transaction().execute(async (trx) => {
     await sql`select from mirror_sync.account for update`.execute(trx);
     const takes = processIds.map((id) => takeAccount(database.kysely, 'mirror', '7', id, HERE));

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { accountsWithSubmissions } from '../../../src/db/submissions/submissions.ts';
+import { accountsWithSubmissions } from '../../../src/db/submissions/stored-submissions.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';

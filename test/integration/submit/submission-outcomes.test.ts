@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../../src/model/errors.ts';
-import type { Outcome } from '../../../src/model/submission.ts';
+import type { SubmissionOutcome } from '../../../src/model/submission.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
 
 const scene = storedSubmissions();
@@ -11,11 +11,11 @@ const age = (ms: number): Promise<unknown> =>
   run(
     `update mirror.submissions set _send_before = _send_before - interval '${ms} ms' where _user_id = ${scene.user}`,
   );
-const accepted = (body: string): Outcome => ({ state: 'accepted', status: 200, body });
+const accepted = (body: string): SubmissionOutcome => ({ state: 'accepted', status: 200, body });
 const TIMEOUT = 30_000;
 
 describe('an outcome', () => {
-  const finished = async (outcome: Outcome): Promise<Record<string, unknown> | undefined> => {
+  const finished = async (outcome: SubmissionOutcome): Promise<Record<string, unknown> | undefined> => {
     const id = await queue();
     await scene.store.claim(id);
     await scene.store.finish(id, outcome);

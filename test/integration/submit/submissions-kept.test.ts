@@ -3,7 +3,7 @@ import {
   findSubmission,
   listSubmissions,
   pruneSubmissions,
-} from '../../../src/db/submissions/submissions.ts';
+} from '../../../src/db/submissions/stored-submissions.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
 
 const scene = storedSubmissions();

@@ -1,5 +1,5 @@
 import type {
-  Answer,
+  SlotAnswer,
   AnswerHeaders,
   Budget,
   BudgetEvent,
@@ -34,7 +34,11 @@ export class BudgetSetup {
     return budget;
   }
 
-  async send(budget: Budget, name: string, request: Partial<BudgetRequest> = {}): Promise<Answer<string>> {
+  async send(
+    budget: Budget,
+    name: string,
+    request: Partial<BudgetRequest> = {},
+  ): Promise<SlotAnswer<string>> {
     const signal = new AbortController().signal;
     return await budget.run(
       { group: 'other', route: '/v1/lists', priority: PRIORITY.POLL, signal, ...request },

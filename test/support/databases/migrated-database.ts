@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { programVersion } from '../../../src/app/program-files.ts';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/migrate.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
 import { ROOT } from '../rules/source-files.ts';

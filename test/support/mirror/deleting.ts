@@ -1,12 +1,15 @@
-import type { Proof } from '../../../src/model/absence.ts';
+import type { AbsenceProof } from '../../../src/model/absence.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { DeletionResult } from '../../../src/mirror/mirror.ts';
 import type { MirroredAccount } from './mirrored-account.ts';
 
-export const SNAPSHOT: Proof = { kind: 'snapshot' };
+export const SNAPSHOT: AbsenceProof = { kind: 'snapshot' };
 
 /** An interval of falling order: behind `after`, up to and including `through`. */
-export function falling(after: number | null, through: number | null): Extract<Proof, { kind: 'interval' }> {
+export function falling(
+  after: number | null,
+  through: number | null,
+): Extract<AbsenceProof, { kind: 'interval' }> {
   return {
     kind: 'interval',
     direction: 'falling',

@@ -11,7 +11,7 @@ import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/
 import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
 import { candidatesOf } from '../../../src/mirror/deletion/candidates.ts';
-import type { Candidate, Proof } from '../../../src/model/absence.ts';
+import type { Candidate, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 
 /** The account's nth change ID: in tests they begin beyond the clock, so that they count on. */
@@ -102,7 +102,7 @@ export class MirroredAccount {
     itemsJson: string,
     page: {
       readonly parent?: string;
-      readonly proof?: Proof;
+      readonly proof?: AbsenceProof;
       readonly contradiction?: boolean;
       readonly sentAgo?: number;
       readonly obs?: number;

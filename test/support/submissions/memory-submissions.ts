@@ -1,7 +1,7 @@
 import type {
   ClaimedSubmission,
   OperationName,
-  Outcome,
+  SubmissionOutcome,
   QueuedSubmission,
   SubmissionState,
   SubmissionStore,
@@ -88,7 +88,7 @@ export class MemorySubmissions implements SubmissionStore {
     };
   }
 
-  async finish(id: string, outcome: Outcome): Promise<void> {
+  async finish(id: string, outcome: SubmissionOutcome): Promise<void> {
     await this.#statement();
     const row = this.rows.find((each) => each.id === id);
     if (row === undefined || row.state !== 'sending') return;

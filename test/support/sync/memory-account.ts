@@ -8,9 +8,9 @@ import type { Page } from '../../../src/model/page.ts';
 import { AccountReader } from '../../../src/sync/account/account-reader.ts';
 import { AccountSource } from '../../../src/sync/reader/account-source.ts';
 import { observeAll } from '../../../src/sync/reader/observer.ts';
-import type { HintStore } from '../../../src/sync/hints/hint-store.ts';
-import type { Reader } from '../../../src/sync/reader/reader.ts';
-import type { Answer } from '../../../src/walk/walk.ts';
+import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
+import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';
+import type { WalkAnswer } from '../../../src/walk/walk.ts';
 import { MemoryBudgetStore } from '../budget/memory-budget-store.ts';
 import { MemoryHints } from './memory-hints.ts';
 import { MemoryMirror } from './memory-mirror.ts';
@@ -50,7 +50,7 @@ export class LargeList implements MemoryList {
     this.#versions = Array.from({ length: size }, () => 1);
   }
 
-  get(cursor: string | null, limit: number | null): Answer {
+  get(cursor: string | null, limit: number | null): WalkAnswer {
     const top = cursor === null ? this.#versions.length : Number(cursor) - 1;
     const size = limit ?? 100;
     const keys = Array.from({ length: Math.min(size, top) }, (_, at) => String(top - at));
@@ -179,7 +179,7 @@ export class MemoryAccount {
     return { items, hasMore: answer.hasMore, nextCursor: answer.nextCursor };
   }
 
-  #reader(): Reader {
+  #reader(): ReadingContext {
     return {
       fence: { userId: USER, owner: 'tests', token: '1' },
       source: this.source,

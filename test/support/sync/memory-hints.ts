@@ -1,7 +1,7 @@
 import type { StoredHint } from '../../../src/db/events/hint-store.ts';
 import type { Scope } from '../../../src/model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { HintStore } from '../../../src/sync/hints/hint-store.ts';
+import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
 import type { MemoryMirror } from './memory-mirror.ts';
 
 /** One account's hints in memory, and what their desk asks of the rows that they name. */

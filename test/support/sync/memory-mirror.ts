@@ -3,7 +3,7 @@ import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { RowState } from '../../../src/sync/hints/judge-hints.ts';
-import type { Reader } from '../../../src/sync/reader/reader.ts';
+import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';
 
 /** A row as the mirror holds it. */
 export interface MemoryRow extends RowState {
@@ -43,7 +43,7 @@ export class MemoryMirror {
   }
 
   /** What walks ask of stored rows and scopes. */
-  store(): Reader['store'] {
+  store(): ReadingContext['store'] {
     const rowsOf = (scope: Scope): Map<string, MemoryRow> => this.rowsOf(scope.collection);
     const byKey = (scope: Scope): number[] => [...rowsOf(scope).keys()].map(Number).sort((a, b) => b - a);
     return {
@@ -74,7 +74,7 @@ export class MemoryMirror {
       liveKeysMissing: () => Promise.resolve([]),
       now: () => Promise.resolve(new Date(this.#clock.now())),
       recordFreed: () => Promise.resolve(),
-    } as unknown as Reader['store'];
+    } as unknown as ReadingContext['store'];
   }
 
   async #apply(write: PageWrite): ReturnType<Mirror['applyPage']> {

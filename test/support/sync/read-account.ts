@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { createTransport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import type { RunnerParts } from '../../../src/app/accounts/runner-parts.ts';
+import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
 import { createSchedule } from '../../../src/app/accounts/firings.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
@@ -26,7 +26,7 @@ export interface TestAccount {
   readonly sandbox: TestSandbox;
   readonly database: MigratedDatabase;
   readonly config: ServiceConfig;
-  readonly parts: RunnerParts;
+  readonly parts: RunnerContext;
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
   readonly walks: WalkEnded[];
@@ -84,7 +84,7 @@ export async function createTestAccount(
     { walkEnded: (walk) => walks.push(walk), doubtsWait: (wait) => waits.push(wait) },
   ];
   let underWay = 0;
-  const parts: RunnerParts = {
+  const parts: RunnerContext = {
     config,
     db,
     processId: 'tests',

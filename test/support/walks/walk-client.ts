@@ -4,12 +4,12 @@ import { newMemory, orderGrade, type ScopeMemory } from '../../../src/walk/memor
 import { noteWritten } from '../../../src/walk/memory/note-written.ts';
 import { beginPoll } from '../../../src/walk/kinds/poll.ts';
 import { step } from '../../../src/walk/step.ts';
-import type { Answer, Ask, End, FullWalk, PollWalk, Step, Walk } from '../../../src/walk/walk.ts';
+import type { WalkAnswer, Ask, End, FullWalk, PollWalk, Step, Walk } from '../../../src/walk/walk.ts';
 
 type PageAsk = Extract<Ask, { type: 'page' }>;
 
 export interface ClientSource {
-  get(cursor: string | null, limit: number | null): Answer;
+  get(cursor: string | null, limit: number | null): WalkAnswer;
   versionOf(key: string): number;
 }
 
@@ -98,7 +98,7 @@ export class WalkClient {
     return { walk, ask };
   }
 
-  #request(ask: PageAsk): Answer {
+  #request(ask: PageAsk): WalkAnswer {
     this.requests += 1;
     this.now += 1000;
     this.asked.push(ask.cursor);

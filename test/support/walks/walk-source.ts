@@ -1,6 +1,6 @@
-import type { Answer } from '../../../src/walk/walk.ts';
+import type { WalkAnswer } from '../../../src/walk/walk.ts';
 
-type PageAnswer = Extract<Answer, { type: 'page' }>;
+type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
 
 /** What the specification does not show of a list (`docs/design/open-questions.md, "Lists"`), as far as walks are concerned. */
 export interface SourceVariant {
@@ -88,7 +88,7 @@ export class WalkSource {
     return this.rows.get(Number(key))?.version ?? 0;
   }
 
-  get(cursor: string | null, limit: number | null): Answer {
+  get(cursor: string | null, limit: number | null): WalkAnswer {
     const all = this.#list();
     const from = this.#begin(all, cursor);
     if (from === 'refused') return { type: 'refused', status: 404, message: 'unknown cursor' };

@@ -1,6 +1,6 @@
 import type { ScopeMemory } from '../../../src/walk/memory/memory.ts';
 import { step } from '../../../src/walk/step.ts';
-import type { Answer, Step } from '../../../src/walk/walk.ts';
+import type { WalkAnswer, Step } from '../../../src/walk/walk.ts';
 import { WalkClient } from './walk-client.ts';
 import { WalkSource, type SourceVariant } from './walk-source.ts';
 
@@ -23,16 +23,16 @@ export function page(
   keys: readonly (string | undefined)[],
   hasMore?: boolean,
   nextCursor?: string | null,
-): Answer {
+): WalkAnswer {
   return { type: 'page', keys, hasMore, nextCursor };
 }
 
-export function refused(status: number): Answer {
+export function refused(status: number): WalkAnswer {
   return { type: 'refused', status, message: 'no' };
 }
 
 /** Plays answers to a walk: what it asked, each as `cursor/limit`, `<of#nth` for a lookup, or the outcome. */
-export function asks(begun: Step, answers: readonly Answer[]): string[] {
+export function asks(begun: Step, answers: readonly WalkAnswer[]): string[] {
   let stepped = begun;
   return [
     shown(stepped),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../../../src/db/migrations/migrate.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { MIGRATIONS } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';

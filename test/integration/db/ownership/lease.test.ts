@@ -11,7 +11,7 @@ import {
   freeAccounts,
   releaseAccount,
   takeAccount,
-  type Taken,
+  type TakeResult,
 } from '../../../../src/db/ownership/lease.ts';
 import {
   isDeadHere,
@@ -72,7 +72,7 @@ async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat
   return heartbeat;
 }
 
-const take = (processId: string): Promise<Taken> =>
+const take = (processId: string): Promise<TakeResult> =>
   takeAccount(database.kysely, 'mirror', USER, processId, own);
 
 async function taken(processId: string): Promise<Fence> {

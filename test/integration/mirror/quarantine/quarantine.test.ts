@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
 import { quarantinedTexts } from '../../../../src/app/quarantine/quarantine-list.ts';
 import { KEPT } from '../../../../src/mirror/quarantine/insert-items.ts';
-import { itemHash } from '../../../../src/mirror/quarantine/quarantine.ts';
+import { itemHash } from '../../../../src/mirror/quarantine/update-quarantine.ts';
 import { quarantinedItems } from '../../../../src/mirror/quarantine/retry-items.ts';
 import {
   createMigratedDatabase,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import {
-  type DueScopes,
+  type DueScopesQuery,
   dueScopes,
   leastCompleteAsOf,
   leastPolledAt,
@@ -40,7 +40,7 @@ async function withLists(...ids: number[]): Promise<MirroredAccount> {
   return account;
 }
 
-async function due(account: MirroredAccount, more: Partial<DueScopes> = {}): Promise<string[]> {
+async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string[]> {
   const scopes = await dueScopes(account.database.kysely, account.database.schema, {
     userId: account.fence.userId,
     collection: 'list_items',

@@ -8,7 +8,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { accountService, type AccountService } from '../../../../src/sync/account/account-service.ts';
 import { hintDesk } from '../../../../src/sync/hints/hint-desk.ts';
-import { createHintStore } from '../../../../src/sync/hints/hint-store.ts';
+import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
 import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';

@@ -1,6 +1,6 @@
 import { createTransport } from '../../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
-import type { AccountParts } from '../../../../src/app/accounts/open-account.ts';
+import type { AccountContext } from '../../../../src/app/accounts/open-account.ts';
 import { openAccount, type OpenAccount } from '../../../../src/app/accounts/open-account.ts';
 import { createSchedule } from '../../../../src/app/accounts/firings.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
@@ -89,7 +89,7 @@ export async function startHostileService(
         MIRROR_SETTLE: '1s',
       };
       const config = loadConfig(env, 'service');
-      const parts: AccountParts = {
+      const parts: AccountContext = {
         config,
         db,
         log: createLogger(

@@ -18,7 +18,8 @@ const KEYS = {
 type ListName = keyof typeof KEYS;
 
 /**
- * What an item must become, by the docs/design/open-questions.md, "Values" and docs/tables.md, "Columns for fields" and unknowns.md; written down here independently of the program.
+ * What an item must become (docs/tables.md, "Columns for fields"; docs/design/open-questions.md, "Values"); written
+ * down here independently of the program.
  * @returns its key where it must be a row, undefined where it must be quarantined
  */
 function rowKey(source: string, collection: ListName): string | undefined {

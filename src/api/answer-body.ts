@@ -28,7 +28,7 @@ const decompress = promisify(gunzip);
  * @param whenAborted what any other reason does: `keep-status` ends the body alone, too
  * @throws only what aborted `signal`
  */
-export async function readBody(
+export async function readAnswerBody(
   stream: Readable,
   { encoding, declared }: BodyHeaders,
   maxBytes: number,

@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { readRegistered, type ServiceAnswer } from './read-webhook.ts';
 
 /** What came of a request that registers. */
-export type Outcome =
+export type RegistrationOutcome =
   | {
       readonly kind: 'accepted';
       readonly secret: string | undefined;
@@ -21,7 +21,10 @@ export type Outcome =
  * What an answer to `POST /v1/webhooks/register` means. 401 and 403 are taken for the endpoint's: the key is good.
  * @param said what the body says, fit to be quoted; never called for a 2xx, which holds the secret
  */
-export function outcomeOf(answer: ServiceAnswer, said: (text: string) => string): Outcome {
+export function registrationOutcomeOf(
+  answer: ServiceAnswer,
+  said: (text: string) => string,
+): RegistrationOutcome {
   const { status } = answer;
   if (status >= 200 && status < 300) {
     try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, type Refusal } from './refusal.ts';
+import { explain, type Refusal } from './refusal-cause.ts';
 
 const plain: Refusal = {
   limit: 60,

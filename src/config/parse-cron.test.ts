@@ -1,6 +1,6 @@
 import { validate } from 'node-cron';
 import { describe, expect, it } from 'vitest';
-import { parseCronLine } from './cron.ts';
+import { parseCronLine } from './parse-cron.ts';
 
 describe('parseCronLine', () => {
   it.each([

@@ -25,7 +25,7 @@ export type NextStep =
   | Settle;
 
 /** What to do about what the service has just shown. */
-export type Verdict =
+export type RegistrationVerdict =
   | Settle
   /** Register: the change is committed before the request is written. */
   | { readonly kind: 'register'; readonly url: string; readonly change: RegistrationChange }

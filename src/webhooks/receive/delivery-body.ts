@@ -20,7 +20,7 @@ export const FIRST_BYTES = 16 * 1024;
  * The bytes are copied into one piece, since the pieces in which they come may each keep much more memory than they show.
  * @param large asked before more bytes are held than a usual delivery has
  */
-export function readBody(
+export function readDeliveryBody(
   stream: Readable,
   room: Room,
   maxBytes: number,

@@ -1,6 +1,6 @@
 import type { RawAnswer } from '../api/api.ts';
 import { RateLimited, type TransportError } from '../model/errors.ts';
-import type { Outcome } from '../model/submission.ts';
+import type { SubmissionOutcome } from '../model/submission.ts';
 
 /** Milliseconds before a submission is tried again whose key was in doubt: until then another may stand in. */
 const KEY_IN_DOUBT_MS = 5_000;
@@ -22,7 +22,7 @@ export function outcomeOfAnswer(
   answer: RawAnswer,
   keyIsGood: boolean | undefined,
   timeoutMs: number,
-): Outcome {
+): SubmissionOutcome {
   const { status, text, refusal } = answer;
   const error = refusal?.message ?? `POST was answered ${status}`;
   if (status >= 200 && status < 300) {
@@ -43,7 +43,11 @@ export function outcomeOfAnswer(
 }
 
 /** What a missing answer makes of a submission. @param retryInMs where nothing was sent */
-export function outcomeOfFailure(error: TransportError, timeoutMs: number, retryInMs: number): Outcome {
+export function outcomeOfFailure(
+  error: TransportError,
+  timeoutMs: number,
+  retryInMs: number,
+): SubmissionOutcome {
   return error.sent
     ? {
         state: 'unknown',

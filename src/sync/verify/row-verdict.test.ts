@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Sighting, verdict } from './verdict.ts';
+import { type Sighting, verdict } from './row-verdict.ts';
 
 const different: Sighting = { kind: 'different', source: 'a1', row: '7' };
 const sighting = fc.record<Sighting>({

@@ -4,7 +4,7 @@ import { Reservations } from './slots/reservations.ts';
 import { SlotQueue } from './slots/slot-queue.ts';
 
 /** One endpoint group at the rim: its waiting tasks, its reservations, its one timer. */
-export class Lane {
+export class GroupLane {
   readonly model: GroupModel;
   readonly queue = new SlotQueue();
   readonly reservations = new Reservations();

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Candidate, MissingRow, Proof } from '../../model/absence.ts';
+import type { Candidate, MissingRow, AbsenceProof } from '../../model/absence.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
-import { candidate, CANDIDATE, type CandidateRow, ofScope } from './candidates.ts';
+import { candidate, CANDIDATE, type CandidateRow, candidateInScope } from './candidates.ts';
 import type { Executor } from '../executor.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { MAX_MISSING } from './missing-rows.ts';
@@ -54,7 +54,7 @@ export async function readAbsence(
   trx: Executor,
   table: Table,
   scope: Scope,
-  proof: Proof | undefined,
+  proof: AbsenceProof | undefined,
   keys: readonly string[],
   inDoubt: boolean,
 ): Promise<Absence> {
@@ -88,7 +88,7 @@ export async function readAbsence(
 async function furtherMissing(
   trx: Executor,
   page: PageKeys,
-  proof: Proof,
+  proof: AbsenceProof,
   type: KeyType,
   first: readonly AbsenceRow[],
 ): Promise<AbsenceRow[]> {
@@ -105,7 +105,7 @@ async function furtherMissing(
 /** The first `BATCH` missing rows behind `last` in key order. */
 function missingRows(
   { table, scope, keys, inDoubt }: PageKeys,
-  proof: Proof,
+  proof: AbsenceProof,
   last: string | null,
 ): RawBuilder<unknown> {
   const key = keyColumn(table);
@@ -119,7 +119,7 @@ function missingRows(
   const doubts = inDoubt
     ? sql`left join lateral (
         select c.* from ${own(table.schema, 'candidate')} as c
-        where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = ${key}::text offset 0) as c on true`
+        where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = ${key}::text offset 0) as c on true`
     : sql``;
   return sql`(
     select ${key}::text as key, t._changed_at as changed_at, ${columns}
@@ -132,7 +132,7 @@ function missingRows(
 function doubtedKeys({ table: { schema }, scope, keys }: PageKeys): RawBuilder<unknown> {
   return sql`(
     select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.key = any(${[...keys]}::text[]))`;
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = any(${[...keys]}::text[]))`;
 }
 
 /** Candidates of rows that are not live and not on the page. */
@@ -143,11 +143,11 @@ function unbelieved({ table, scope, keys }: PageKeys): RawBuilder<unknown> {
     where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
   return sql`(
     select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(table.schema, 'candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
+    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
 }
 
 /** The keys that the proof tells of: of an interval, those behind `after` in list order, `through` included. */
-function inside(table: Table, proof: Proof): RawBuilder<unknown> {
+function inside(table: Table, proof: AbsenceProof): RawBuilder<unknown> {
   if (proof.kind === 'snapshot') return sql`true`;
   const { direction, after, through } = proof;
   const falling = direction === 'falling';
@@ -160,7 +160,7 @@ function inside(table: Table, proof: Proof): RawBuilder<unknown> {
 }
 
 /** As `inside`, for one key. */
-function tellsOf(proof: Proof, type: KeyType, key: string): boolean {
+function tellsOf(proof: AbsenceProof, type: KeyType, key: string): boolean {
   if (proof.kind === 'snapshot') return true;
   const { direction, after, through } = proof;
   const forward = (a: string, b: string): number =>

@@ -1,10 +1,10 @@
 import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
 import type { SubmitterOptions } from '../../submit/submitter.ts';
 import type { RegistrarOptions } from '../../webhooks/registration/registrar.ts';
-import type { AccountParts } from './open-account.ts';
+import type { AccountContext } from './open-account.ts';
 
 /** What a process gives to the accounts that it keeps. */
-export interface RunnerParts extends AccountParts {
+export interface RunnerContext extends AccountContext {
   readonly processId: string;
   readonly identity: ProcessIdentity;
   /** Monotonic moment until which this process may send for its accounts. */

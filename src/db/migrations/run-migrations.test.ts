@@ -10,7 +10,7 @@ import {
 import { expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../test/support/databases/migrated-database.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrate, pendingMigrations } from './migrate.ts';
+import { migrate, pendingMigrations } from './run-migrations.ts';
 
 /** A server that says what it is, whatever it is asked. */
 class OldServer extends DummyDriver {

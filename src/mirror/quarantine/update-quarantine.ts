@@ -7,7 +7,7 @@ import type { BadItem } from '../rows/classify.ts';
 import type { Executor } from '../executor.ts';
 import { beside } from '../table.ts';
 import { type Arrival, insertItems } from './insert-items.ts';
-import { ofScope } from './unseen.ts';
+import { quarantineInScope } from './unseen.ts';
 import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './plan.ts';
 
 /** Hash by which an item is quarantined once: SHA-256 of its text, hexadecimal. */
@@ -99,7 +99,7 @@ export async function releaseKeys(
 ): Promise<void> {
   await sql`
     delete from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.key = any(${[...keys]}::text[])`.execute(
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.key = any(${[...keys]}::text[])`.execute(
     trx,
   );
 }
@@ -108,7 +108,7 @@ export async function releaseKeys(
 export async function releaseScope(trx: Executor, schema: string, scope: Scope): Promise<void> {
   await sql`
     delete from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)}`.execute(trx);
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)}`.execute(trx);
 }
 
 /** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
@@ -120,7 +120,7 @@ export async function quarantinedAmong(
 ): Promise<Set<string>> {
   const { rows } = await sql<{ hash: string }>`
     select encode(q.item_hash, 'hex') as hash from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
     db,
   );
   return new Set(rows.map((row) => row.hash));
@@ -148,7 +148,7 @@ async function storedItems(
   const { rows } = await sql<StoredItem>`
     select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at, q.last_seen_at
     from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and (q.key = any(${keys}::text[])
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and (q.key = any(${keys}::text[])
       or q.place = any(${places}::text[]) or q.item_hash = any(${bytes(seen.map((each) => each.hash))}))
     order by q.last_seen_at desc, q.first_seen_at, q.item_hash`.execute(trx);
   return rows.map(({ first_seen_at: first, last_seen_at: last, ...row }) => ({
@@ -162,7 +162,7 @@ async function remove(trx: Executor, schema: string, scope: Scope, hashes: reado
   if (hashes.length === 0) return;
   await sql`
     delete from ${beside(schema, 'quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
     trx,
   );
 }
@@ -179,7 +179,7 @@ async function stamp(
     update ${beside(schema, 'quarantine')} as q
     set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
     from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
-    where q._user_id = ${scope.userId}::bigint and ${ofScope(scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
+    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
     trx,
   );
 }

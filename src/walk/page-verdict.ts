@@ -7,7 +7,7 @@ import type { Reading } from './reading.ts';
  * - `end`: nothing follows it
  * - `stuck`: it brings the walk no further; `why` says what is wrong with it, to follow "page n …"
  */
-export interface Verdict {
+export interface PageVerdict {
   readonly verdict: 'on' | 'again' | 'end' | 'stuck';
   readonly why: string;
   /** The page itself shows that nothing follows it. */
@@ -36,7 +36,7 @@ export interface PageFacts {
   readonly rows: number;
 }
 
-export function judge(facts: PageFacts): Verdict {
+export function pageVerdict(facts: PageFacts): PageVerdict {
   const { asked, hasMore, offers, items, keys, fresh, ordered, fromStart } = facts;
   if (items === 0) return judgeEmpty(asked, hasMore);
   if (isCursorAlone(facts) && asked.again === null)
@@ -59,7 +59,7 @@ export function judge(facts: PageFacts): Verdict {
  * page that has the last item can say that it is the last, so that the walk ends when nothing comes after that item
  * once more, its presence having been seen in between. (Nothing is claimed of what lies beyond it.)
  */
-function judgeEmpty(asked: Reading, hasMore: boolean | undefined): Verdict {
+function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
   return asked.again !== null && asked.empties > 0 ? END : stuck('is empty, which proves no end');
 }
@@ -83,11 +83,11 @@ function leadsForward({ cursor, recent }: Reading, keys: readonly string[]): boo
   return recent.indexOf(keys.at(-1) ?? '') > from;
 }
 
-const ON: Verdict = { verdict: 'on', why: '', provenEnd: false };
-const AGAIN: Verdict = { verdict: 'again', why: '', provenEnd: false };
-const END: Verdict = { verdict: 'end', why: '', provenEnd: false };
-const PROVEN_END: Verdict = { verdict: 'end', why: '', provenEnd: true };
+const ON: PageVerdict = { verdict: 'on', why: '', provenEnd: false };
+const AGAIN: PageVerdict = { verdict: 'again', why: '', provenEnd: false };
+const END: PageVerdict = { verdict: 'end', why: '', provenEnd: false };
+const PROVEN_END: PageVerdict = { verdict: 'end', why: '', provenEnd: true };
 
-function stuck(why: string): Verdict {
+function stuck(why: string): PageVerdict {
   return { verdict: 'stuck', why, provenEnd: false };
 }

@@ -13,7 +13,7 @@ const WIDEST = 32;
  * The submissions of one rate group that wait for a slot or are under way. They go in the order in which they were
  * queued: when one has to go back into the queue, those behind it that still wait go back, too.
  */
-export class Lane {
+export class SubmissionLane {
   readonly #clock: Clock;
   readonly #sizeOf: () => number;
   /** By submission; the controller ends its wait, until it is claimed. */

@@ -4,7 +4,7 @@ import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { openInstallation } from '../../db/installation/installation.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
-import type { StoredSubmission } from '../../db/submissions/submissions.ts';
+import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';

@@ -1,5 +1,5 @@
 import type { DeletionResult } from '../../mirror/mirror.ts';
-import type { Reader } from '../reader/reader.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 
 /**
@@ -7,8 +7,8 @@ import type { ScopeSession } from '../scope/scope-session.ts';
  * it is proven whose answers prove that (`AccountSource.proveAll`).
  * @param accept lifts the brake
  */
-export async function applyDeletions(
-  { mirror, fence, source, observer, onChanged }: Reader,
+export async function deleteProvenRows(
+  { mirror, fence, source, observer, onChanged }: ReadingContext,
   { scope, committed }: ScopeSession,
   accept: boolean,
 ): Promise<DeletionResult> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newReading, type Reading } from './reading.ts';
-import { judge, type PageFacts } from './verdict.ts';
+import { pageVerdict, type PageFacts } from './page-verdict.ts';
 
 /** A walk that has read 9, 8 and 7, in a list without a known order, and asks for what follows. */
 const ASKED: Reading = { ...newReading(0), cursor: '7', recent: ['9', '8', '7'], first: '9', pages: 1 };
@@ -25,7 +25,7 @@ function facts(changes: Partial<PageFacts>): PageFacts {
 }
 
 function verdict(changes: Partial<PageFacts>): string {
-  const { verdict: said, provenEnd } = judge(facts(changes));
+  const { verdict: said, provenEnd } = pageVerdict(facts(changes));
   return provenEnd ? `${said}, proven` : said;
 }
 

@@ -3,7 +3,7 @@ import { InvalidValue } from './invalid.ts';
 import type { VariableName } from './variables.ts';
 
 /** Reads variables one by one. A wrong one is noted and its default stands in, so that all others are read too. */
-export class Reader {
+export class SettingsReader {
   readonly problems: string[];
   readonly #values: ReadonlyMap<VariableName, string>;
   readonly #wrong: Set<VariableName>;

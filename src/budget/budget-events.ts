@@ -1,6 +1,6 @@
 import type { BudgetEvent } from './budget.ts';
 import type { Answered, Finding, GroupModel } from './group-model.ts';
-import type { Cause } from './evidence/refusal.ts';
+import type { Cause } from './evidence/refusal-cause.ts';
 
 /** What an operator reads about a 429. */
 export function refusedEvent(

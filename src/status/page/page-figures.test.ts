@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { absolute, count, rate, relative, span } from './figures.ts';
+import { absolute, count, rate, relative, span } from './page-figures.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 

@@ -1,18 +1,18 @@
-import type { Proof } from '../model/absence.ts';
+import type { AbsenceProof } from '../model/absence.ts';
 import type { PagePlace } from '../model/page.ts';
-import { compareInList, observeOrder, type Direction, type Observation } from './memory/order.ts';
+import { compareInList, observeOrder, type ListDirection, type Observation } from './memory/order.ts';
 import { usableDirection, type ScopeMemory } from './memory/memory.ts';
 import { afterPage, itemsOfFullPage } from './memory/page-limit.ts';
 import { acceptedLimit, limitOf, withMoreItems } from './ladder.ts';
 import { proofOf } from './absence/proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
-import { judge, type PageFacts } from './verdict.ts';
-import type { Answer } from './walk.ts';
+import { pageVerdict, type PageFacts } from './page-verdict.ts';
+import type { WalkAnswer } from './walk.ts';
 
-export type PageAnswer = Extract<Answer, { type: 'page' }>;
+export type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
 
 /** What became of a page. */
-export interface Taken<R extends Reading> {
+export interface WalkedPage<R extends Reading> {
   readonly reading: R;
   readonly memory: ScopeMemory;
   /**
@@ -29,7 +29,7 @@ export interface Taken<R extends Reading> {
   /** It contradicts the order. */
   readonly contradiction: boolean;
   /** What it proves absent; null: nothing. */
-  readonly proof: Proof | null;
+  readonly proof: AbsenceProof | null;
   readonly place: PagePlace;
 }
 
@@ -42,7 +42,7 @@ export function takePage<R extends Reading>(
   memory: ScopeMemory,
   answer: PageAnswer,
   now: number,
-): Taken<R> {
+): WalkedPage<R> {
   const items = answer.keys.length;
   const keys = distinctNeighbours(answer.keys);
   const observed = keys.length === 0 ? undefined : observePage(reading, memory, keys);
@@ -50,7 +50,7 @@ export function takePage<R extends Reading>(
   const direction = usableDirection(known);
   const fresh = freshKeys(reading, memory, direction, keys);
   const fromStart = observed?.fromStart === true;
-  const judged = judge({
+  const judged = pageVerdict({
     asked: reading,
     hasMore: answer.hasMore,
     offers: offersOf(reading, memory, answer),
@@ -178,7 +178,7 @@ function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAns
 function freshKeys(
   reading: Reading,
   memory: ScopeMemory,
-  direction: Direction | null,
+  direction: ListDirection | null,
   keys: readonly string[],
 ): readonly string[] {
   const last = reading.recent.at(-1) ?? askedAfter(reading);

@@ -9,7 +9,7 @@ import type { AccountStore } from './account-store.ts';
 import type { SyncObserver } from './observer.ts';
 
 /** What reading an account takes: both sides of the joint, and who is told. */
-export interface Reader {
+export interface ReadingContext {
   readonly fence: Fence;
   readonly source: AccountSource;
   readonly mirror: Mirror;
@@ -28,7 +28,7 @@ export interface Reader {
  * @param write gets what to do inside the transaction; may do it again when it tries again
  */
 export async function carryingFreed<T>(
-  reader: Pick<Reader, 'source' | 'store'>,
+  reader: Pick<ReadingContext, 'source' | 'store'>,
   write: (alsoInTransaction: (trx: Parameters<RecordFreed>[0]) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const freed: readonly FreedSlots[] = reader.source.takeFreed();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatTable, printable, type Column } from './table.ts';
+import { formatTable, printable, type Column } from './text-table.ts';
 import { cutToWidth, displayWidth } from './width.ts';
 
 const COLUMNS: readonly Column[] = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createTask } from 'node-cron';
 import { describe, expect, it } from 'vitest';
-import { CronLine } from './cron.ts';
+import { CronLine } from './cron-line.ts';
 
 const next = (line: string, after: string): string | undefined =>
   new CronLine(line).next(new Date(after))?.toISOString();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { BackInQueue, Lane } from './lane.ts';
+import { BackInQueue, SubmissionLane } from './submission-lane.ts';
 
-function laneOf(size: number): { readonly lane: Lane; readonly clock: VirtualClock } {
+function laneOf(size: number): { readonly lane: SubmissionLane; readonly clock: VirtualClock } {
   const clock = new VirtualClock();
-  return { lane: new Lane(clock, () => size), clock };
+  return { lane: new SubmissionLane(clock, () => size), clock };
 }
 
 describe('a group of submissions', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from './outcome.ts';
+import { registrationOutcomeOf } from './registration-outcome.ts';
 
 const said = (text: string): string => {
   if (text.includes('secret')) throw new Error('the body of an accepted registration is quoted');
@@ -26,13 +26,15 @@ describe('the answer to a registration', () => {
     [500, 'no', 'lost'],
     [503, '', 'lost'],
   ])('%i %j means: %s', (status, text, kind) => {
-    expect(outcomeOf({ status, text }, said).kind).toBe(kind);
+    expect(registrationOutcomeOf({ status, text }, said).kind).toBe(kind);
   });
 
   it('is told with the service’s words', () => {
-    expect(outcomeOf({ status: 402, text: 'no credits' }, said)).toMatchObject({
+    expect(registrationOutcomeOf({ status: 402, text: 'no credits' }, said)).toMatchObject({
       why: 'it was answered 402: no credits',
     });
-    expect(outcomeOf({ status: 503, text: '' }, said)).toMatchObject({ why: 'it was answered 503' });
+    expect(registrationOutcomeOf({ status: 503, text: '' }, said)).toMatchObject({
+      why: 'it was answered 503',
+    });
   });
 });
