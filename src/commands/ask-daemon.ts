@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { databaseTime } from '../db/connection/database-time.ts';
-import { syncTables } from '../db/connection/tables.ts';
 import { wake } from '../db/notify/wakeups.ts';
 import type { Remedy } from '@research-mirror/runtime/errors';
 import {
@@ -32,11 +31,11 @@ export interface Asking {
  *   withdrawn
  */
 export async function askDaemon(
-  { db, schema }: CommandQueue,
+  { db }: CommandQueue,
   request: CommandRequest,
   { clock, signal, onProgress, lives }: Asking,
 ): Promise<unknown> {
-  const tables = syncTables(db, schema);
+  const tables = db.state;
   const id = randomUUID();
   const validUntil = async (): Promise<Date> => new Date((await databaseTime(db)).getTime() + ASKER_VALID_MS);
   await tables
@@ -50,7 +49,7 @@ export async function askDaemon(
       wanted_until: await validUntil(),
     })
     .execute();
-  await wake(db, schema);
+  await wake(db);
   let shown = 'null';
   let beatAt = clock.monotonic();
   let gone = false;
@@ -93,12 +92,12 @@ export async function askDaemon(
       }
     }
   } finally {
-    if (signal.aborted) await cancel({ db, schema }, id);
+    if (signal.aborted) await cancel({ db }, id);
   }
 }
 
-async function cancel({ db, schema }: CommandQueue, id: string): Promise<void> {
-  await syncTables(db, schema)
+async function cancel({ db }: CommandQueue, id: string): Promise<void> {
+  await db.state
     .updateTable('command')
     .set({ state: 'cancelled' })
     .where('command_id', '=', id)

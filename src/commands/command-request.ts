@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../db/connection/db.ts';
 import { ClassifiedError, type Remedy } from '@research-mirror/runtime/errors';
 
 /**
@@ -17,8 +17,7 @@ export interface CommandRequest {
 
 /** Where the queue is, and who speaks. */
 export interface CommandQueue {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
 }
 
 /** The asker says this often (ms) that it still waits, and counts as gone this long after it last did. */

@@ -91,7 +91,6 @@ export interface SingleWrite {
 export type StateClass = 'finished' | 'failed' | 'open';
 
 export interface MirrorOptions {
-  readonly schema: string;
   /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
   readonly schemaDrift: 'add' | 'raw';
   /** `MIRROR_IGNORE_FIELDS`: fields whose change alone is no change. */

@@ -1,7 +1,7 @@
+import type { Db } from '../db/connection/db.ts';
 import type { Candidate, DoubtChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
-import type { Transaction } from 'kysely';
 import type { Unseen } from './quarantine/unseen.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
@@ -36,7 +36,7 @@ export interface PageWrite {
    * More that belongs into the page's transaction, for example slots of the budget that came free. Not called when
    * nothing of the page is written.
    */
-  readonly alsoInTransaction?: (trx: Transaction<unknown>) => Promise<void>;
+  readonly alsoInTransaction?: (trx: Db) => Promise<void>;
 }
 
 /**

@@ -41,16 +41,6 @@ export function named(table: Table, suffix = ''): RawBuilder<unknown> {
   return sql.id(table.schema, `${table.name}${suffix}`);
 }
 
-/** A table of the mirror that readers see beside the mirrored ones. */
-export function beside(schema: string, name: string): RawBuilder<unknown> {
-  return sql.id(schema, name);
-}
-
-/** A table of the daemon's own state. */
-export function own(schema: string, name: string): RawBuilder<unknown> {
-  return sql.id(`${schema}_sync`, name);
-}
-
 /** The rows of a scope: condition on the table named (or aliased) `t`. */
 export function inScope(table: Table, scope: Scope): RawBuilder<boolean> {
   const user = sql<boolean>`t._user_id = ${scope.userId}::bigint`;

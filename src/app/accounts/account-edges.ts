@@ -29,7 +29,7 @@ export function accountEdges(parts: RunnerContext, account: OpenAccount): Accoun
   const { fence, reader, source } = account;
   const desk = hintDesk({
     reader,
-    store: createHintStore(parts.db, config.schema, fence),
+    store: createHintStore(parts.db, fence),
     collections: config.collections,
     budget: readingBudget(source),
     settleMs: config.settleMs,
@@ -73,7 +73,7 @@ function registrationLoop(
         refusedBy === undefined || source.isGood(refusedBy, { signal: new AbortController().signal, stop }),
       said: (text) => quote(serviceMessage(text), link.scrub),
     },
-    store: webhookStore({ db, schema: config.schema, fence, onChanged, isFinished }),
+    store: webhookStore({ db, fence, onChanged, isFinished }),
     clock: link.clock,
     log,
     hide,

@@ -41,7 +41,7 @@ export function accountRunner(parts: RunnerContext, userId: string, keys: readon
   let current: ReturnType<AccountRunner['current']>;
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
-    await ensureAccount(parts.db, parts.config.schema, userId, await databaseTime(parts.db));
+    await ensureAccount(parts.db, userId, await databaseTime(parts.db));
     const servable = await servableKeys(parts, userId, keys);
     if ('why' in servable) return standStill(parts, userId, servable.why, signal);
     const fence = await take(parts, userId, signal);
@@ -104,11 +104,11 @@ async function take(parts: RunnerContext, userId: string, signal: AbortSignal): 
 
 /** Takes the account, or says why that can't be. */
 async function lookAt(
-  { db, config, processId, identity }: RunnerContext,
+  { db, processId, identity }: RunnerContext,
   userId: string,
 ): Promise<{ readonly fence: Fence } | { readonly why: string }> {
   try {
-    const taken = await takeAccount(db, config.schema, userId, processId, identity);
+    const taken = await takeAccount(db, userId, processId, identity);
     return taken.state === 'taken' ? taken : { why: heldBy(userId, taken.by) };
   } catch (error) {
     if (!(error instanceof AccountRetired)) throw error;
@@ -123,13 +123,13 @@ async function standStill(
   why: string,
   signal: AbortSignal,
 ): Promise<never> {
-  const { db, config, log } = parts;
+  const { db, log } = parts;
   log.error(`account ${userId} is not mirrored: ${why}`);
   const found = await lookAt(parts, userId);
   // Another process may have what this one lacks.
   if ('fence' in found) {
-    await createAccountStore(db, config.schema, found.fence).saveState('stopped', why);
-    await releaseAccount(db, config.schema, found.fence);
+    await createAccountStore(db, found.fence).saveState('stopped', why);
+    await releaseAccount(db, found.fence);
   }
   const aborted = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => aborted.reject(signal.reason as Error), { once: true });
@@ -162,12 +162,12 @@ function serviceOf(
       for (const { budget } of source.keys) await budget.flush();
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
-      await pruneLog(db, config.schema, fence, config.retention.logMs, signal);
-      await pruneSubmissions(db, config.schema, fence, config.retention.logMs, signal);
-      await pruneEvents(db, config.schema, fence, config.retention.eventsMs, signal);
+      await pruneLog(db, fence, config.retention.logMs, signal);
+      await pruneSubmissions(db, fence, config.retention.logMs, signal);
+      await pruneEvents(db, fence, config.retention.eventsMs, signal);
       const { history } = config;
       if (history.kept && history.forMs !== undefined) {
-        await pruneHistory(db, config.schema, fence, history.forMs, signal);
+        await pruneHistory(db, fence, history.forMs, signal);
       }
     },
     onState: async (state, reason) => {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { announcedChanges } from '../../db/webhook/announced.ts';
 import type { AccountStatus, FoundChanges } from '../../model/status-report.ts';
 import { stateClass } from '../../walk/memory/warmth.ts';
@@ -15,7 +15,7 @@ interface Counted {
 }
 
 /** What was counted last, for as long as its connections are open. */
-const lastCounts = new WeakMap<Kysely<unknown>, Map<string, Counted>>();
+const lastCounts = new WeakMap<Db, Map<string, Counted>>();
 
 /**
  * By account, for those with a webhook: how many changes it announced, and how many polls found first. Where there are
@@ -24,8 +24,7 @@ const lastCounts = new WeakMap<Kysely<unknown>, Map<string, Counted>>();
  */
 export async function foundChanges(
   accounts: readonly AccountStatus[],
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   now: Date,
 ): Promise<ReadonlyMap<string, FoundChanges>> {
   const counted = lastCounts.get(db) ?? new Map<string, Counted>();
@@ -37,7 +36,7 @@ export async function foundChanges(
     .toSorted((a, b) => compare(countedAt(a), countedAt(b)))
     .slice(0, COUNTED_AT_ONCE);
   for (const userId of due) {
-    const changes = await announcedChanges(db, schema, userId, isFinished);
+    const changes = await announcedChanges(db, userId, isFinished);
     counted.set(userId, { at: now.getTime(), changes });
   }
   return new Map(

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { AccountStore, Promised } from '../../sync/reader/account-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
@@ -36,7 +36,7 @@ function earlier(stored: Date | null, next: Date | null): Date | null {
 
 /** Mends the account's stored promises. @throws LeaseLost */
 export async function mendPromises(
-  db: Kysely<unknown>,
+  db: Db,
   names: readonly CollectionName[],
   schedule: Schedule,
   store: Pick<AccountStore, 'promised' | 'promise'>,

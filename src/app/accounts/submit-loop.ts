@@ -16,15 +16,14 @@ export function submitLoop(
   bell = new Doorbell(),
 ): (signal: AbortSignal) => Promise<never> {
   const { config, db, link, log } = parts;
-  const { schema, submit } = config;
+  const { submit } = config;
   const { creditsFloor: floor } = submit;
   return submitter({
     source,
-    store: createSubmissionStore({ db, schema, fence, collections: new Set(config.collections) }),
+    store: createSubmissionStore({ db, fence, collections: new Set(config.collections) }),
     clock: link.clock,
-    whyCreditsHold: async () =>
-      floor === undefined ? undefined : whyCreditsHold(db, schema, fence.userId, floor),
-    explainWait: (why) => explainWait(db, schema, fence, why),
+    whyCreditsHold: async () => (floor === undefined ? undefined : whyCreditsHold(db, fence.userId, floor)),
+    explainWait: (why) => explainWait(db, fence, why),
     ownsUntil: parts.ownsUntil,
     bell,
     enabled: submit.enabled,

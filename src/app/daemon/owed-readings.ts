@@ -24,7 +24,7 @@ export function owedReadings({
     if (running.size === 0) return;
     const now = new Date(clock.now());
     const latest = config.collections.map((name) => ({ name, ...schedule.latest(name, now) }));
-    const found = await promisesToLookAt(db, config.schema, [...running.keys()], latest, now);
+    const found = await promisesToLookAt(db, [...running.keys()], latest, now);
     const toMend = new Set<string>();
     for (const { userId, collection, poll, full } of found) {
       const { service } = running.get(userId) ?? {};

@@ -117,7 +117,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const { schema } = config;
     const installation = createInstallation({
       db: mirror.db,
-      schema,
       host: endpointHost(mirror.direct.url, mirror.direct.variables),
       submit: config.submit,
       clock,
@@ -132,7 +131,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       pauseKeeper(parts, accounts),
       workFinder({
         db: mirror.db,
-        schema,
         runners,
         owed: owedReadings(parts),
         bell: work,
@@ -151,7 +149,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       }),
       commandService({
         db: mirror.db,
-        schema,
         processId: heartbeat.processId,
         bell: commands,
         handlers: {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { accountsWithDueHints } from '../../db/events/hint-store.ts';
 import { accountsWithSubmissions } from '../../db/submissions/stored-submissions.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -7,8 +7,7 @@ import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 
 export interface WorkFinderOptions {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly runners: () => readonly AccountRunner[];
   /** Sees to it that what their schedules promised is read. */
   readonly owed: (runners: readonly AccountRunner[]) => Promise<void>;
@@ -26,23 +25,15 @@ const LOOK_MS = 1_000;
  * however many accounts there are. What is due is found by stored moments that have passed, so that whoever was not
  * awake then finds it as soon as it is.
  */
-export function workFinder({
-  db,
-  schema,
-  runners,
-  owed,
-  bell,
-  clock,
-  onFailure,
-}: WorkFinderOptions): Service {
+export function workFinder({ db, runners, owed, bell, clock, onFailure }: WorkFinderOptions): Service {
   return service('work finder', async ({ signal, ready }) => {
     ready();
     let failing = false;
     for (;;) {
       try {
         await owed(runners());
-        const hinted = new Set(await accountsWithDueHints(db, schema));
-        const queued = new Set(await accountsWithSubmissions(db, schema));
+        const hinted = new Set(await accountsWithDueHints(db));
+        const queued = new Set(await accountsWithSubmissions(db));
         for (const runner of runners()) {
           if (hinted.has(runner.userId)) runner.current()?.bells.hints.ring();
           if (queued.has(runner.userId)) runner.current()?.bells.submissions.ring();

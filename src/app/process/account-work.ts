@@ -99,11 +99,11 @@ async function workOnOne<T>(
   signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
-  const { db, config } = parts;
-  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  const { db } = parts;
+  await ensureAccount(db, userId, await databaseTime(db));
   const servable = await servableKeys(parts, userId, keys);
   if ('why' in servable) return { results: work.notDone(userId, servable.why) };
-  const take = takeAccount(db, config.schema, userId, parts.processId, parts.identity);
+  const take = takeAccount(db, userId, parts.processId, parts.identity);
   const taken = await take.catch((error: unknown) => {
     if (error instanceof AccountRetired) return error;
     throw error;
@@ -123,19 +123,18 @@ async function workOnOne<T>(
 }
 
 async function workOfDaemon<T>(
-  { db, config, identity, link }: RunnerContext,
+  { db, identity, link }: RunnerContext,
   signal: AbortSignal,
   work: AccountWork<T>,
   processId: string,
   userIds: readonly string[],
 ): Promise<readonly T[]> {
-  const { schema } = config;
   const request = { kind: work.command, arguments: { userIds, ...work.arguments }, to: processId };
-  const result = await askDaemon({ db, schema }, request, {
+  const result = await askDaemon({ db }, request, {
     clock: link.clock,
     signal,
     onProgress: work.onProgress,
-    lives: async () => (await livingHolder(db, schema, processId, identity)) !== undefined,
+    lives: async () => (await livingHolder(db, processId, identity)) !== undefined,
   });
   return result as readonly T[];
 }

@@ -40,7 +40,6 @@ export async function submitHere<T>(config: ServiceConfig, options: HereOptions<
     // Without its beats nothing would be sent after ten minutes: a queue may take longer.
     const installation = createInstallation({
       db,
-      schema: config.schema,
       host: endpointHost(direct.url, direct.variables),
       submit: config.submit,
       clock: systemClock,
@@ -64,10 +63,10 @@ async function takeAndSend<T>(
   const { db, processId, identity } = parts;
   const { userId, signal } = options;
   const keys = await keysOf(config, parts, userId, signal);
-  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  await ensureAccount(db, userId, await databaseTime(db));
   const servable = await servableKeys(parts, userId, keys);
   if ('why' in servable) throw new Unusable(servable.why);
-  const taken = await takeAccount(db, config.schema, userId, processId, identity);
+  const taken = await takeAccount(db, userId, processId, identity);
   if (taken.state === 'held') return { state: 'held', by: taken.by };
   const account = await openAccount(parts, taken.fence, servable.keys);
   try {

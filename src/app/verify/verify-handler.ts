@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { CommandHandler } from '../../commands/command-service.ts';
 import type { Config } from '../../config/config.ts';
 import { collection, type CollectionName } from '../../model/collections.ts';
@@ -21,7 +21,7 @@ export interface VerifyRequest {
 /** `verify` beside the daemon: of accounts that it holds, under its lease and budget. */
 export function verifyHandler(
   config: Config,
-  db: Kysely<unknown>,
+  db: Db,
   runners: () => readonly AccountRunner[],
 ): CommandHandler {
   return async (given, { signal, report }) => {

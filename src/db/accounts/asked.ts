@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
-import { mirrorTables, syncTables } from '../connection/tables.ts';
 
 /** What a daemon is asked to mirror. */
 export interface DaemonAssignment {
@@ -25,13 +25,8 @@ export function isAskedFor(
 }
 
 /** Says in the process's row what it is asked for. */
-export async function sayAsked(
-  db: Kysely<unknown>,
-  schema: string,
-  processId: string,
-  asked: DaemonAssignment,
-): Promise<void> {
-  await syncTables(db, schema)
+export async function sayAsked(db: Db, processId: string, asked: DaemonAssignment): Promise<void> {
+  await db.state
     .updateTable('process')
     .set({ asked: JSON.stringify(asked) })
     .where('process_id', '=', processId)
@@ -42,12 +37,8 @@ export async function sayAsked(
  * What the daemons are asked for. One that died is to come back, and counts, too, until a later one has taken its
  * place on its machine, or until its row is forgotten (heartbeat.ts); one that was stopped has no row.
  */
-export async function askedOfDaemons(
-  db: Kysely<unknown>,
-  schema: string,
-  command: string,
-): Promise<(DaemonAssignment | undefined)[]> {
-  const process = sql.id(`${schema}_sync`, 'process');
+export async function askedOfDaemons(db: Db, command: string): Promise<(DaemonAssignment | undefined)[]> {
+  const process = db.stateTable('process');
   const { rows } = await sql<{ asked: DaemonAssignment | null }>`
     select p.asked from ${process} as p
     where p.command = ${command} and (p.alive_until > clock_timestamp() or not exists (
@@ -65,8 +56,8 @@ export interface StoredPause {
   readonly paused: boolean;
 }
 
-export async function storedPauses(db: Kysely<unknown>, schema: string): Promise<StoredPause[]> {
-  const rows = await mirrorTables(db, schema)
+export async function storedPauses(db: Db): Promise<StoredPause[]> {
+  const rows = await db.mirror
     .selectFrom('_collections')
     .select(['_user_id', 'collection', 'paused_at'])
     .execute();
@@ -78,8 +69,8 @@ export async function storedPauses(db: Kysely<unknown>, schema: string): Promise
 }
 
 /** Accounts that were taken out; their data may be gone. */
-export async function retiredAccounts(db: Kysely<unknown>, schema: string): Promise<ReadonlySet<string>> {
-  const rows = await syncTables(db, schema)
+export async function retiredAccounts(db: Db): Promise<ReadonlySet<string>> {
+  const rows = await db.state
     .selectFrom('account')
     .select('_user_id')
     .where('state', '=', 'retired')

@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
 /** A promise, as it stands at a moment; `too-late`: no cron line promises that. */
@@ -22,8 +23,7 @@ export interface LatestPromises {
 
 /** Collections of which something is due at `now`, or promised for a moment that is too late. */
 export async function promisesToLookAt(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userIds: readonly string[],
   latest: readonly LatestPromises[],
   now: Date,
@@ -38,7 +38,7 @@ export async function promisesToLookAt(
     full_by: Date | null;
   }>`
     select c._user_id, c.collection, c.next_poll_at, c.next_full_at, b.poll_by, b.full_by
-    from ${sql.id(schema, '_collections')} as c
+    from ${db.table('_collections')} as c
     join unnest(${latest.map(({ name }) => name)}::text[], ${moments('nextPollAt')}::timestamptz[],
       ${moments('nextFullAt')}::timestamptz[]) as b (collection, poll_by, full_by) on b.collection = c.collection
     where c._user_id = any(${[...userIds]}::bigint[])

@@ -1,4 +1,5 @@
-import { CompiledQuery, sql, type Kysely } from 'kysely';
+import { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Migration } from './migrations.ts';
 
@@ -25,12 +26,11 @@ const TRIAL = 'research_mirror_trial';
  * @throws Unusable: what it is, whose, and the remedy
  */
 export async function throwIfTaken(
-  trx: Kysely<unknown>,
-  schema: string,
+  trx: Db,
   all: readonly Migration[],
 ): Promise<void> {
-  await throwIfClosed(trx, schema);
-  const present = await objectsOf(trx, schema);
+  await throwIfClosed(trx);
+  const present = await objectsOf(trx);
   if (present.length === 0) return;
   const made = await madeBy(trx, all);
   const clashes = present.filter(({ key }) => made.has(key));
@@ -39,44 +39,43 @@ export async function throwIfTaken(
   const more = clashes.length > NAMED ? ` and ${clashes.length - NAMED} more` : '';
   throw new Unusable(
     `the place of the mirror is taken by something else: ${named.join(', ')}${more}. Nothing was touched; ` +
-      `set MIRROR_SCHEMA to another name than "${schema}" (the mirror also uses "${schema}_sync"), or move them away.`,
+      `set MIRROR_SCHEMA to another name than "${trx.schema}" (the mirror also uses "${trx.schema}_sync"), or move them away.`,
   );
 }
 
 /** A schema in which this user can make nothing. */
-async function throwIfClosed(trx: Kysely<unknown>, schema: string): Promise<void> {
+async function throwIfClosed(trx: Db): Promise<void> {
   const { rows } = await sql<{ name: string; owner: string; user: string }>`
     select nspname as name, nspowner::regrole::text as owner, current_user::text as user from pg_namespace
-    where nspname in (${schema}, ${`${schema}_sync`}) and not has_schema_privilege(oid, 'create, usage')`.execute(
+    where nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and not has_schema_privilege(oid, 'create, usage')`.execute(
     trx,
   );
   const closed = rows[0];
   if (closed === undefined) return;
   throw new Unusable(
     `the schema "${closed.name}" belongs to ${closed.owner}, and ${closed.user} can make nothing in it. Nothing was touched; ` +
-      `set MIRROR_SCHEMA to another name than "${schema}", or as ${closed.owner}: ` +
+      `set MIRROR_SCHEMA to another name than "${trx.schema}", or as ${closed.owner}: ` +
       `grant usage, create on schema "${closed.name}" to ${closed.user}`,
   );
 }
 
 /** Keys of what the migrations make; leaves nothing of it. */
-async function madeBy(trx: Kysely<unknown>, all: readonly Migration[]): Promise<ReadonlySet<string>> {
-  const execute = (text: string): Promise<unknown> => trx.executeQuery(CompiledQuery.raw(text));
-  await execute('savepoint trial');
+async function madeBy(trx: Db, all: readonly Migration[]): Promise<ReadonlySet<string>> {
+  await trx.raw('savepoint trial');
   // As a DBA or the runner makes them ahead of the first migration.
-  for (const suffix of ['', '_sync']) await execute(`create schema ${TRIAL}${suffix}`);
-  for (const { text } of all) await execute(text.replaceAll('{schema}', TRIAL));
-  const made = await objectsOf(trx, TRIAL);
-  await execute('rollback to savepoint trial');
+  for (const suffix of ['', '_sync']) await trx.raw(`create schema ${TRIAL}${suffix}`);
+  for (const { text } of all) await trx.raw(text.replaceAll('{schema}', TRIAL));
+  const made = await objectsOf(new Db(trx.kysely, TRIAL));
+  await trx.raw('rollback to savepoint trial');
   // The runner makes these two (migrate.ts, grants.ts).
   return new Set([...made.map(({ key }) => key), '_sync relation migration', '_sync relation granted']);
 }
 
-async function objectsOf(trx: Kysely<unknown>, schema: string): Promise<Present[]> {
+async function objectsOf(trx: Db): Promise<Present[]> {
   const { rows } = await sql<Present>`
     with own as (
-      select oid, nspname, substr(nspname, length(${schema}) + 1) as suffix from pg_namespace
-      where nspname in (${schema}, ${`${schema}_sync`}))
+      select oid, nspname, substr(nspname, length(${trx.schema}) + 1) as suffix from pg_namespace
+      where nspname in (${trx.schema}, ${`${trx.schema}_sync`}))
     select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
         when 'i' then 'index' when 'I' then 'index' when 'f' then 'foreign table' when 'c' then 'type' else 'table' end as kind,
       format('%I.%I', nspname, relname) as name, format('%s relation %s', suffix, relname) as key,

@@ -1,7 +1,7 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
 import { registrationState } from '../webhook/registration-state.ts';
-import { mirrorTables, syncTables } from '../connection/tables.ts';
 
 /** What Postgres knows of an account's events in and operations out. */
 export interface StoredEdges {
@@ -32,13 +32,9 @@ export const NO_WEBHOOK: WebhookStatus = {
 const ENDED_WITHIN = sql`interval '24 hours'`;
 
 /** By account; those of whom nothing is known are left out. @param now the database's time */
-export async function storedEdges(
-  db: Kysely<unknown>,
-  schema: string,
-  now: Date,
-): Promise<ReadonlyMap<string, StoredEdges>> {
-  const webhooks = await webhooksOf(db, schema);
-  const submissions = await submissionsOf(db, schema, now);
+export async function storedEdges(db: Db, now: Date): Promise<ReadonlyMap<string, StoredEdges>> {
+  const webhooks = await webhooksOf(db);
+  const submissions = await submissionsOf(db, now);
   return new Map(
     [...new Set([...webhooks.keys(), ...submissions.keys()])].map((userId) => [
       userId,
@@ -50,20 +46,20 @@ export async function storedEdges(
   );
 }
 
-async function webhooksOf(db: Kysely<unknown>, schema: string): Promise<ReadonlyMap<string, WebhookStatus>> {
-  const found = await mirrorTables(db, schema)
+async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
+  const found = await db.mirror
     .selectFrom('webhook')
     .select(['_user_id', 'url'])
     .where('_deleted_at', 'is', null)
     .execute();
-  const hints = await syncTables(db, schema)
+  const hints = await db.state
     .selectFrom('hint')
     .select(['_user_id', (each) => each.fn.countAll().as('hints')])
     .groupBy('_user_id')
     .execute();
   const theirs = new Map(found.map((row) => [row._user_id, row.url]));
   const waiting = new Map(hints.map((row) => [row._user_id, Number(row.hints)]));
-  const account = sql.id(`${schema}_sync`, 'account');
+  const account = db.stateTable('account');
   // By account, so that each is one look at the end of an index.
   const { rows } = await sql<{
     _user_id: string;
@@ -73,8 +69,8 @@ async function webhooksOf(db: Kysely<unknown>, schema: string): Promise<Readonly
     last_event_at: Date | null;
   }>`
     select a._user_id, r.state, r.url, r.error,
-      (select max(e.received_at) from ${sql.id(schema, 'events')} as e where e._user_id = a._user_id) as last_event_at
-    from ${account} as a left join ${sql.id(`${schema}_sync`, 'registration')} as r on r._user_id = a._user_id`.execute(
+      (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as last_event_at
+    from ${account} as a left join ${db.stateTable('registration')} as r on r._user_id = a._user_id`.execute(
     db,
   );
   return new Map(
@@ -96,15 +92,11 @@ async function webhooksOf(db: Kysely<unknown>, schema: string): Promise<Readonly
   );
 }
 
-async function submissionsOf(
-  db: Kysely<unknown>,
-  schema: string,
-  now: Date,
-): Promise<ReadonlyMap<string, SubmissionCounts>> {
-  const submissions = sql.id(schema, 'submissions');
+async function submissionsOf(db: Db, now: Date): Promise<ReadonlyMap<string, SubmissionCounts>> {
+  const submissions = db.table('submissions');
   const { rows } = await sql<{ _user_id: string; state: string; rows: string }>`
     select a._user_id, s.state, s.rows
-    from ${sql.id(`${schema}_sync`, 'account')} as a cross join lateral (
+    from ${db.stateTable('account')} as a cross join lateral (
       select o.state, count(*) as rows from ${submissions} as o
       where o._user_id = a._user_id and o.state in ('queued', 'sending', 'held') group by o.state
       union all

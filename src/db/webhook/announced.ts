@@ -1,7 +1,7 @@
-import { type RawBuilder, sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 import type { FoundChanges } from '../../model/status-report.ts';
-import { mirrorTables, syncTables } from '../connection/tables.ts';
 
 /** Tables whose finished rows the service announces (specification 6), and their keys. */
 const ANNOUNCED_TABLES = [
@@ -32,31 +32,29 @@ const STALE = sql`interval '1 minute'`;
  * @returns undefined where nothing was ever registered
  */
 export async function announcedChanges(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   isFinished: (state: string) => boolean,
 ): Promise<FoundChanges | undefined> {
-  const registration = await syncTables(db, schema)
+  const registration = await db.state
     .selectFrom('registration')
     .select('registered_at')
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   const since = registration?.registered_at ?? undefined;
-  return since === undefined ? undefined : changesBetween(db, schema, userId, isFinished, { since });
+  return since === undefined ? undefined : changesBetween(db, userId, isFinished, { since });
 }
 
 /** The same of the changes after `since`, up to `until`: there are at most 1,000 of them. */
 export async function changesBetween(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   isFinished: (state: string) => boolean,
   { since, until }: { readonly since: Date; readonly until?: Date },
 ): Promise<FoundChanges> {
-  const finished = (await statesSince(db, schema, userId, since)).filter(isFinished);
+  const finished = (await statesSince(db, userId, since)).filter(isFinished);
   if (finished.length === 0) return { announced: 0, polled: 0 };
-  const loaded = await loadedAt(db, schema, userId);
+  const loaded = await loadedAt(db, userId);
   const changes = ANNOUNCED_TABLES.map(([table, key]) => {
     const row = sql.id(key);
     // "Is not distinct" keeps the join to the primary key: without statistics the index by age is taken for as good, and
@@ -65,10 +63,10 @@ export async function changesBetween(
       select c._changed_at, ${sql.lit(table)} as collection, c.key, h._valid_from as before
       from (
         select _changed_at, _first_seen_at, ${row} as row_key, ${row}::text as key, ${stateIn('t')} as state
-        from ${sql.id(schema, table)} as t
+        from ${db.table(table)} as t
         where _user_id = ${userId}::bigint order by _change_id desc limit ${LOOKED_AT}
       ) as c
-      left join ${sql.id(schema, `${table}_history`)} as h
+      left join ${db.table(`${table}_history`)} as h
         on h._user_id = ${userId}::bigint and h.${row} = c.row_key
           and h._valid_to is not distinct from c._changed_at
       where c._changed_at > ${since}::timestamptz
@@ -80,7 +78,7 @@ export async function changesBetween(
   });
   const { rows } = await sql<{ announced: string; changes: string }>`
     select count(*) filter (where exists (
-        select from ${sql.id(schema, 'events')} as e
+        select from ${db.table('events')} as e
         where e._user_id = ${userId}::bigint and e._collection = f.collection and e._key = f.key
           and e.received_at <= f._changed_at and e.received_at > coalesce(f.before - ${STALE}, '-infinity')
       )) as announced, count(*) as changes
@@ -98,21 +96,16 @@ function stateIn(table: string): RawBuilder<string | null> {
 }
 
 /** The words that lately changed rows have, or had, for their states. */
-async function statesSince(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  since: Date,
-): Promise<string[]> {
+async function statesSince(db: Db, userId: string, since: Date): Promise<string[]> {
   const tables = ANNOUNCED_TABLES.map(
     ([table]) => sql`
       select ${stateIn('c')} as state from (
-        select _raw, _changed_at from ${sql.id(schema, table)}
+        select _raw, _changed_at from ${db.table(table)}
         where _user_id = ${userId}::bigint order by _change_id desc limit ${LOOKED_AT}
       ) as c where _changed_at > ${since}::timestamptz
       union
       select ${stateIn('h')} from (
-        select _raw from ${sql.id(schema, `${table}_history`)}
+        select _raw from ${db.table(`${table}_history`)}
         where _user_id = ${userId}::bigint and _valid_to > ${since}::timestamptz
         order by _valid_to desc limit ${LOOKED_AT}
       ) as h`,
@@ -123,14 +116,10 @@ async function statesSince(
 }
 
 /** By collection, the end of the oldest full walk that the log still has; without one, new rows are not counted. */
-async function loadedAt(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-): Promise<ReadonlyMap<string, Date>> {
-  const rows = await mirrorTables(db, schema)
+async function loadedAt(db: Db, userId: string): Promise<ReadonlyMap<string, Date>> {
+  const rows = await db.mirror
     .selectFrom(
-      mirrorTables(db, schema)
+      db.mirror
         .selectFrom('sync_log')
         .select(['collection', 'kind', 'outcome', 'ended_at'])
         .where('_user_id', '=', userId)

@@ -1,5 +1,5 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Executor } from '../executor.ts';
 import { named, type Table } from '../table.ts';
 
 /** A view that the daemon keeps up with the columns of its table. */
@@ -16,7 +16,7 @@ export interface TableView {
  * Appends new columns to a view, in place: grants, comments, options and views upon it survive. A view that is gone is
  * made anew; one that somebody rebuilt is left as it is.
  */
-export async function extendView(trx: Executor, table: Table, view: TableView): Promise<void> {
+export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
   const name = named(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];
@@ -29,12 +29,7 @@ export async function extendView(trx: Executor, table: Table, view: TableView): 
 }
 
 /** BI tools show the comments of a view's own columns: those of the table's. */
-async function describe(
-  trx: Executor,
-  table: Table,
-  view: TableView,
-  added: readonly string[],
-): Promise<void> {
+async function describe(trx: Db, table: Table, view: TableView, added: readonly string[]): Promise<void> {
   const { rows } = await sql<{ column: string; comment: string }>`
     select a.attname as column, col_description(a.attrelid, a.attnum) as comment from pg_attribute as a
     where a.attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
@@ -57,7 +52,7 @@ interface PresentView {
   readonly options: string | null;
 }
 
-async function presentView(db: Executor, table: Table, suffix: string): Promise<PresentView | undefined> {
+async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {
   const { rows } = await sql<PresentView>`
     select pg_get_viewdef(c.oid) as definition, array_to_string(c.reloptions, ', ') as options,
       pg_has_role(c.relowner, 'usage') as owned,
@@ -71,7 +66,7 @@ async function presentView(db: Executor, table: Table, suffix: string): Promise<
 
 /** Whether the view reads as we would write it: told by a view that is written so, looked at, and dropped. */
 async function isOurs(
-  trx: Executor,
+  trx: Db,
   table: Table,
   view: TableView,
   { columns, definition, owned }: PresentView,

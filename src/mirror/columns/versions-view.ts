@@ -1,5 +1,5 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Executor } from '../executor.ts';
 import type { TableView } from './extend-view.ts';
 import { named, type Table } from '../table.ts';
 
@@ -25,7 +25,7 @@ interface BothSides {
 }
 
 /** `<table>_versions`: current and superseded versions together; what only one of the two tables has is null. */
-export async function versionsView(db: Executor, table: Table): Promise<TableView> {
+export async function versionsView(db: Db, table: Table): Promise<TableView> {
   const columns = new Map(
     (await bothSides(db, table))
       .filter(({ name }) => !HIDDEN.has(name) && !OF_VERSION.has(name))
@@ -55,7 +55,7 @@ export async function versionsView(db: Executor, table: Table): Promise<TableVie
 }
 
 /** Columns of table and history; one that has another type in history counts as missing there. */
-async function bothSides(db: Executor, table: Table): Promise<BothSides[]> {
+async function bothSides(db: Db, table: Table): Promise<BothSides[]> {
   const attributes = (suffix: string): RawBuilder<unknown> => sql`
     select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
     where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))

@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { Candidate, DoubtKind } from '../../model/absence.ts';
 import type { CollectionName, Scope } from '../../model/collections.ts';
-import { own } from '../table.ts';
 
 /** A row of `<schema>_sync.candidate`, its key and `CANDIDATE`. */
 export interface CandidateRow {
@@ -27,9 +27,9 @@ export function candidateInScope(scope: Scope): RawBuilder<boolean> {
 }
 
 /** All of a scope's rows in doubt. */
-export async function candidatesOf(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Candidate[]> {
+export async function candidatesOf(db: Db, scope: Scope): Promise<Candidate[]> {
   const { rows } = await sql<CandidateRow>`
-    select c.key, ${CANDIDATE} from ${own(schema, 'candidate')} as c
+    select c.key, ${CANDIDATE} from ${db.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} order by c.key`.execute(db);
   return rows.map(candidate);
 }
@@ -42,15 +42,14 @@ const BATCH = 10_000;
  * proven and not carried out yet.
  */
 export async function doubtsAmong(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   scope: Scope,
   keys: readonly string[],
 ): Promise<Map<string, 'waiting' | 'proven'>> {
   const doubts = new Map<string, 'waiting' | 'proven'>();
   for (let start = 0; start < keys.length; start += BATCH) {
     const { rows } = await sql<{ key: string; proven: boolean }>`
-      select c.key, c.proven_at is not null as proven from ${own(schema, 'candidate')} as c
+      select c.key, c.proven_at is not null as proven from ${db.stateTable('candidate')} as c
       where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}
         and c.key = any(${keys.slice(start, start + BATCH)}::text[])`.execute(db);
     for (const { key, proven } of rows) doubts.set(key, proven ? 'proven' : 'waiting');
@@ -73,8 +72,7 @@ export interface ScopeInDoubt {
 
 /** The scopes of an account's collection that have rows in doubt, those first that are ripe first. */
 export async function scopesInDoubt(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
 ): Promise<ScopeInDoubt[]> {
@@ -89,7 +87,7 @@ export async function scopesInDoubt(
       coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
       count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
-    from ${own(schema, 'candidate')} as c
+    from ${db.stateTable('candidate')} as c
     where c._user_id = ${userId}::bigint and c.collection = ${collection}
     group by c.parent order by ripe_at, c.parent`.execute(db);
   return rows.map(({ parent, ripe_at: ripeAt, kinds, waiting, proven }) => ({

@@ -1,7 +1,7 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
-import type { Executor } from '../executor.ts';
 import { inScope, keyTypeName, named, type Table } from '../table.ts';
 
 /** By what a page's changes are judged. */
@@ -27,7 +27,7 @@ export interface ContradictionRule {
  * contradicts besides what was observed after it was made, whatever that was.
  */
 export async function contradicting(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   changed: readonly ChangedRow[],
@@ -48,7 +48,7 @@ export async function contradicting(
 
 /** What a copy says of rows that changed after it was made, and rows on it that were gone before all others were known. */
 async function olderThanKnown(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   changed: readonly ChangedRow[],
@@ -70,7 +70,7 @@ async function olderThanKnown(
 
 /** Keys of rows whose new content was superseded, or that were removed, later than `since`. */
 async function recentVersions(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   rows: readonly ChangedRow[],

@@ -1,9 +1,9 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { countRows } from '../rows/counters.ts';
 import { addDeletions } from './toll.ts';
-import type { Executor } from '../executor.ts';
 import { historyColumns } from '../history/archived-columns.ts';
 import { archiveRows } from '../history/archive.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
@@ -39,7 +39,7 @@ export interface GoingRow {
 
 /** Which of these keys are live, in key order. */
 export async function goingRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   keys: readonly string[],
@@ -57,7 +57,7 @@ export async function goingRows(
 
 /** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
 export async function goingRowsAfter(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   after: string | undefined,
@@ -83,16 +83,15 @@ export function fitting(rows: readonly GoingRow[]): readonly GoingRow[] {
  * @returns what a reader of the watermark sees; undefined where there was nothing to delete
  */
 export async function deleteRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   rows: readonly GoingRow[],
   { hard, history, accepted, at }: Deletion,
 ): Promise<ChangedTable | undefined> {
   if (rows.length === 0) return undefined;
-  const { schema } = table;
   const keys = rows.map(({ key }) => key);
-  const before = await takeChangeIds(trx, schema, scope.userId, keys.length);
+  const before = await takeChangeIds(trx, scope.userId, keys.length);
   const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
   if (history) {
     const columns = await historyColumns(trx, table);
@@ -105,16 +104,16 @@ export async function deleteRows(
   if (deleted !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
   }
-  await countRows(trx, schema, scope, -deleted, hard ? 0 : deleted);
-  await saveScope(trx, schema, scope, {}, undefined, -deleted);
-  if (!accepted) await addDeletions(trx, schema, scope.userId, scope.collection, at, deleted);
-  await forgetUnsettled(trx, schema, scope, keys);
-  await releaseKeys(trx, schema, scope, keys);
+  await countRows(trx, scope, -deleted, hard ? 0 : deleted);
+  await saveScope(trx, scope, {}, undefined, -deleted);
+  if (!accepted) await addDeletions(trx, scope.userId, scope.collection, at, deleted);
+  await forgetUnsettled(trx, scope, keys);
+  await releaseKeys(trx, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
 }
 
 async function markRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   keys: readonly string[],
@@ -132,12 +131,7 @@ async function markRows(
   return Number(numAffectedRows ?? 0n);
 }
 
-async function removeRows(
-  trx: Executor,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<number> {
+async function removeRows(trx: Db, table: Table, scope: Scope, keys: readonly string[]): Promise<number> {
   const type = keyTypeName(table);
   const { numAffectedRows } = await sql`
     delete from ${named(table)} as t

@@ -1,12 +1,12 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Candidate, MissingRow, AbsenceProof } from '../../model/absence.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 import { candidate, CANDIDATE, type CandidateRow, candidateInScope } from './candidates.ts';
-import type { Executor } from '../executor.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { MAX_MISSING } from './missing-rows.ts';
-import { inScope, keyTypeName, named, own, type Table } from '../table.ts';
+import { inScope, keyTypeName, named, type Table } from '../table.ts';
 
 /** What a page says of rows that it does not hold, and the rows in doubt that it says something of. */
 export interface Absence {
@@ -21,6 +21,7 @@ const NO_ABSENCE: Absence = { missing: [], candidates: [], refuted: [] };
 
 /** What a page is compared with. */
 interface PageKeys {
+  readonly trx: Db;
   readonly table: Table;
   readonly scope: Scope;
   /** Of all the page's items. */
@@ -51,7 +52,7 @@ const BATCH = 20_000;
  * @param inDoubt the scope has candidates
  */
 export async function readAbsence(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   proof: AbsenceProof | undefined,
@@ -60,14 +61,13 @@ export async function readAbsence(
 ): Promise<Absence> {
   if (table.key === undefined || (proof === undefined && !inDoubt)) return NO_ABSENCE;
   const { type } = table.key;
-  const page: PageKeys = { table, scope, keys, inDoubt };
+  const page: PageKeys = { trx, table, scope, keys, inDoubt };
   const parts: RawBuilder<unknown>[] = [];
   if (proof !== undefined) parts.push(missingRows(page, proof, null));
   if (inDoubt) parts.push(doubtedKeys(page));
   if (inDoubt && proof !== undefined) parts.push(unbelieved(page));
   const { rows: first } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
-  const rows =
-    proof === undefined ? first : first.concat(await furtherMissing(trx, page, proof, type, first));
+  const rows = proof === undefined ? first : first.concat(await furtherMissing(page, proof, type, first));
   const onPage = new Set(keys);
   return {
     missing: rows.flatMap(({ key, changed_at: at }) =>
@@ -86,7 +86,6 @@ export async function readAbsence(
 
 /** Missing rows behind a first batch that is full, a statement each batch. */
 async function furtherMissing(
-  trx: Executor,
   page: PageKeys,
   proof: AbsenceProof,
   type: KeyType,
@@ -96,7 +95,7 @@ async function furtherMissing(
   let batch = first.filter((row) => row.changed_at !== null);
   while (batch.length === BATCH && BATCH + further.length < MAX_MISSING) {
     const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
-    batch = (await sql<AbsenceRow>`${missingRows(page, proof, last)}`.execute(trx)).rows;
+    batch = (await sql<AbsenceRow>`${missingRows(page, proof, last)}`.execute(page.trx)).rows;
     for (const row of batch) further.push(row);
   }
   return further;
@@ -104,7 +103,7 @@ async function furtherMissing(
 
 /** The first `BATCH` missing rows behind `last` in key order. */
 function missingRows(
-  { table, scope, keys, inDoubt }: PageKeys,
+  { trx, table, scope, keys, inDoubt }: PageKeys,
   proof: AbsenceProof,
   last: string | null,
 ): RawBuilder<unknown> {
@@ -118,7 +117,7 @@ function missingRows(
   // One look into the candidates' key for each row: a join without statistics may read all of them for each.
   const doubts = inDoubt
     ? sql`left join lateral (
-        select c.* from ${own(table.schema, 'candidate')} as c
+        select c.* from ${trx.stateTable('candidate')} as c
         where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = ${key}::text offset 0) as c on true`
     : sql``;
   return sql`(
@@ -129,20 +128,20 @@ function missingRows(
     order by ${placeOrder(table, 'up')} limit ${BATCH})`;
 }
 
-function doubtedKeys({ table: { schema }, scope, keys }: PageKeys): RawBuilder<unknown> {
+function doubtedKeys({ trx, scope, keys }: PageKeys): RawBuilder<unknown> {
   return sql`(
-    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(schema, 'candidate')} as c
+    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = any(${[...keys]}::text[]))`;
 }
 
 /** Candidates of rows that are not live and not on the page. */
-function unbelieved({ table, scope, keys }: PageKeys): RawBuilder<unknown> {
+function unbelieved({ trx, table, scope, keys }: PageKeys): RawBuilder<unknown> {
   const type = keyTypeName(table);
   const live = sql`
     select from ${named(table)} as t
     where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
   return sql`(
-    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(table.schema, 'candidate')} as c
+    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
 }
 

@@ -1,9 +1,8 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { DoubtChange } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
 import { candidateInScope } from './candidates.ts';
-import type { Executor } from '../executor.ts';
-import { beside, own } from '../table.ts';
 
 /** Rows written by one statement, so that none exceeds the bound of statements. */
 const BATCH = 20_000;
@@ -20,23 +19,18 @@ export interface Doubts {
 }
 
 /** Writes what an observation changes of the scope's rows in doubt, and counts them. */
-export async function saveDoubts(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  { change, obs, at, inDoubt }: Doubts,
-): Promise<void> {
+export async function saveDoubts(trx: Db, scope: Scope, { change, obs, at, inDoubt }: Doubts): Promise<void> {
   const { add, prove, withdraw, withdrawOrdered } = change;
   const servedAt = change.servedAt === undefined ? null : new Date(change.servedAt);
   let total = 0;
   let proven = 0;
   const forget = async (keys: readonly string[]): Promise<void> => {
-    const gone = await forgetCandidates(trx, schema, scope, keys);
+    const gone = await forgetCandidates(trx, scope, keys);
     total -= gone.total;
     proven -= gone.proven;
   };
   if (inDoubt && withdrawOrdered) {
-    const gone = await forgetOrdered(trx, schema, scope);
+    const gone = await forgetOrdered(trx, scope);
     total -= gone.total;
     proven -= gone.proven;
   }
@@ -45,10 +39,10 @@ export async function saveDoubts(
   }
   for (const rows of batches(add)) {
     await sql`
-      insert into ${own(schema, 'candidate')} (_user_id, collection, parent, key, kind, obs, at, served_at)
+      insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at, served_at)
       select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.kind, ${obs}::bigint, ${at}::timestamptz,
         ${servedAt}::timestamptz
-      from ${own(schema, 'account')} as a
+      from ${trx.stateTable('account')} as a
       cross join unnest(${rows.map(({ key }) => key)}::text[], ${rows.map(({ kind }) => kind)}::text[]) as x (key, kind)
       where a._user_id = ${scope.userId}::bigint`.execute(trx);
     total += rows.length;
@@ -56,14 +50,14 @@ export async function saveDoubts(
   if (inDoubt) {
     for (const keys of batches(prove)) {
       const { numAffectedRows } = await sql`
-        update ${own(schema, 'candidate')} as c set proven_at = ${at}::timestamptz
+        update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
         where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(
         trx,
       );
       proven += Number(numAffectedRows ?? 0n);
     }
   }
-  await countDoubts(trx, schema, scope, total, proven);
+  await countDoubts(trx, scope, total, proven);
 }
 
 /** How many candidates there were, and how many of them were proven. */
@@ -73,35 +67,25 @@ export interface Forgotten {
 }
 
 /** Removes the candidates of these keys, where there are any. They stay counted: see `countDoubts`. */
-export async function forgetCandidates(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<Forgotten> {
+export async function forgetCandidates(trx: Db, scope: Scope, keys: readonly string[]): Promise<Forgotten> {
   if (keys.length === 0) return { total: 0, proven: 0 };
-  return forgetThose(trx, schema, scope, sql`c.key = any(${[...keys]}::text[])`);
+  return forgetThose(trx, scope, sql`c.key = any(${[...keys]}::text[])`);
 }
 
 /** Removes all candidates of a scope. They stay counted: see `countDoubts`. */
-export function forgetAllCandidates(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
-  return forgetThose(trx, schema, scope, sql`true`);
+export function forgetAllCandidates(trx: Db, scope: Scope): Promise<Forgotten> {
+  return forgetThose(trx, scope, sql`true`);
 }
 
 /** The order was contradicted: what it proved is no proof, and never was. */
-function forgetOrdered(trx: Executor, schema: string, scope: Scope): Promise<Forgotten> {
-  return forgetThose(trx, schema, scope, sql`c.kind = 'interval'`);
+function forgetOrdered(trx: Db, scope: Scope): Promise<Forgotten> {
+  return forgetThose(trx, scope, sql`c.kind = 'interval'`);
 }
 
 /** @param which condition on the table aliased `c` */
-async function forgetThose(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  which: RawBuilder<unknown>,
-): Promise<Forgotten> {
+async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<Forgotten> {
   const { rows } = await sql<{ proven: boolean }>`
-    delete from ${own(schema, 'candidate')} as c
+    delete from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and ${which}
     returning c.proven_at is not null as proven`.execute(trx);
   return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
@@ -111,17 +95,11 @@ async function forgetThose(
  * Adds to the collection's counters of rows in doubt, which `data_quality` shows. While the brake holds the collection
  * (it has held deletions), each proven one is held; else all of them wait.
  */
-export async function countDoubts(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  total: number,
-  proven: number,
-): Promise<void> {
+export async function countDoubts(trx: Db, scope: Scope, total: number, proven: number): Promise<void> {
   if (total === 0 && proven === 0) return;
   const held = sql`case when c.held_deletions > 0 then ${proven}::bigint else 0 end`;
   await sql`
-    update ${beside(schema, '_collections')} as c
+    update ${trx.table('_collections')} as c
     set held_deletions = c.held_deletions + ${held},
       waiting_deletions = c.waiting_deletions + ${total}::bigint - ${held}
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);

@@ -1,6 +1,6 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
 import { keyTypeName, named, type Table, typeName } from '../table.ts';
 
 /** Versions that are about to be superseded. */
@@ -32,7 +32,7 @@ export interface Archive {
  * `_changed_at = greatest(at, _changed_at)`, so that versions never overlap.
  * @throws Error when not exactly the rows of `keys` are there, live
  */
-export async function archiveRows(trx: Executor, archive: Archive): Promise<void> {
+export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
   const { table, scope, keys, at, op, columns, changeIds } = archive;
   if (keys.length === 0) return;
   const names = columns.map((name) => sql.id(name));

@@ -1,9 +1,9 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
-import type { Executor } from '../executor.ts';
 import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
 import { inScope, keyTypeName, named, type Table } from '../table.ts';
 
@@ -23,7 +23,7 @@ const MORE_BYTES = 65_536;
  * @returns them: they are unchanged
  */
 export async function rehashSame(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   differing: readonly ChangedRow[],
@@ -59,7 +59,7 @@ export async function rehashSame(
 const NO_ITEM: StoredItem = { raw: '{}', verbatim: null };
 
 async function storedItems(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   rows: readonly ChangedRow[],
@@ -76,12 +76,7 @@ async function storedItems(
   return new Map(found.map(({ key, ...item }) => [key, item]));
 }
 
-async function writeHashes(
-  trx: Executor,
-  table: Table,
-  scope: Scope,
-  rows: readonly ChangedRow[],
-): Promise<void> {
+async function writeHashes(trx: Db, table: Table, scope: Scope, rows: readonly ChangedRow[]): Promise<void> {
   if (rows.length === 0) return;
   const type = keyTypeName(table);
   await sql`
@@ -91,7 +86,7 @@ async function writeHashes(
 }
 
 async function writePurged(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   { key, hash }: ChangedRow,

@@ -1,9 +1,9 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { candidateInScope } from '../deletion/candidates.ts';
 import type { StoredRow } from '../rows/classify.ts';
-import type { Executor } from '../executor.ts';
-import { beside, inScope, named, own, type Table, typeName } from '../table.ts';
+import { inScope, named, type Table, typeName } from '../table.ts';
 
 export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
@@ -31,7 +31,7 @@ interface KeyRow {
  * while it has no statistics, that is through the whole first load.
  */
 export async function readStoredRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   keys: readonly string[],
@@ -51,11 +51,11 @@ export async function readStoredRows(
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const { rows } = await sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
-      exists (select from ${own(table.schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as in_doubt,
-      exists (select from ${beside(table.schema, 'quarantine')} as q
+      exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as in_doubt,
+      exists (select from ${trx.table('quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
                 and q.parent = ${scope.parent}) as in_quarantine
-    from ${own(table.schema, 'scope')} as s
+    from ${trx.stateTable('scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
     union all ${stored}`.execute(trx);
   const found = new Map<string, StoredRow>();

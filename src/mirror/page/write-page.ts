@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { commitDurably } from '../../db/connection/durable-commit.ts';
 import type { Scope } from '../../model/collections.ts';
@@ -16,7 +16,6 @@ import { type ColumnRegistry, tableVersion } from '../columns/column-registry.ts
 import type { ContentRule } from '../rows/content-hash.ts';
 import { countConflicts, countRows } from '../rows/counters.ts';
 import { contradicting } from '../deletion/deferred.ts';
-import type { Executor } from '../executor.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import type { StateClass } from '../mirror.ts';
 import type { SeenFields } from '../columns/add-columns.ts';
@@ -75,7 +74,7 @@ export interface WrittenPage {
  * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
  */
 export async function writePage(
-  trx: Transaction<unknown>,
+  trx: Db,
   at: Date,
   context: PageContext,
   page: SortedPage,
@@ -108,7 +107,7 @@ export async function writePage(
   const { written, refused, conflicts, changeId } =
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
-  const quarantined = await updateQuarantine(trx, table.schema, scope, {
+  const quarantined = await updateQuarantine(trx, scope, {
     items: write.items,
     bad: [...page.bad, ...refused],
     good,
@@ -139,14 +138,14 @@ export async function writePage(
     const doubts = { change, obs: write.obs, at, inDoubt: stored.inDoubt };
     // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
-    await saveDoubts(trx, table.schema, scope, doubts);
+    await saveDoubts(trx, scope, doubts);
   }
   if (decision.unseen !== undefined && stored.inQuarantine) {
-    await forgetUnseen(trx, table.schema, scope, decision.unseen);
+    await forgetUnseen(trx, scope, decision.unseen);
   }
   await write.alsoInTransaction?.(trx);
-  if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
-  await saveScope(trx, table.schema, scope, decision.scope, write, counts.inserted + counts.undeleted);
+  if (decision.walkEnd !== undefined) await logWalk(trx, decision.walkEnd, at);
+  await saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted);
   return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
 }
 
@@ -166,7 +165,7 @@ interface WrittenRows {
 const NOTHING: WrittenRows = { written: [], refused: [], conflicts: 0, changeId: undefined };
 
 async function writeChanged(
-  trx: Executor,
+  trx: Db,
   at: Date,
   context: PageContext,
   scope: Scope,
@@ -179,7 +178,7 @@ async function writeChanged(
   if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
 
   const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
-  const before = await takeChangeIds(trx, table.schema, scope.userId, payloads.length);
+  const before = await takeChangeIds(trx, scope.userId, payloads.length);
   const archived = context.history ? registry.archived : undefined;
   const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
   let refused: RefusedRow[] = [];
@@ -203,22 +202,21 @@ async function writeChanged(
 
 /** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
 async function followUp(
-  trx: Executor,
+  trx: Db,
   at: Date,
   context: PageContext,
   scope: Scope,
   written: readonly RowPayload[],
 ): Promise<void> {
-  const { schema } = context.table;
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
   const inserted = rows.filter(({ change }) => change === 'inserted').length;
-  if (inserted + undeleted > 0) await countRows(trx, schema, scope, inserted + undeleted, -undeleted);
-  await countConflicts(trx, schema, scope, countFields(written), at);
+  if (inserted + undeleted > 0) await countRows(trx, scope, inserted + undeleted, -undeleted);
+  await countConflicts(trx, scope, countFields(written), at);
   const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
-  await recordUnsettled(trx, schema, scope, stated, at);
+  await recordUnsettled(trx, scope, stated, at);
   const keys = rows.map(({ key }) => key);
-  await markChildrenDue(trx, schema, scope, keys, at);
+  await markChildrenDue(trx, scope, keys, at);
 }
 
 function countFields(rows: readonly RowPayload[]): Map<string, number> {

@@ -1,6 +1,6 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { type CollectionName, type Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
 import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
 import { inScope, named, tableOf, typeName } from '../table.ts';
 
@@ -17,12 +17,8 @@ export interface LiveRow {
 const BATCH = 10_000;
 
 /** The scope's live rows, batch by batch in key order. */
-export async function* liveRows(
-  db: Executor,
-  schema: string,
-  scope: Scope,
-): AsyncGenerator<readonly LiveRow[]> {
-  const table = tableOf(schema, scope.collection);
+export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly LiveRow[]> {
+  const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
     const beyond = last === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
@@ -40,13 +36,8 @@ export async function* liveRows(
 }
 
 /** Change IDs of those of `keys` whose rows are live, by key. */
-export async function liveAmong(
-  db: Executor,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<Map<string, string>> {
-  const table = tableOf(schema, scope.collection);
+export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<Map<string, string>> {
+  const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined) throw new RangeError(`${table.name} has no keys`);
   const column = sql.id(table.key.column);
   const live = new Map<string, string>();
@@ -65,13 +56,12 @@ export async function liveAmong(
 
 /** The next parent after `last` (undefined: the first) that has live rows; undefined where none is left. */
 export async function nextParent(
-  db: Executor,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
   last: string | undefined,
 ): Promise<string | undefined> {
-  const table = tableOf(schema, collection);
+  const table = tableOf(db.schema, collection);
   if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
   const column = sql`t.${sql.id(table.parent.column)}`;
   const beyond = last === undefined ? sql`` : sql`and ${column} > ${last}::${typeName(table.parent)}`;

@@ -1,10 +1,9 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { latestMoment } from '../../model/json/latest-moment.ts';
 import type { ChangedRow } from './classify.ts';
-import type { Executor } from '../executor.ts';
 import type { StateClass } from '../mirror.ts';
-import { own } from '../table.ts';
 
 /** A changed row with what its state says. */
 export interface StatedRow {
@@ -18,8 +17,7 @@ export interface StatedRow {
  * @param at the moment of the change, from which on an unsettled row cools
  */
 export async function recordUnsettled(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   rows: readonly StatedRow[],
   at: Date,
@@ -29,16 +27,15 @@ export async function recordUnsettled(
   if (finished.length > 0) {
     await forgetUnsettled(
       trx,
-      schema,
       scope,
       finished.map(({ row }) => row.key),
     );
   }
   if (warm.length > 0) {
     await sql`
-      insert into ${own(schema, 'unsettled')} (_user_id, collection, parent, key, since, finished)
+      insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
       select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
-      from ${own(schema, 'account')} as a
+      from ${trx.stateTable('account')} as a
       cross join unnest(${warm.map(({ row }) => row.key)}::text[],
         ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
         ${warm.map(({ state }) => state === 'failed')}::boolean[]) as x (key, since, failed)
@@ -59,14 +56,9 @@ function warmSince({ row, state }: StatedRow, at: Date): Date {
 }
 
 /** Deleted rows do not change any more. */
-export async function forgetUnsettled(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<void> {
+export async function forgetUnsettled(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
   await sql`
-    delete from ${own(schema, 'unsettled')}
+    delete from ${trx.stateTable('unsettled')}
     where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
       and key = any(${[...keys]}::text[])`.execute(trx);
 }

@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import {
   dueHints,
@@ -39,32 +40,25 @@ export interface HintStore {
 /** Hints of one scope that are read together at most: as many as two pages hold. */
 const TOGETHER = 1_000;
 
-export function createHintStore(db: Kysely<unknown>, schema: string, fence: Fence): HintStore {
+export function createHintStore(db: Db, fence: Fence): HintStore {
   return {
-    next: (among, except) => nextHint(db, schema, fence.userId, among, except),
-    due: (scope) => dueHints(db, schema, scope, TOGETHER),
-    rows: (scope, keys) => rowsOf(db, schema, scope, keys),
-    lastChange: (scope) => lastChange(db, schema, scope),
-    size: (scope) => liveCount(db, schema, scope),
+    next: (among, except) => nextHint(db, fence.userId, among, except),
+    due: (scope) => dueHints(db, scope, TOGETHER),
+    rows: (scope, keys) => rowsOf(db, scope, keys),
+    lastChange: (scope) => lastChange(db, scope),
+    size: (scope) => liveCount(db, scope),
     isThere: async (scope) => {
       const parent = parentOf(scope);
       if (parent === undefined) return true;
-      return (await rowsOf(db, schema, parent.scope, [parent.key])).get(parent.key)?.live === true;
+      return (await rowsOf(db, parent.scope, [parent.key])).get(parent.key)?.live === true;
     },
-    forgetOthers: (mirrored) =>
-      fenced(db, schema, fence, (trx) => forgetOtherHints(trx, schema, fence.userId, mirrored)),
-    settle: (scope, judge) =>
-      fenced(db, schema, fence, (trx, now) => settleHints(trx, schema, scope, judge(now))),
+    forgetOthers: (mirrored) => fenced(db, fence, (trx) => forgetOtherHints(trx, fence.userId, mirrored)),
+    settle: (scope, judge) => fenced(db, fence, (trx, now) => settleHints(trx, scope, judge(now))),
   };
 }
 
-async function rowsOf(
-  db: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, RowState>> {
-  const table = tableOf(schema, scope.collection);
+async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>> {
+  const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined || keys.length === 0) return new Map();
   const { rows } = await sql<{ key: string } & RowState>`
     select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
@@ -76,8 +70,8 @@ async function rowsOf(
   return new Map(rows.map((row) => [row.key, row]));
 }
 
-async function lastChange(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Date | undefined> {
-  const table = tableOf(schema, scope.collection);
+async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
+  const table = tableOf(db.schema, scope.collection);
   // Of one list among many all rows are looked at: by the index of changes, the changes of all other lists would be.
   const newest =
     table.parent === undefined

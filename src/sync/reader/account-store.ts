@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { mirrorTables, syncTables } from '../../db/connection/tables.ts';
 import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../../mirror/deletion/candidates.ts';
 import {
   type ListDirection,
@@ -81,35 +80,34 @@ export interface DueScopesBounds {
   readonly limit: number;
 }
 
-export function createAccountStore(db: Kysely<unknown>, schema: string, fence: Fence): AccountStore {
+export function createAccountStore(db: Db, fence: Fence): AccountStore {
   const { userId } = fence;
   return {
-    openScope: (scope) => openScope(db, schema, scope),
-    dueScopes: (lists, due) => dueScopes(db, schema, { userId, collection: lists.name, ...due }),
+    openScope: (scope) => openScope(db, scope),
+    dueScopes: (lists, due) => dueScopes(db, { userId, collection: lists.name, ...due }),
     predecessor: async (scope, direction, of, nth) =>
-      (await predecessor(db, schema, scope, direction, of, nth)) ?? null,
-    nthNewest: async (scope, nth) => (await nthNewest(db, schema, scope, nth)) ?? null,
-    liveRows: (scope) => liveCount(db, schema, scope),
-    unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
-    saveCollection: (name, change) =>
-      fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
-    candidatesOf: (scope) => candidatesOf(db, schema, scope),
-    scopesInDoubt: (name) => scopesInDoubt(db, schema, userId, name),
-    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, schema, scope, seen, changedBefore),
+      (await predecessor(db, scope, direction, of, nth)) ?? null,
+    nthNewest: async (scope, nth) => (await nthNewest(db, scope, nth)) ?? null,
+    liveRows: (scope) => liveCount(db, scope),
+    unsettledRows: (scope, changedSince) => unsettledRows(db, scope, changedSince, changedSince),
+    saveCollection: (name, change) => fenced(db, fence, (trx) => saveCollection(trx, userId, name, change)),
+    candidatesOf: (scope) => candidatesOf(db, scope),
+    scopesInDoubt: (name) => scopesInDoubt(db, userId, name),
+    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, scope, seen, changedBefore),
     // In one transaction: what is stored of the lists is what is promised of them, whatever became of the database.
     saveLists: (lists, judge) =>
-      fenced(db, schema, fence, async (trx) => {
-        const { polledAt, completeAsOf } = await listsAsOf(trx, schema, userId, lists);
-        const { count, latest } = await failingScopes(trx, schema, userId, lists.name);
+      fenced(db, fence, async (trx) => {
+        const { polledAt, completeAsOf } = await listsAsOf(trx, userId, lists);
+        const { count, latest } = await failingScopes(trx, userId, lists.name);
         const failing = count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
-        await saveCollection(trx, schema, userId, lists.name, {
+        await saveCollection(trx, userId, lists.name, {
           ...(polledAt === undefined ? {} : { polledAt }),
           ...(completeAsOf === undefined ? {} : { completeAsOf }),
           ...judge(failing),
         });
       }),
     standingOf: async (name) => {
-      const row = await mirrorTables(db, schema)
+      const row = await db.mirror
         .selectFrom('_collections')
         .select(['live_rows', 'held_deletions', 'waiting_deletions', 'complete_as_of'])
         .where('_user_id', '=', userId)
@@ -124,12 +122,12 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     },
     now: () => databaseTime(db),
     saveState: (state, error) =>
-      fenced(db, schema, fence, async (trx) => {
-        const account = syncTables(trx, schema).updateTable('account').set({ state, error });
+      fenced(db, fence, async (trx) => {
+        const account = trx.state.updateTable('account').set({ state, error });
         await account.where('_user_id', '=', userId).execute();
       }),
     promised: async () => {
-      const rows = await mirrorTables(db, schema)
+      const rows = await db.mirror
         .selectFrom('_collections')
         .select(['collection', 'next_poll_at', 'next_full_at', 'paused_at'])
         .where('_user_id', '=', userId)
@@ -142,10 +140,10 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
       );
     },
     promise: (next) =>
-      fenced(db, schema, fence, async (trx) => {
+      fenced(db, fence, async (trx) => {
         for (const [name, moments] of next)
-          await saveCollection(trx, schema, userId, name, { ...moments, pausedAt: null });
+          await saveCollection(trx, userId, name, { ...moments, pausedAt: null });
       }),
-    recordFreed: recordFreed(schema, userId),
+    recordFreed: recordFreed(userId),
   };
 }

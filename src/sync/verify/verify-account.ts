@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { Exchange } from '../../api/api.ts';
 import type { StorageRules } from '../../mirror/page/compare-rows.ts';
 import { nextParent } from '../../mirror/rows/live-rows.ts';
@@ -24,8 +24,7 @@ const LIST_WORKERS = 4;
 
 export interface AccountVerification {
   readonly reader: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly rules: (name: CollectionName) => StorageRules;
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
@@ -83,7 +82,7 @@ async function verifyCollection(
   const found = collection(name);
   return measured(of, name, async (tally) => {
     if (found.kind === 'list') return verifyOne(of, found, '', tally, onKey);
-    const { reader, db, schema, signal } = of;
+    const { reader, db, signal } = of;
     const { findings, onExchange } = tally;
     const rules = of.rules(name);
     const verification = {
@@ -91,7 +90,6 @@ async function verifyCollection(
       userId: reader.fence.userId,
       collection: found,
       db,
-      schema,
       rules,
       signal,
     };
@@ -130,16 +128,16 @@ async function verifyLists(
 }
 
 async function* parentsToRead(
-  { db, schema, reader }: AccountVerification,
+  { db, reader }: AccountVerification,
   lists: ListCollection,
   keys: ReadonlySet<string>,
 ): AsyncGenerator<string, undefined> {
   yield* keys;
   const { userId } = reader.fence;
-  let last = await nextParent(db, schema, userId, lists.name, undefined);
+  let last = await nextParent(db, userId, lists.name, undefined);
   while (last !== undefined) {
     if (!keys.has(last)) yield last;
-    last = await nextParent(db, schema, userId, lists.name, last);
+    last = await nextParent(db, userId, lists.name, last);
   }
   return undefined;
 }
@@ -152,12 +150,11 @@ function verifyOne(
   { findings, onPage, onExchange }: Tally,
   onKey?: (key: string) => void,
 ): Promise<number> {
-  const { reader, db, schema, signal, catchUp } = of;
+  const { reader, db, signal, catchUp } = of;
   const scope = { userId: reader.fence.userId, collection: list.name, parent };
   return verifyScope({
     reading: { reader, scope, collection: list, signal, onExchange },
     db,
-    schema,
     rules: of.rules(list.name),
     findings,
     onPage,

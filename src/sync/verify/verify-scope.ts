@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
 import { doubtsAmong } from '../../mirror/deletion/candidates.ts';
@@ -22,8 +22,7 @@ const READ_AGAIN = 100_000;
 /** A scope's verification. */
 export interface ScopeVerification {
   readonly reading: Omit<QuietReading, 'priority'>;
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly rules: StorageRules;
   readonly findings: Findings;
   /** Told of each page of the first reading. */
@@ -84,8 +83,8 @@ class ScopeReadings {
   }
 
   async #readFirst(): Promise<ScopeMemory> {
-    const { db, schema, onPage, onKey } = this.#verification;
-    const stored = await readScope(db, schema, this.#scope);
+    const { db, onPage, onKey } = this.#verification;
+    const stored = await readScope(db, this.#scope);
     const memory = readMemory(stored?.memory ?? {}, this.#collection.keyType);
     const read = await this.#walk(await this.#whole(memory), async (items) => {
       const { keys, unequal } = await this.#compare(items);
@@ -106,9 +105,9 @@ class ScopeReadings {
 
   /** Live rows that were on no page. @returns how many live rows there are */
   async #readRows(): Promise<number> {
-    const { db, schema, onPage } = this.#verification;
+    const { db, onPage } = this.#verification;
     let rows = 0;
-    for await (const batch of liveRows(db, schema, this.#scope)) {
+    for await (const batch of liveRows(db, this.#scope)) {
       this.#reading.signal.throwIfAborted();
       rows += batch.length;
       const unseen = batch.filter(({ key }) => !this.#seen.has(key));
@@ -149,12 +148,12 @@ class ScopeReadings {
   }
 
   async #judge(): Promise<void> {
-    const { db, schema, findings } = this.#verification;
+    const { db, findings } = this.#verification;
     const unseen = [...this.#doubts.values()].flatMap(({ key }) =>
       key === undefined || this.#again.has(key) ? [] : [key],
     );
-    const live = await liveAmong(db, schema, this.#scope, unseen);
-    const inDoubt = await doubtsAmong(db, schema, this.#scope, [...this.#doubts.keys()]);
+    const live = await liveAmong(db, this.#scope, unseen);
+    const inDoubt = await doubtsAmong(db, this.#scope, [...this.#doubts.keys()]);
     for (const [name, first] of this.#doubts) {
       const second = this.#again.get(name) ?? unseenAgain(live.get(name));
       const doubt = inDoubt.get(name);
@@ -173,8 +172,8 @@ class ScopeReadings {
   }
 
   #compare(items: readonly Item[]): ReturnType<typeof compareItems> {
-    const { db, schema, rules } = this.#verification;
-    return compareItems(db, schema, this.#scope, items, rules);
+    const { db, rules } = this.#verification;
+    return compareItems(db, this.#scope, items, rules);
   }
 
   async #whole(memory: ScopeMemory): Promise<Step> {

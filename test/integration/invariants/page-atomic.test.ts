@@ -44,7 +44,7 @@ describe('everything that a page makes true', () => {
       'lists',
       '[{"list_id":1,"size":"many"},{"list_id":2,"size":7,"status":"open"},{"name":"without ID"}]',
       {
-        alsoInTransaction: (trx) => recordFreed('mirror', '1')(trx, freed),
+        alsoInTransaction: (trx) => recordFreed('1')(trx, freed),
         decide: () => ({
           scope: { memory: { a: 1 }, fullWalk: { cursor: '2' }, polledAt: at },
           doubts: { ...NO_DOUBTS, add: [{ key: '1', kind: 'snapshot' }] },

@@ -33,8 +33,7 @@ export class MirroredAccount {
     this.database = database;
     this.fence = fence;
     this.settleMs = options.settleMs ?? 60_000;
-    this.mirror = createMirror(database.kysely, {
-      schema: database.schema,
+    this.mirror = createMirror(database.db, {
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),
@@ -135,7 +134,7 @@ export class MirroredAccount {
   }
 
   candidates(name: CollectionName, parent = ''): Promise<Candidate[]> {
-    return candidatesOf(this.database.kysely, this.database.schema, this.scope(name, parent));
+    return candidatesOf(this.database.db, this.scope(name, parent));
   }
 
   /** Lets time pass: everything that happened in the account so far did so `ms` milliseconds earlier. */
@@ -160,7 +159,7 @@ export class MirroredAccount {
    * @param copiedMs a cache on the way had held it for so long
    */
   async single(json: string, copiedMs?: number): Promise<PageResult> {
-    const stored = await openScope(this.database.kysely, this.database.schema, this.scope('account'));
+    const stored = await openScope(this.database.db, this.scope('account'));
     const [item] = itemsOf('account', `[${json}]`);
     if (item === undefined) throw new Error('no item');
     return this.mirror.applySingle(this.fence, {
@@ -175,7 +174,7 @@ export class MirroredAccount {
   }
 
   storedScope(name: CollectionName, parent = ''): Promise<StoredScope> {
-    return openScope(this.database.kysely, this.database.schema, this.scope(name, parent));
+    return openScope(this.database.db, this.scope(name, parent));
   }
 
   /** Rows of a query; `mirror` in it is the schema. */

@@ -70,7 +70,7 @@ export async function createTestAccount(
     startTestSandbox({ ...QUIET, ...switches }),
     createMigratedDatabase(),
   ]);
-  const { kysely: db, schema } = database;
+  const { db } = database;
   const userId = String(sandbox.userId);
   const config = loadConfig(
     { DATABASE_URL: database.url, MIRROR_API_URL: sandbox.url, MIRROR_API_KEY: sandbox.key, ...env },
@@ -123,11 +123,11 @@ export async function createTestAccount(
     },
   };
   const open = async (): Promise<OpenAccount> => {
-    const taken = await takeAccount(db, schema, userId, parts.processId, parts.identity);
+    const taken = await takeAccount(db, userId, parts.processId, parts.identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
     return openAccount(parts, taken.fence, config.service.keys);
   };
-  await ensureAccount(db, schema, userId, new Date());
+  await ensureAccount(db, userId, new Date());
   const test: TestAccount = {
     sandbox,
     database,

@@ -82,20 +82,20 @@ describe('the next full walks of an account that begins to run', () => {
 
 describe('a key whose owner was asked while another process held the account', () => {
   it('begins with the slots that the other one used', async () => {
-    const { kysely: db, schema } = account.database;
+    const { db } = account.database;
     const { identity } = account.parts;
     const userId = String(account.sandbox.userId);
-    await ensureAccount(db, schema, userId, new Date());
+    await ensureAccount(db, userId, new Date());
     await account.query(`insert into mirror_sync.process values
       ('other', 'start', '1', 'elsewhere', 'another machine', 1, '1', now(), now() + interval '12 seconds')`);
-    const taken = await takeAccount(db, schema, userId, 'other', identity);
+    const taken = await takeAccount(db, userId, 'other', identity);
     const fence = (taken as { readonly fence: Fence }).fence;
     await service.start();
     await eventually('the owner to be known', () => service.runners().length > 0);
 
     const [key] = account.config.service.keys.map(hashOfKey);
     const block = { group: 'other', blockId: 1, size: 20, validForMs: 10_000 } as const;
-    await createBudgetStore(db, schema, fence).reserve(key ?? '', block, {
+    await createBudgetStore(db, fence).reserve(key ?? '', block, {
       keyHash: key ?? '',
       blocks: [],
       learnt: [],
@@ -103,7 +103,7 @@ describe('a key whose owner was asked while another process held the account', (
     // Nothing of what the account itself reads is counted yet.
     const reads = Promise.withResolvers<void>();
     account.onRequest = () => reads.promise;
-    await releaseAccount(db, schema, fence);
+    await releaseAccount(db, fence);
     const { source } = (await running()).account;
     const other = source.keys[0]?.budget.snapshot().groups.find(({ group }) => group === 'other');
     reads.resolve();
@@ -121,7 +121,7 @@ describe('a key that is asked for while the service is not there yet', () => {
         get: () => Promise.reject(new TransportError('refused the connection', { sent: false })),
       },
     };
-    const register = { db: account.database.kysely, schema: account.database.schema, link: away };
+    const register = { db: account.database.db, link: away };
     const signal = new AbortController().signal;
     const [key] = account.config.service.keys;
     if (key === undefined) throw new Error('no key is configured');

@@ -18,7 +18,7 @@ const job = (key: string): HintedRow => ({ collection: 'research_jobs', parent: 
 
 /** The store's functions for one account, its clock read from the database. */
 async function hintsOf(account: MirroredAccount) {
-  const { kysely: db, schema } = account.database;
+  const { db } = account.database;
   const { userId } = account.fence;
   const jobs = account.scope('research_jobs');
   const now = async (): Promise<Date> => {
@@ -28,13 +28,13 @@ async function hintsOf(account: MirroredAccount) {
   return {
     now,
     add: async (rows: readonly HintedRow[], inMs = 0) =>
-      addHints(db, schema, userId, rows, new Date((await now()).getTime() + inMs)),
-    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[4] = []) =>
-      nextHint(db, schema, userId, among, except),
-    due: (limit = 10) => dueHints(db, schema, jobs, limit),
-    settle: (settled: Parameters<typeof settleHints>[3]) =>
-      db.transaction().execute((trx) => settleHints(trx, schema, jobs, settled)),
-    accounts: () => accountsWithDueHints(db, schema),
+      addHints(db, userId, rows, new Date((await now()).getTime() + inMs)),
+    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[3] = []) =>
+      nextHint(db, userId, among, except),
+    due: (limit = 10) => dueHints(db, jobs, limit),
+    settle: (settled: Parameters<typeof settleHints>[2]) =>
+      db.transaction((trx) => settleHints(trx, jobs, settled)),
+    accounts: () => accountsWithDueHints(db),
   };
 }
 
@@ -70,9 +70,9 @@ describe('hints', () => {
 
   it('are none where nothing is named, or the account is not known', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
-    await addHints(kysely, schema, account.fence.userId, [], new Date());
-    await addHints(kysely, schema, '999999', [job('1')], new Date());
+    const { db, kysely } = account.database;
+    await addHints(db, account.fence.userId, [], new Date());
+    await addHints(db, '999999', [job('1')], new Date());
     const { rows } =
       await sql`select from mirror_sync.hint where _user_id in (${account.fence.userId}, 999999)`.execute(
         kysely,
@@ -139,8 +139,8 @@ describe('hints', () => {
     const account = await newAccount();
     const hints = await hintsOf(account);
     await hints.add([job('1'), { collection: 'lists', parent: '', key: '2' }]);
-    const { kysely, schema } = account.database;
-    await forgetOtherHints(kysely, schema, account.fence.userId, ['lists']);
+    const { db } = account.database;
+    await forgetOtherHints(db, account.fence.userId, ['lists']);
     expect((await hints.next())?.scope.collection).toBe('lists');
     expect(await hints.due()).toEqual([]);
   });

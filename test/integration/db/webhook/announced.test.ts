@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COUNTED_AT_ONCE, foundChanges } from '../../../../src/app/accounts/found-changes.ts';
@@ -85,13 +86,13 @@ class Account {
   }
 
   judged(): Promise<unknown> {
-    return announcedChanges(database.kysely, 'mirror', this.userId, finished);
+    return announcedChanges(new Db(database.kysely, 'mirror'), this.userId, finished);
   }
 }
 
 describe('changes into a finished state', () => {
   it('are not counted where no webhook was ever registered', async () => {
-    expect(await announcedChanges(database.kysely, 'mirror', '999', finished)).toBeUndefined();
+    expect(await announcedChanges(new Db(database.kysely, 'mirror'), '999', finished)).toBeUndefined();
   });
 
   it('count as announced when an event was there by the time their page was written, else as found by a poll', async () => {
@@ -165,7 +166,7 @@ describe('a status', () => {
       sampleAccount({ userId: without.userId, webhook: sampleWebhook({ state: 'none' }) }),
     ];
     const count = (seconds: number): Promise<unknown> =>
-      foundChanges(accounts, database.kysely, 'mirror', at(seconds)).then((found) => [...found]);
+      foundChanges(accounts, new Db(database.kysely, 'mirror'), at(seconds)).then((found) => [...found]);
     await account.job(1, 20, 40, 'completed', 'processing');
     expect(await count(50)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
     await account.job(2, 20, 45, 'completed', 'processing');
@@ -181,7 +182,7 @@ describe('a status', () => {
     }
     const own = await openDatabase({ url: database.url, program: 'research-mirror a test' });
     const told = async (seconds: number): Promise<number> =>
-      (await foundChanges(every, own.kysely, 'mirror', at(seconds))).size;
+      (await foundChanges(every, new Db(own.kysely, 'mirror'), at(seconds))).size;
     expect(await told(0)).toBe(COUNTED_AT_ONCE);
     expect(await told(1)).toBe(COUNTED_AT_ONCE + 2);
     await own.close();

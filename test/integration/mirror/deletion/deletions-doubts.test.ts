@@ -58,9 +58,9 @@ describe('doubts that no page raises', () => {
     await account.age(account.settleMs);
     await account.observe('watchlist', itemsWith('id', ['new']));
     const seen = new Set(['10', 'x']);
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const missing = (before: Date) =>
-      liveKeysMissing(kysely, schema, account.scope('watchlist'), (key) => seen.has(key), before);
+      liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key), before);
     const keys = (await missing(new Date(Date.now() - account.settleMs / 2))).map(({ key }) => key);
     expect(keys).toEqual(['1', '9', 'a']);
     expect(await missing(new Date(Date.now() + account.settleMs))).toHaveLength(4);
@@ -72,10 +72,9 @@ describe('doubts that no page raises', () => {
     await account.query(`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 25000) n`);
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const gone = await liveKeysMissing(
-      kysely,
-      schema,
+      db,
       account.scope('research_jobs'),
       (key) => Number(key) % 10_000 !== 0,
       new Date(),
@@ -112,8 +111,8 @@ describe('rows in doubt', () => {
       await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
     }
     await account.age(account.settleMs);
-    const { kysely, schema } = account.database;
-    const told = () => scopesInDoubt(kysely, schema, account.fence.userId, 'list_items');
+    const { db } = account.database;
+    const told = () => scopesInDoubt(db, account.fence.userId, 'list_items');
     expect(await told()).toEqual([]);
     await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
     await account.age(account.settleMs);
@@ -129,11 +128,11 @@ describe('rows in doubt', () => {
   it('are no rows to begin a page at', async () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const scope = account.scope('research_jobs');
-    expect(await predecessor(kysely, schema, scope, 'falling', '1', 1)).toBe('4');
-    expect(await predecessor(kysely, schema, scope, 'rising', '4', 1)).toBe('1');
-    expect(await predecessor(kysely, schema, scope, 'falling', '1', 5)).toBe('4');
+    expect(await predecessor(db, scope, 'falling', '1', 1)).toBe('4');
+    expect(await predecessor(db, scope, 'rising', '4', 1)).toBe('1');
+    expect(await predecessor(db, scope, 'falling', '1', 5)).toBe('4');
   });
 });
 
@@ -141,8 +140,8 @@ describe('as of when everything is mirrored', () => {
   it('is kept for each scope, and the least of them tells of a collection', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
-    const { kysely, schema } = account.database;
-    const least = () => leastCompleteAsOf(kysely, schema, account.fence.userId, 'list_items');
+    const { db } = account.database;
+    const least = () => leastCompleteAsOf(db, account.fence.userId, 'list_items');
     const complete = (parent: string, day: number) =>
       account.page('list_items', '[]', {
         parent,
@@ -163,11 +162,11 @@ describe('as of when everything is mirrored', () => {
 
   it('is not known while a list that can’t be mirrored keeps its items from being read', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const incomplete = async () => {
       const { userId } = account.fence;
-      const complete = await leastCompleteAsOf(kysely, schema, userId, 'list_items');
-      const polled = await leastPolledAt(kysely, schema, userId, 'list_items');
+      const complete = await leastCompleteAsOf(db, userId, 'list_items');
+      const polled = await leastPolledAt(db, userId, 'list_items');
       return [complete.incomplete, polled.unread];
     };
     const read = (fullAt: Date, items: string) =>

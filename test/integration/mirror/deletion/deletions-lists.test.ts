@@ -152,7 +152,7 @@ describe('a list that is deleted', () => {
     for (const table of ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine']) {
       expect(await account.query(`select 1 from ${table} where _user_id = ${user}`)).toEqual([]);
     }
-    const due = await dueScopes(account.database.kysely, account.database.schema, {
+    const due = await dueScopes(account.database.db, {
       userId: user,
       collection: 'list_items',
       notReadSince: new Date(Date.now() + 1_000),

@@ -158,7 +158,7 @@ describe('the settle time', () => {
     ]);
     const changed = changedRows(sortPage(items, EVERY_FIELD, () => undefined).keyed, stored);
     const early = await contradicting(
-      account.database.kysely,
+      account.database.db,
       tableOf('mirror', 'research_jobs'),
       account.scope('research_jobs'),
       changed,

@@ -42,7 +42,7 @@ async function mirrored(
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
   const desk = hintDesk({
     reader,
-    store: createHintStore(database.kysely, database.schema, fence),
+    store: createHintStore(database.db, fence),
     collections: COLLECTIONS,
     budget: readingBudget(source),
     settleMs: config.settleMs,
@@ -68,9 +68,9 @@ async function mirrored(
 
 /** What a receiver does with a verified delivery. */
 async function hint(...rows: HintedRow[]): Promise<void> {
-  const { kysely, schema } = test.database;
+  const { db } = test.database;
   const now = await test.current.store.now();
-  await kysely.transaction().execute((trx) => addHints(trx, schema, test.current.fence.userId, rows, now));
+  await db.transaction((trx) => addHints(trx, test.current.fence.userId, rows, now));
   ring();
 }
 

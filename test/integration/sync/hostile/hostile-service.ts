@@ -74,7 +74,7 @@ export async function startHostileService(
   await sandbox.control.clock({ freeze: true });
   const transport = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
   const identity = await ownIdentity();
-  const { kysely: db, schema } = database;
+  const { db } = database;
   return {
     sandbox,
     database,
@@ -112,8 +112,8 @@ export async function startHostileService(
           onBudgetEvent: () => {},
         },
       };
-      await ensureAccount(db, schema, String(userId), new Date());
-      const taken = await takeAccount(db, schema, String(userId), 'tests', identity);
+      await ensureAccount(db, String(userId), new Date());
+      const taken = await takeAccount(db, String(userId), 'tests', identity);
       if (taken.state !== 'taken') throw new Error('the account is not free');
       const opened = await openAccount(parts, taken.fence, config.service.keys);
       return { ...opened, userId, readAll: (what = 'full') => readAll(opened, what) };

@@ -2,7 +2,7 @@ import type { ColumnType, Generated } from 'kysely';
 import type { Bigint, BigintWithDefault, Json, JsonWithDefault, OrNull } from './column-types.ts';
 
 /** `<schema>_sync`: the daemon's own state. */
-export interface SyncTables {
+export interface StateTables {
   process: {
     process_id: string;
     command: string;
