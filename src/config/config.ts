@@ -19,8 +19,8 @@ export interface Config {
   readonly budgetShare: number;
   readonly deletes: 'soft' | 'hard';
   readonly history: History;
-  /** Least time between the two proofs of a deletion. */
-  readonly settleMs: number;
+  /** `MIRROR_SETTLE`: least time between the two proofs of a deletion. */
+  readonly gracePeriodMs: number;
   readonly schemaDrift: 'add' | 'raw';
   /** Fields whose change alone is no change. Every collection has an entry. */
   readonly ignoreFields: FieldsByCollection;

@@ -1,9 +1,10 @@
 import { COLLECTION_NAMES, collection, type CollectionName } from '../model/collections.ts';
-import type { FieldsByCollection } from './config.ts';
+import type { FieldsByCollection, History } from './config.ts';
+import { parseDuration } from './duration.ts';
 import { InvalidValue } from './invalid.ts';
 import { suggestion } from './suggestion.ts';
 
-// Readers of single values: text in, value out, InvalidValue with what is legal where it can't be one.
+// Parsers of single values. They throw InvalidValue, which says what is legal.
 
 export function parseChoice<const T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) => {
@@ -34,6 +35,17 @@ export function parseShare(text: string): number {
 export function parseAmount(text: string): string {
   if (/^\d+(\.\d+)?$/.test(text)) return text;
   throw new InvalidValue(`${JSON.stringify(text)} is no amount, such as 100 or 12.50`);
+}
+
+/** `on`, `off`, or for how long superseded versions are kept: an hour at least. */
+export function parseHistory(text: string): History {
+  const choice = text.toLowerCase();
+  if (choice === 'on') return { kept: true, forMs: undefined };
+  if (choice === 'off') return { kept: false };
+  if (!/^\d/.test(text)) {
+    throw new InvalidValue(`${JSON.stringify(text)} is none of on, off, and no duration such as 400d`);
+  }
+  return { kept: true, forMs: parseDuration(text, 3_600_000) };
 }
 
 /** Short enough that `<schema>_sync` and names made of it stay within Postgres's 63 bytes. */

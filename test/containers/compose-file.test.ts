@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { VARIABLES } from '../../src/config/settings.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
