@@ -25,14 +25,10 @@ const HOUR = 3600 * SECOND;
 
 /** What documents, docker-compose.yml and the scrubbing of output have to know about an environment variable. */
 export interface Variable {
-  /** Its row in docs/operations.md, "All settings", in one line of Markdown. Absent: it has no row. */
+  /** What docs/operations.md says of it under "All settings": a line of Markdown. Absent: it is not listed there. */
   readonly means?: string;
-  /** Its default as the documents show it, in Markdown. Absent: `default` as code, or a dash. */
-  readonly shown?: string;
   /** The heading in docs/operations.md that says more. */
   readonly section?: string;
-  /** Whether README has its row, too. */
-  readonly readme?: true;
   /** What no output may contain: its whole text, each part of a list, or the password in a URL. Absent: nothing. */
   readonly secret?: 'text' | 'list' | 'url';
   /**
@@ -48,8 +44,12 @@ export interface Setting extends Variable {
   readonly means: string;
   /** @throws InvalidValue */
   readonly parse: (text: string) => unknown;
-  /** What an operator would have to write to get the default. Absent: the value is undefined where it is not set. */
+  /** Stands in where it is not set, and is read like what an operator writes. Absent: the value is undefined then. */
   readonly default?: string;
+  /** Its default as documents show it, in Markdown. Absent: `default`, or a dash. */
+  readonly shown?: string;
+  /** Whether README lists it, too. */
+  readonly readme?: true;
 }
 
 /** Every setting. Documents and docker-compose.yml follow with `npm run -s settings-table -- --write`. */
@@ -114,13 +114,13 @@ export const SETTINGS = {
   MIRROR_POLL_CRON: {
     parse: parseCronLine,
     default: '* * * * *',
-    means: 'when to look for new and changed rows, UTC; `never`',
+    means: 'polls: when to look for new and changed rows, UTC; `never`',
     readme: true,
   },
   MIRROR_FULL_CRON: {
     parse: parseCronLine,
     default: '@daily',
-    means: 'when to read everything, UTC, spread by account; `never`',
+    means: 'full walks: when to read everything, UTC, spread by account; `never`',
     readme: true,
   },
   MIRROR_BUDGET_SHARE: {
