@@ -34,9 +34,9 @@ function secretsIn(text: string | undefined, secret: Variable['secret']): string
   }
 }
 
-/** Passwords in `scheme://user:password@host?password=…`, as written and decoded; the URL may be malformed. */
+/** Finds passwords in `scheme://user:password@host?password=…`, as written and decoded. The URL may be malformed. */
 function passwordsInUrl(url: string): string[] {
-  // Greedy up to the last @: a password with an @ that somebody forgot to encode is found whole.
+  // Greedy up to the last @: finds a password whole even if its @ is not encoded.
   const inAuthority = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.*)@/i.exec(url)?.[1];
   const inQuery = [...url.matchAll(/[?&](?:ssl)?password=([^&#]*)/gi)].map((match) => match[1]);
   return [inAuthority, ...inQuery].flatMap((password) =>

@@ -31,13 +31,13 @@ export function parseShare(text: string): number {
   throw new InvalidValue(`${JSON.stringify(text)} is no share: over 0, up to 1, such as 0.8`);
 }
 
-/** Kept as text: credits are decimal, and no digit may be lost. */
+/** Keeps the text: credits are decimal, and no digit may be lost. */
 export function parseAmount(text: string): string {
   if (/^\d+(\.\d+)?$/.test(text)) return text;
   throw new InvalidValue(`${JSON.stringify(text)} is no amount, such as 100 or 12.50`);
 }
 
-/** `on`, `off`, or for how long superseded versions are kept: an hour at least. */
+/** Parses `on`, `off`, or how long superseded versions are kept: an hour at least. */
 export function parseHistory(text: string): History {
   const choice = text.toLowerCase();
   if (choice === 'on') return { kept: true, forMs: undefined };
@@ -48,7 +48,7 @@ export function parseHistory(text: string): History {
   return { kept: true, forMs: parseDuration(text, 3_600_000) };
 }
 
-/** Short enough that `<schema>_sync` and names made of it stay within Postgres's 63 bytes. */
+/** Keeps the name short: `<schema>_sync` and names made of it must stay within Postgres's 63 bytes. */
 export function parseSchema(text: string): string {
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(text)) {
     throw new InvalidValue(
@@ -72,7 +72,7 @@ export function parseHeaderName(text: string): string {
   throw new InvalidValue(`${JSON.stringify(text)} is no name of an HTTP header`);
 }
 
-/** In the catalogue's order, without repetitions; a collection whose parent is left out can't be read. */
+/** Gives the catalogue's order, without repetitions. A collection can't be read without its parent. */
 export function parseCollections(text: string): readonly CollectionName[] {
   if (text === 'all') return COLLECTION_NAMES;
   const names = splitList(text);
@@ -87,7 +87,7 @@ export function parseCollections(text: string): readonly CollectionName[] {
   return COLLECTION_NAMES.filter((name) => names.includes(name));
 }
 
-/** `collection.field,…`. @param keysToo whether key fields may be named: a row without its key can't be stored */
+/** Parses `collection.field,…`. @param keysToo whether key fields may be named: no row is stored without its key */
 export function parseFields(keysToo: boolean): (text: string) => FieldsByCollection {
   return (text) => {
     const fields = new Map<CollectionName, string[]>();
