@@ -37,7 +37,7 @@ export interface AccountSettings {
   readonly source: Source;
   readonly key: string;
   readonly userId: string;
-  readonly settings: Partial<Pick<ServiceConfig, 'settleMs' | 'deletes' | 'history'>>;
+  readonly settings: Partial<Pick<ServiceConfig, 'gracePeriodMs' | 'deletes' | 'history'>>;
   readonly observer: SyncObserver;
   readonly tell: (line: string) => void;
 }

@@ -81,7 +81,11 @@ class Run {
       source: this.#source,
       key,
       userId: this.#user,
-      settings: { settleMs, deletes, history: history ? { kept: true, forMs: undefined } : { kept: false } },
+      settings: {
+        gracePeriodMs: settleMs,
+        deletes,
+        history: history ? { kept: true, forMs: undefined } : { kept: false },
+      },
       tell: (line) => this.#record.tell(line),
       observer: {
         walkEnded: ({ kind, outcome, pages, error }) => {
