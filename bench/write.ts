@@ -99,7 +99,7 @@ async function ours(db: Db, userId: string, pages: number, history: boolean): Pr
     schemaDrift: 'add',
     ignoreFields: fields(),
     excludeFields: fields(),
-    settleMs: 60_000,
+    gracePeriodMs: 60_000,
     deletes: 'soft',
     history,
     stateOf: () => 'finished',

@@ -26,7 +26,7 @@ const MAX_ATTEMPTS = 8;
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export function createMirror(db: Db, options: MirrorOptions): Mirror {
-  const { history, settleMs } = options;
+  const { history, gracePeriodMs } = options;
   const hard = options.deletes === 'hard';
   const tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
   const stateOfTable = (name: CollectionName): TableState => {
@@ -48,7 +48,7 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
           writePage(
             trx,
             now,
-            { table, registry, rule, history, hard, settleMs, careful, stateOf },
+            { table, registry, rule, history, hard, gracePeriodMs, careful, stateOf },
             page,
             write,
           ),

@@ -98,7 +98,7 @@ export interface MirrorOptions {
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
   readonly excludeFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_SETTLE`, milliseconds: least time between two observations that contradict a third. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** `MIRROR_DELETES`. */
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */

@@ -115,7 +115,7 @@ function write(world: World, { memory, page }: Step, keys: readonly string[]): W
     .filter((key) => !keys.includes(key) && covers(proof, memory, key))
     .map((key) => ({ key, changedAt: world.mirror.get(key)?.changedAt ?? 0 }));
   const view = { proof, contradiction, sentAt: clock, seen: keys, deferred: [], missing, candidates };
-  const change = page === undefined ? NO_DOUBTS : judgePage({ ...view, settleMs: SETTLE });
+  const change = page === undefined ? NO_DOUBTS : judgePage({ ...view, gracePeriodMs: SETTLE });
   const doubts = sighted(
     changed(world, change, ({ id }) => list.live.has(id)),
     keys,
@@ -171,7 +171,7 @@ function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): 
     .filter(([key, row]) => row.live && !sequence.has(key))
     .map(([key, { changedAt }]) => ({ key, changedAt }));
   const candidates = [...world.doubts.values()].filter(({ key }) => !sequence.has(key));
-  const change = judgePair(memory.whole, whole, { missing, candidates, settleMs: SETTLE });
+  const change = judgePair(memory.whole, whole, { missing, candidates, gracePeriodMs: SETTLE });
   const wholeRead = JSON.stringify([...new Map(read)]);
   const alike = wholeRead === world.wholeRead;
   const present = ({ id }: { id: number }): boolean => list.live.has(id) && !absent.has(id);

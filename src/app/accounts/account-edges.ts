@@ -32,7 +32,7 @@ export function accountEdges(parts: RunnerContext, account: OpenAccount): Accoun
     store: createHintStore(parts.db, fence),
     collections: config.collections,
     budget: readingBudget(source),
-    settleMs: config.gracePeriodMs,
+    gracePeriodMs: config.gracePeriodMs,
     onFailure: (what, error) =>
       log.warn({ err: error }, `account ${fence.userId}: ${what}: ${messageOf(error)}`),
     clock: link.clock,

@@ -84,7 +84,7 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
     schemaDrift: config.schemaDrift,
     ignoreFields: config.ignoreFields,
     excludeFields: config.excludeFields,
-    settleMs: config.gracePeriodMs,
+    gracePeriodMs: config.gracePeriodMs,
     deletes: config.deletes,
     history: config.history.kept,
     stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
@@ -98,7 +98,7 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
       observer: observeAll(parts.observers),
       onChanged: parts.onChanged,
       clock: parts.clock,
-      settleMs: config.gracePeriodMs,
+      gracePeriodMs: config.gracePeriodMs,
     },
     (name, now) => parts.schedule.after(fence.userId, name, now),
   );

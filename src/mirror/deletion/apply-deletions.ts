@@ -51,7 +51,7 @@ interface Part {
  */
 export async function applyDeletions(
   db: Db,
-  options: Pick<MirrorOptions, 'deletes' | 'history' | 'settleMs'>,
+  options: Pick<MirrorOptions, 'deletes' | 'history' | 'gracePeriodMs'>,
   fence: Fence,
   scope: Scope,
   { accept, obs }: { readonly accept: boolean; readonly obs: number },
@@ -62,7 +62,7 @@ export async function applyDeletions(
   for (;;) {
     const part = await fenced(db, fence, async (trx, at) => {
       await throwUnlessAt(trx, scope, obs);
-      await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.settleMs));
+      await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
       const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
       return deletePart(trx, scope, deletion);
     });

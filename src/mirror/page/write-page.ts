@@ -56,7 +56,7 @@ export interface PageContext {
   /** Deleted rows are removed. */
   readonly hard: boolean;
   /** Least time between two observations that contradict a third, milliseconds. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** Some rows of this page were refused: find them, one by one. */
   readonly careful: boolean;
   readonly stateOf: (item: Item) => StateClass;
@@ -98,7 +98,7 @@ export async function writePage(
   const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
-    settledAt: new Date(sentAt.getTime() - context.settleMs),
+    settledAt: new Date(sentAt.getTime() - context.gracePeriodMs),
     history: context.history,
     hard: context.hard,
     ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),
@@ -114,7 +114,7 @@ export async function writePage(
     where: write.where,
     exclude: rule.exclude,
     at: sentAt,
-    settleMs: context.settleMs,
+    gracePeriodMs: context.gracePeriodMs,
     some: stored.inQuarantine,
   });
 

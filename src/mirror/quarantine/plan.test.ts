@@ -33,7 +33,7 @@ function read(
     bad ? [{ hash: text, key, place: key === null ? (places[index] ?? null) : null, reason: 'is bad' }] : [],
   );
   const good = new Set(items.flatMap(({ key, bad }) => (bad ? [] : (key ?? []))));
-  const page = { seen, good, shown, at, settleMs: SETTLE };
+  const page = { seen, good, shown, at, gracePeriodMs: SETTLE };
   const plan = planQuarantine(page, [...stored.values()]);
   const after = new Map(stored);
   for (const hash of plan.remove) expect(after.delete(hash)).toBe(true);
@@ -107,7 +107,7 @@ describe('the plan of quarantine', () => {
     const row = { key: 'k', place: null, reason: 'is bad', kept: true, firstSeenAt: 1, lastSeenAt: 1 };
     const stored = ['old', 'older'].map((hash): QuarantinedRow => ({ ...row, hash }));
     const seen = [{ hash: 'new', key: 'k', place: null, reason: 'is bad' }];
-    const page = { seen, good: new Set<string>(), shown: new Set<string>(), at: 2, settleMs: SETTLE };
+    const page = { seen, good: new Set<string>(), shown: new Set<string>(), at: 2, gracePeriodMs: SETTLE };
     expect(planQuarantine(page, stored)).toMatchObject({ remove: ['old', 'older'], insert: [{ since: 1 }] });
   });
 });

@@ -34,7 +34,7 @@ export interface PageQuality {
   readonly exclude: ReadonlySet<string>;
   /** When its request was sent. */
   readonly at: Date;
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** The scope has items in quarantine. */
   readonly some: boolean;
 }
@@ -49,7 +49,7 @@ export async function updateQuarantine(
   scope: Scope,
   quality: PageQuality,
 ): Promise<readonly string[]> {
-  const { items, bad, good, where, exclude, at, settleMs, some } = quality;
+  const { items, bad, good, where, exclude, at, gracePeriodMs, some } = quality;
   if (bad.length === 0 && !some) return [];
   const { places, shown } = placesOn(items, where);
   const texts = new Map<string, string>();
@@ -68,7 +68,7 @@ export async function updateQuarantine(
     good: new Set(good),
     shown,
     at: at.getTime(),
-    settleMs,
+    gracePeriodMs,
   };
   const stored = some ? await storedItems(trx, scope, page) : [];
   const plan = planQuarantine(page, stored);

@@ -192,7 +192,7 @@ export class AccountReader {
 
   /** What a full reading that begins now makes complete is complete as of then at least. */
   completeFromNow(): Date {
-    return new Date(this.#reader.clock.now() - this.#reader.settleMs);
+    return new Date(this.#reader.clock.now() - this.#reader.gracePeriodMs);
   }
 
   #readRoot(found: ListCollection, { what, signal, accept }: Required<ReadRequest>): Promise<ReadOutcome> {

@@ -73,7 +73,7 @@ export async function readSingle(
         decide: ({ counts, sentAt }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);
           const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
-          const completeAsOf = new Date(asOf - reader.settleMs);
+          const completeAsOf = new Date(asOf - reader.gracePeriodMs);
           const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;

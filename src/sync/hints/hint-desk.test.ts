@@ -67,7 +67,7 @@ async function running(
     store: { ...hintStore, size: () => Promise.resolve(state.listRows) },
     collections: [JOBS, 'bulk_research_jobs', 'lists', 'list_items'],
     budget: { perMinute: () => 48, crowded: () => state.crowded },
-    settleMs: 60_000,
+    gracePeriodMs: 60_000,
     onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
     clock,
     random: () => 1,

@@ -14,7 +14,7 @@ export interface HintReadingContext {
   readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;
   readonly store: HintStore;
   /** `MIRROR_SETTLE`, milliseconds: how seldom all rows are read for hints, where nothing less will do. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   readonly clock: Clock;
 }
 
@@ -101,8 +101,8 @@ export class HintReading {
 
   /** How long (ms) until all rows of the collection may be read for hints: at most once in a settle time. */
   #mayWalkIn(name: CollectionName): number {
-    const { reader, clock, settleMs } = this.#parts;
-    const least = Math.max(settleMs, LEAST_APART_MS);
+    const { reader, clock, gracePeriodMs } = this.#parts;
+    const least = Math.max(gracePeriodMs, LEAST_APART_MS);
     // One that is under way read some of the rows before the event; when it has ended, less may do.
     if (reader.isWalking(name)) return least;
     const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);

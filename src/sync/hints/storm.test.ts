@@ -32,13 +32,13 @@ async function running(): Promise<Running> {
   });
   const failures: string[] = [];
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
-  const { reader, source, hintStore: store, settleMs } = account;
+  const { reader, source, hintStore: store, gracePeriodMs } = account;
   const desk = hintDesk({
     reader,
     store,
     collections: COLLECTIONS,
     budget: readingBudget(source),
-    settleMs,
+    gracePeriodMs,
     onFailure,
     clock,
     random: seeded(1),

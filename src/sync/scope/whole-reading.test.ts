@@ -27,7 +27,7 @@ function told(
   const changes: DoubtChange[] = [];
   let looked = 0;
   const reader = {
-    settleMs: SETTLE,
+    gracePeriodMs: SETTLE,
     store: {
       liveRows: () => Promise.resolve(live.length),
       liveKeysMissing: (_: Scope, saw: (key: string) => boolean) => {

@@ -89,7 +89,7 @@ const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
  * @param obs observation number of its last page
  */
 export async function recordAbsences(
-  { fence, mirror, store, settleMs }: ReadingContext,
+  { fence, mirror, store, gracePeriodMs }: ReadingContext,
   scope: Scope,
   reading: WholeReading,
   present: WholeWalk | null,
@@ -103,12 +103,12 @@ export async function recordAbsences(
   if (present === null) return NOT_JUDGED;
   const keys = new Set(missing.map(({ key }) => key));
   const candidates = (await store.candidatesOf(scope)).filter(({ key }) => keys.has(key));
-  const change = judgePair(previous, present, { missing, candidates, settleMs });
+  const change = judgePair(previous, present, { missing, candidates, gracePeriodMs });
   const [raised, proven] = [change.add.length > 0, change.prove.length > 0];
   if (raised || proven) await mirror.recordDoubts(fence, scope, change, obs);
   const inDoubt = new Set(candidates.map(({ key }) => key));
   const overlooks = missing.some(
-    ({ key, changedAt }) => changedAt > present.began - settleMs && !inDoubt.has(key),
+    ({ key, changedAt }) => changedAt > present.began - gracePeriodMs && !inDoubt.has(key),
   );
   return { judged: true, raised, proven, overlooks };
 }

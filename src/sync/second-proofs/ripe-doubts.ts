@@ -24,7 +24,7 @@ export class RipeDoubts {
 
   /** When a second reading of the scope's rows may be a proof (ms since the epoch, the database's clock). */
   readyAt({ ripeAt }: ScopeInDoubt): number {
-    return ripeAt.getTime() + this.#reader.settleMs + MARGIN_MS;
+    return ripeAt.getTime() + this.#reader.gracePeriodMs + MARGIN_MS;
   }
 
   /** Waits until all of them may be read again. @throws the signal's reason */

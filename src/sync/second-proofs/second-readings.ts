@@ -59,7 +59,7 @@ export class SecondReadings {
     walked: Map<string, ReadWhole>,
     options: FinishOptions,
   ): Promise<Settled> {
-    const { store, clock, settleMs } = this.#reader;
+    const { store, clock, gracePeriodMs } = this.#reader;
     const { scope } = session;
     const { parent } = scope;
     const confirmed = await this.ofDoubts(lists, session, options);
@@ -91,7 +91,7 @@ export class SecondReadings {
     };
     // What came too lately to be doubted is old enough when the settle time is over.
     if (options.patient && read?.overlooks === true) {
-      const error = (await walkAgain(settleMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
+      const error = (await walkAgain(gracePeriodMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }
     // In an unordered list a second whole walk tells, and one more is what a full reading may cost. (Where the order came
@@ -99,7 +99,7 @@ export class SecondReadings {
     if (read !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
       // Another reading may have walked meanwhile: the pair is made of its walk and the next one.
       const ended = session.memory.whole?.ended ?? 0;
-      const waitMs = ended + settleMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
+      const waitMs = ended + gracePeriodMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
       const error = (await walkAgain(Math.max(WIDE_MARGIN_MS, waitMs))) ?? (await confirmAgain(needsReading));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }

@@ -140,7 +140,7 @@ export class DoubtSettler {
     const left = await store.candidatesOf(scope);
     // A doubt that is younger than the walk counts too: another reading may have raised anew what this one missed.
     if (read.clean && !read.complete && left.length === 0) {
-      await this.#saveComplete(session, new Date(read.began.getTime() - this.#reader.settleMs));
+      await this.#saveComplete(session, new Date(read.began.getTime() - this.#reader.gracePeriodMs));
     }
     return { totals, error: undefined, unproven: left.filter(({ proven }) => !proven).length };
   }

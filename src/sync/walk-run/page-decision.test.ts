@@ -30,7 +30,7 @@ const taken: PageStep = {
   unbelieved: [],
   collection: undefined,
   page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
-  settleMs: 60_000,
+  gracePeriodMs: 60_000,
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {

@@ -45,7 +45,7 @@ export interface PageStep {
   /** Freshness to store at the end of a walk that ended well. */
   readonly collection: CollectionChange | undefined;
   /** Least time between two proofs, milliseconds. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
 }
 
 /** What is stored with a page, and what its walk has to know of it. */
@@ -95,7 +95,7 @@ export function decide(
   return { decision, memory, completeAsOf, overlooks };
 }
 
-function doubtsOf({ page, served, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
+function doubtsOf({ page, served, items, gracePeriodMs }: PageStep, observed: ObservedPage): DoubtChange {
   if (page === undefined) return NO_DOUBTS;
   const keyed = items.flatMap(({ key }, index) =>
     key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
@@ -109,7 +109,7 @@ function doubtsOf({ page, served, items, settleMs }: PageStep, observed: Observe
     deferred: keyed.filter(({ outcome }) => outcome === 'deferred').map(({ key }) => key),
     missing: observed.missing,
     candidates: observed.candidates,
-    settleMs,
+    gracePeriodMs,
   });
 }
 
@@ -138,7 +138,7 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): bool
  * be proven by what is asked after it.
  */
 function completeFrom(
-  { page, end, settleMs, startedAt, walk }: PageStep,
+  { page, end, gracePeriodMs, startedAt, walk }: PageStep,
   { candidates, missing, sentAt }: ObservedPage,
   { add, withdraw }: DoubtChange,
 ): Date | undefined {
@@ -146,7 +146,7 @@ function completeFrom(
   if (!whole || add.length > 0 || missing.length > 0) return undefined;
   const withdrawn = new Set(withdraw);
   if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
-  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - settleMs);
+  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - gracePeriodMs);
 }
 
 /**
@@ -154,13 +154,13 @@ function completeFrom(
  * late that it may have been too early. One that was continued in another process knows only when items were seen.
  */
 function unseenBy(
-  { page, end, walk, startedAt, firstSentAt, settleMs }: PageStep,
+  { page, end, walk, startedAt, firstSentAt, gracePeriodMs }: PageStep,
   { sentAt, quarantined }: ObservedPage,
   badItems: BadItems | undefined,
 ): Unseen | undefined {
   // An end with a status is one that no page brought.
   if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
-  const settled = (moment: Date): Date => new Date(moment.getTime() - settleMs);
+  const settled = (moment: Date): Date => new Date(moment.getTime() - gracePeriodMs);
   const whole = page?.place.after === null && page.place.ends;
   if (whole) return { seen: quarantined, before: settled(sentAt) };
   if (walk.kind !== 'full') return undefined;

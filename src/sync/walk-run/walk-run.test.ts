@@ -90,7 +90,7 @@ describe('a page', () => {
       clock,
       observer: observeAll([]),
       onChanged: () => {},
-      settleMs: 60_000,
+      gracePeriodMs: 60_000,
       store: {},
       source: {
         takeFreed: () => [],

@@ -234,7 +234,7 @@ class WalkRun {
         polledAt: atEnd.polledAt,
         unbelieved: atEnd.unbelieved ?? [],
         collection: atEnd.collection,
-        settleMs: this.#reader.settleMs,
+        gracePeriodMs: this.#reader.gracePeriodMs,
       },
       obs,
       sentAfter: asked.sentAfter,

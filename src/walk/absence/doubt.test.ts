@@ -17,7 +17,7 @@ function view(parts: Partial<PageView>): PageView {
     deferred: [],
     missing: [],
     candidates: [],
-    settleMs: SETTLE,
+    gracePeriodMs: SETTLE,
     ...parts,
   };
 }

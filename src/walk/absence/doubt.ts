@@ -21,7 +21,7 @@ export interface PageView {
   /** Rows in doubt among all of these. */
   readonly candidates: readonly Candidate[];
   /** Least time between two proofs: more than a replica lags. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface PageView {
  * row came or changed so shortly before that a stale replica may not know; a second proves it (second-proof.ts).
  */
 export function judgePage(view: PageView): DoubtChange {
-  const { proof, sentAt, settleMs, contradiction } = view;
+  const { proof, sentAt, gracePeriodMs, contradiction } = view;
   const candidates = new Map(
     view.candidates
       .filter(({ kind }) => !(contradiction && kind === 'interval'))
@@ -53,8 +53,8 @@ export function judgePage(view: PageView): DoubtChange {
     const first = candidates.get(key);
     if (first?.proven === true || proof === null) continue;
     if (first === undefined || !isFirstProof(first.kind)) {
-      if (mayRaise(key) && changedAt <= sentAt - settleMs) add.push({ key, kind: proof.kind });
-    } else if (isSecondProof(first, view, settleMs)) {
+      if (mayRaise(key) && changedAt <= sentAt - gracePeriodMs) add.push({ key, kind: proof.kind });
+    } else if (isSecondProof(first, view, gracePeriodMs)) {
       // A snapshot's candidate survives a contradiction: an interval may not prove it, and takes its place instead.
       const rests = proof.kind === 'interval' && first.kind === 'snapshot';
       if (!rests) prove.push(key);

@@ -17,7 +17,7 @@ function judged(
   candidates: readonly Candidate[] = [],
   missing = MISSING,
 ): ReturnType<typeof judgePair> {
-  return judgePair(previous, present, { missing, candidates, settleMs: SETTLE });
+  return judgePair(previous, present, { missing, candidates, gracePeriodMs: SETTLE });
 }
 
 describe('a pair of whole walks', () => {

@@ -72,11 +72,11 @@ export function judgePair(
   {
     missing,
     candidates,
-    settleMs,
+    gracePeriodMs,
   }: {
     readonly missing: readonly MissingRow[];
     readonly candidates: readonly Candidate[];
-    readonly settleMs: number;
+    readonly gracePeriodMs: number;
   },
 ): DoubtChange {
   const inDoubt = new Map(candidates.map((candidate) => [candidate.key, candidate]));
@@ -85,8 +85,8 @@ export function judgePair(
   const same =
     previous !== null &&
     previous.digest === present.digest &&
-    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, settleMs);
-  const before = present.began - settleMs;
+    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, gracePeriodMs);
+  const before = present.began - gracePeriodMs;
   const add: { key: string; kind: 'pair' }[] = [];
   const prove: string[] = [];
   for (const { key, changedAt } of missing) {
@@ -96,7 +96,7 @@ export function judgePair(
       if (changedAt <= before) add.push({ key, kind: 'pair' });
     } else if (first.kind !== 'pair') {
       if (first.at <= before) add.push({ key, kind: 'pair' });
-    } else if (same && isSecondProof(first, answer, settleMs)) prove.push(key);
+    } else if (same && isSecondProof(first, answer, gracePeriodMs)) prove.push(key);
   }
   const dated = served === undefined || add.length === 0 ? {} : { servedAt: served.last };
   return { add, prove, withdraw: [], withdrawOrdered: false, ...dated };

@@ -182,7 +182,7 @@ export class RealAccount {
       answers,
       lagMs: 0,
       slackMs: LONGEST_ANSWER_MS + this.#stalls.max / 1e6,
-      settleMs: SETTLE_MS,
+      gracePeriodMs: SETTLE_MS,
       history: true,
       byPairs: order !== 'falling' && order !== 'rising',
     });

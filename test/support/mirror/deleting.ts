@@ -35,7 +35,7 @@ export function settledJobs(
   return async (...ids) => {
     const account = await newAccount();
     await account.observe('research_jobs', jobs(...ids));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     return account;
   };
 }
@@ -61,7 +61,7 @@ export async function proveAbsent(
   parent = '',
 ): Promise<void> {
   for (let proof = 1; proof <= 2; proof += 1) {
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe(name, left, { parent, proof: SNAPSHOT });
   }
 }

@@ -25,19 +25,19 @@ export class MirroredAccount {
   readonly mirror: Mirror;
   readonly fence: Fence;
   /** MIRROR_SETTLE, milliseconds. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** Observations by scope, as a session knows them; a scope whose list goes counts anew. */
   readonly #committed = new Map<string, number>();
 
   private constructor(database: MigratedDatabase, fence: Fence, options: Partial<MirrorOptions>) {
     this.database = database;
     this.fence = fence;
-    this.settleMs = options.settleMs ?? 60_000;
+    this.gracePeriodMs = options.gracePeriodMs ?? 60_000;
     this.mirror = createMirror(database.db, {
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),
-      settleMs: this.settleMs,
+      gracePeriodMs: this.gracePeriodMs,
       deletes: 'soft',
       history: true,
       stateOf: (_collection, item) =>
@@ -120,7 +120,7 @@ export class MirroredAccount {
         const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
           outcomes[index] === 'deferred' ? (key ?? []) : [],
         );
-        const absence = { missing, candidates, seen, deferred, contradiction, settleMs: this.settleMs };
+        const absence = { missing, candidates, seen, deferred, contradiction, gracePeriodMs: this.gracePeriodMs };
         const doubts = judgePage({ ...absence, proof: proof ?? null, sentAt: sentAt.getTime() });
         return { scope: {}, doubts };
       },

@@ -19,7 +19,7 @@ export interface DeletionEvidence {
   readonly lagMs: number;
   /** An answer may have been made so long after the moment that is known of it. */
   readonly slackMs: number;
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   readonly history: boolean;
   /** No order by key: two equal walks are the proof. */
   readonly byPairs: boolean;
@@ -96,14 +96,14 @@ function problemOf(
   const best = most(false);
   if (best === 2) return undefined;
   if (most(true) === 2) return 'told empty';
-  const { log, lagMs, settleMs, byPairs } = evidence;
+  const { log, lagMs, gracePeriodMs, byPairs } = evidence;
   const changes = Math.max(
     ...ways.map(([of, key]) => log.changesWithin(of, key, span.from - lagMs, span.to)),
   );
   if (byPairs && changes >= P2_CHANGES) return 'beyond P2';
   const what = `${rowName(scope, id)} was deleted at ${new Date(Number(went)).toISOString()}`;
   return best === 1
-    ? `${what} without two proofs ${settleMs} ms apart`
+    ? `${what} without two proofs ${gracePeriodMs} ms apart`
     : `${what}, but it was there at every request since it was seen`;
 }
 
@@ -115,7 +115,7 @@ function proofsOf(
   scope: SourceScope,
   id: string,
   { from, to }: { readonly from: number; readonly to: number },
-  { log, answers, lagMs, slackMs, settleMs }: DeletionEvidence,
+  { log, answers, lagMs, slackMs, gracePeriodMs }: DeletionEvidence,
   lies: boolean,
 ): number {
   const asked = answers.of(scope).filter(({ sentAt, answeredAt }) => sentAt <= to && answeredAt >= from);
@@ -129,5 +129,5 @@ function proofsOf(
     );
   const [first] = proofs;
   if (first === undefined) return 0;
-  return proofs.some(({ sentAt }) => sentAt >= first.answeredAt + settleMs - 1) ? 2 : 1;
+  return proofs.some(({ sentAt }) => sentAt >= first.answeredAt + gracePeriodMs - 1) ? 2 : 1;
 }

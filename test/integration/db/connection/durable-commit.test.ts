@@ -76,7 +76,7 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
         close: () => Promise.resolve(),
         drop: () => Promise.resolve(),
       };
-      const account = await MirroredAccount.make(database, userId, { settleMs: 0 });
+      const account = await MirroredAccount.make(database, userId, { gracePeriodMs: 0 });
       await account.observe('research_jobs', jobs(1, 2));
       await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
       await account.query('truncate public.seen_mode');

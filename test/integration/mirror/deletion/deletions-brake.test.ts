@@ -51,9 +51,9 @@ describe('the brake', () => {
 
   it('counts what is still waiting for its second proof', async () => {
     const account = await withJobs(60);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(...upTo(55)), { proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(...upTo(47)), { proof: SNAPSHOT });
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, held: 5, waiting: 8 });
     expect(await quality(account)).toEqual([{ held: '5', waiting: '8' }]);
@@ -125,7 +125,7 @@ describe('the brake', () => {
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     await account.observe('list_items', itemsWith('id', upTo(12)), { parent: '1' });
     await account.observe('list_items', itemsWith('id', upTo(88)), { parent: '2' });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', '[]', { parent: '1', proof: SNAPSHOT });
     // 12 of 100 items, not 24.
     expect(await deleteAllBut(account, 'lists', itemsWith('list_id', [2]))).toMatchObject({

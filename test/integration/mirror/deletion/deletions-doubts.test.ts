@@ -55,15 +55,15 @@ describe('doubts that no page raises', () => {
   it('rest on the live rows that a walk did not see', async () => {
     const account = await newAccount();
     await account.observe('watchlist', itemsWith('id', ['1', '10', '9', 'a']));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('watchlist', itemsWith('id', ['new']));
     const seen = new Set(['10', 'x']);
     const { db } = account.database;
     const missing = (before: Date) =>
       liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key), before);
-    const keys = (await missing(new Date(Date.now() - account.settleMs / 2))).map(({ key }) => key);
+    const keys = (await missing(new Date(Date.now() - account.gracePeriodMs / 2))).map(({ key }) => key);
     expect(keys).toEqual(['1', '9', 'a']);
-    expect(await missing(new Date(Date.now() + account.settleMs))).toHaveLength(4);
+    expect(await missing(new Date(Date.now() + account.gracePeriodMs))).toHaveLength(4);
     expect(await missing(new Date(0))).toEqual([]);
   });
 
@@ -98,7 +98,7 @@ describe('a page that very many rows are missing from', () => {
       const candidates = await account.candidates(name);
       expect(candidates).toHaveLength(41_000);
       expect(candidates.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
-      await account.age(account.settleMs);
+      await account.age(account.gracePeriodMs);
     }
   });
 });
@@ -110,12 +110,12 @@ describe('rows in doubt', () => {
     for (const parent of ['1', '2']) {
       await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
     }
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     const { db } = account.database;
     const told = () => scopesInDoubt(db, account.fence.userId, 'list_items');
     expect(await told()).toEqual([]);
     await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '1', proof: SNAPSHOT });
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '2', proof: SNAPSHOT });
     const [first, second] = await told();

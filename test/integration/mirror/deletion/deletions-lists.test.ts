@@ -144,7 +144,7 @@ describe('a list that is deleted', () => {
     const account = await twoLists();
     const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000}]';
     await account.observe('list_items', hostile, { parent: '2' });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent: '2', proof: SNAPSHOT });
     expect(await account.candidates('list_items', '2')).toHaveLength(1);
     await deleteAllBut(account, 'lists', lists(1));
@@ -191,7 +191,7 @@ describe('a list that is deleted', () => {
       decide: () => ({ scope: { memory: { frontier: 'i1' }, fullAt: new Date(), polledAt: new Date() } }),
     });
     await deleteAllBut(account, 'lists', lists(1));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('lists', lists(1, 2));
     // A walk that began before the list went would go on behind items that are deleted now.
     const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });

@@ -8,7 +8,7 @@ it('what is proven of an item in one list proves nothing of an item with the sam
   const account = await newAccount();
   await account.observe('lists', itemsWith('list_id', [1, 2]));
   const seen = async (parent: string, ...ids: readonly string[]): Promise<void> => {
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', itemsWith('id', ids), { parent, proof: SNAPSHOT });
   };
   const doubts = async (parent: string): Promise<unknown[]> =>

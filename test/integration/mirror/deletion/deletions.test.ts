@@ -24,7 +24,7 @@ describe('a row that the source has no more', () => {
     ]);
     const nothing = { deleted: 0, along: new Map(), held: 0, waiting: 1, changed: [] };
     expect(await account.applyDeletions('research_jobs')).toEqual(nothing);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
     expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
     expect(await account.applyDeletions('research_jobs')).toEqual({
@@ -54,7 +54,7 @@ describe('a row that the source has no more', () => {
     await account.applyDeletions('research_jobs', { accept: true });
     expect(await liveJobs(account)).toEqual([1, 2]);
     // Sent before the settle time was over, answered after it.
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 58_000 });
     expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
   });
@@ -62,11 +62,11 @@ describe('a row that the source has no more', () => {
   it('is in no doubt while it came, changed or was back less than the settle time before', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', jobs(1, 2));
-    await account.age(account.settleMs - 5_000);
+    await account.age(account.gracePeriodMs - 5_000);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     expect(await keysInDoubt(account)).toEqual([]);
     await account.observe('research_jobs', '[{"job_id":2,"status":"new"}]');
-    await account.age(account.settleMs - 5_000);
+    await account.age(account.gracePeriodMs - 5_000);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     expect(await keysInDoubt(account)).toEqual([]);
     await account.age(5_000);
@@ -79,7 +79,7 @@ describe('a row that the source has no more', () => {
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     await account.observe('research_jobs', jobs(2));
     expect(await keysInDoubt(account)).toEqual([]);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 1 });
   });
@@ -162,7 +162,7 @@ describe('an interval', () => {
   it('of text keys is one of their order: shorter first, then bytewise', async () => {
     const account = await newAccount();
     await account.observe('watchlist', itemsWith('id', ['9', '10', 'a', 'é', 'Z', 'aa', 'ab', 'b']));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('watchlist', itemsWith('id', ['aa']), {
       proof: { kind: 'interval', direction: 'rising', after: 'a', through: 'aa' },
     });
@@ -174,7 +174,7 @@ describe('an interval', () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
     await account.observe('research_jobs', jobs(2, 3, 4), { proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
     expect(await account.candidates('research_jobs')).toMatchObject([
       { key: '1', kind: 'snapshot' },
@@ -187,7 +187,7 @@ describe('an interval', () => {
   it('does not prove what a snapshot began: its own doubt takes the place of the older one', async () => {
     const account = await withJobs(1, 2, 3);
     await account.observe('research_jobs', jobs(3, 1), { proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
     expect(await account.candidates('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
     await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
@@ -198,7 +198,7 @@ describe('an interval', () => {
     const account = await withJobs(1, 2, 3);
     for (let proof = 1; proof <= 2; proof += 1) {
       await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
-      await account.age(account.settleMs);
+      await account.age(account.gracePeriodMs);
     }
     expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
     await account.observe('research_jobs', jobs(1, 3), { contradiction: true });

@@ -69,7 +69,7 @@ it.each(['soft', 'hard'] as const)(
       fc.asyncProperty(steps, async (all) => {
         runs += 1;
         const run = runs;
-        const account = await MirroredAccount.make(database, String(run), { settleMs: 0, deletes });
+        const account = await MirroredAccount.make(database, String(run), { gracePeriodMs: 0, deletes });
         await openHistory(new Db(database.kysely, 'mirror'), account.fence, ['research_jobs'], true);
         const live = new Map<number, Record<string, unknown>>();
         /** Moment of a change (the last one of several) to the rows after it. */

@@ -7,7 +7,7 @@ import type { CollectionName } from '../../../../src/model/collections.ts';
 import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
-const newAccount = testAccounts({ settleMs: 0 });
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 /** Deletes what a snapshot of the whole scope no longer holds. */
 async function reduceTo(account: MirroredAccount, name: CollectionName, left: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { MirroredAccount } from '../../../support/mirror/mirrored-account.t
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 // Contents come and go at once here: no page is taken for stale.
-const newAccount = testAccounts({ settleMs: 0 });
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 /** An item as text: few keys, few contents, in several spellings, some of them hostile. */
 const item = fc

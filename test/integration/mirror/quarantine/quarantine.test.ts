@@ -175,7 +175,7 @@ describe('the quarantine of a source that changes', () => {
   });
 
   it('goes with the list that its items are of', async () => {
-    const account = await makeAccount({ settleMs: 0 });
+    const account = await makeAccount({ gracePeriodMs: 0 });
     await account.page('lists', '[{"list_id":1},{"list_id":2}]');
     for (const parent of ['1', '2'])
       await account.page('list_items', '[{"id":"a"},{"name":"no ID"}]', { parent });

@@ -45,7 +45,7 @@ async function mirrored(
     store: createHintStore(database.db, fence),
     collections: COLLECTIONS,
     budget: readingBudget(source),
-    settleMs: config.gracePeriodMs,
+    gracePeriodMs: config.gracePeriodMs,
     onFailure,
     clock: systemClock,
     random: () => 1,
