@@ -4,8 +4,8 @@ import { databaseTime } from '../db/connection/database-time.ts';
 import { wake } from '../db/notify/wakeups.ts';
 import type { Remedy } from '@research-mirror/runtime/errors';
 import {
-  ASKER_BEAT_MS,
-  ASKER_VALID_MS,
+  CLIENT_BEAT_MS,
+  CLIENT_VALID_MS,
   CommandFailed,
   type CommandQueue,
   type CommandRequest,
@@ -37,7 +37,8 @@ export async function askDaemon(
 ): Promise<unknown> {
   const tables = db.state;
   const id = randomUUID();
-  const validUntil = async (): Promise<Date> => new Date((await databaseTime(db)).getTime() + ASKER_VALID_MS);
+  const validUntil = async (): Promise<Date> =>
+    new Date((await databaseTime(db)).getTime() + CLIENT_VALID_MS);
   await tables
     .insertInto('command')
     .values({
@@ -56,7 +57,7 @@ export async function askDaemon(
   try {
     for (;;) {
       await clock.sleep(LOOK_MS, signal);
-      if (clock.monotonic() - beatAt >= ASKER_BEAT_MS) {
+      if (clock.monotonic() - beatAt >= CLIENT_BEAT_MS) {
         beatAt = clock.monotonic();
         await tables
           .updateTable('command')
@@ -83,7 +84,7 @@ export async function askDaemon(
         throw new CommandFailed(row.error ?? 'the daemon failed at it', remedy);
       }
       if (row.state === 'cancelled') {
-        const silent = `nothing was heard of this process for ${ASKER_VALID_MS / 1000} s`;
+        const silent = `nothing was heard of this process for ${CLIENT_VALID_MS / 1000} s`;
         throw new CommandFailed(`the daemon took the request for withdrawn: ${silent}; try again`, 'retry');
       }
       if (gone) {

@@ -21,8 +21,8 @@ export interface CommandQueue {
 }
 
 /** The asker says this often (ms) that it still waits, and counts as gone this long after it last did. */
-export const ASKER_BEAT_MS = 1_000;
-export const ASKER_VALID_MS = 10_000;
+export const CLIENT_BEAT_MS = 1_000;
+export const CLIENT_VALID_MS = 10_000;
 
 /** How the daemon failed at a command, as the asker hears of it. */
 export class CommandFailed extends ClassifiedError {

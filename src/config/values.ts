@@ -120,7 +120,7 @@ export function splitList(text: string): string[] {
 }
 
 function requireCollection(name: string): CollectionName {
-  const found = COLLECTION_NAMES.find((candidate) => candidate === name);
+  const found = COLLECTION_NAMES.find((match) => match === name);
   if (found !== undefined) return found;
   throw new InvalidValue(
     `there is no collection ${JSON.stringify(name)}${suggestion(name, COLLECTION_NAMES)}: ${COLLECTION_NAMES.join(', ')}`,

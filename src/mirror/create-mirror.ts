@@ -11,7 +11,7 @@ import { contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
-import { recordDoubts } from './deletion/record-doubts.ts';
+import { recordSuspects } from './deletion/record-suspects.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { TableColumns } from './columns/table-columns.ts';
@@ -83,8 +83,8 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
         }
         await saveScope(trx, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0);
       }),
-    recordDoubts: (fence, scope, change, obs) =>
-      fenced(db, fence, (trx, at) => recordDoubts(trx, scope, change, obs, at)),
+    recordSuspects: (fence, scope, change, obs) =>
+      fenced(db, fence, (trx, at) => recordSuspects(trx, scope, change, obs, at)),
     applyDeletions: (fence, scope, how) => applyDeletions(db, options, fence, scope, how),
     backfill: async (fence) => {
       for (const { columns } of tables.values()) await columns.addWaiting();

@@ -37,7 +37,7 @@ export function keyColumns(table: Table): string[] {
 }
 
 /** The table's name in SQL, quoted. */
-export function named(table: Table, suffix = ''): RawBuilder<unknown> {
+export function dataTable(table: Table, suffix = ''): RawBuilder<unknown> {
   return sql.id(table.schema, `${table.name}${suffix}`);
 }
 

@@ -1,4 +1,4 @@
-import type { Candidate } from '../../src/model/absence.ts';
+import type { SuspectedDeletion } from '../../src/model/absence.ts';
 import type { Checkpoint } from '../../src/walk/checkpoint.ts';
 import type { ScopeMemory } from '../../src/walk/memory/memory.ts';
 import type { Ask, Walk } from '../../src/walk/walk.ts';
@@ -16,7 +16,7 @@ export interface MirrorRow {
   readonly changedAt: number;
 }
 
-export interface Doubt extends Candidate {
+export interface SuspectInWorld extends SuspectedDeletion {
   /** The second proof was given although the source had the row at each moment of it. */
   readonly untrue: boolean;
   /** The row was read after the first proof. */
@@ -61,7 +61,7 @@ export interface Interrupted {
 export interface World {
   readonly list: ListState;
   readonly mirror: ReadonlyMap<string, MirrorRow>;
-  readonly doubts: ReadonlyMap<string, Doubt>;
+  readonly suspectChange: ReadonlyMap<string, SuspectInWorld>;
   /** What the last whole walk read, told independently of its digest. */
   readonly wholeRead: string;
   readonly memory: ScopeMemory;
@@ -106,7 +106,7 @@ export function newWorld(list: ListState, memory: ScopeMemory): World {
   return {
     list,
     mirror: new Map(),
-    doubts: new Map(),
+    suspectChange: new Map(),
     wholeRead: '',
     memory,
     running: undefined,

@@ -8,7 +8,7 @@ import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { heldBy } from './account-runner.ts';
+import { ownedBy } from './account-runner.ts';
 import { hashOfKey } from './service-link.ts';
 
 /** What has been accepted of an account. */
@@ -39,7 +39,7 @@ export async function moveAccount(
     .executeTakeFirst();
   if (account === undefined) return undefined;
   const taken = await takeAccount(db, userId, randomUUID(), await ownIdentity());
-  if (taken.state === 'held') throw new Unusable(`${heldBy(userId, taken.by)}: stop it first`);
+  if (taken.state === 'owned') throw new Unusable(`${ownedBy(userId, taken.by)}: stop it first`);
   const { fence } = taken;
   try {
     await fenced(db, fence, async (trx, now) => {

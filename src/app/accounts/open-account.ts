@@ -20,7 +20,7 @@ import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
 import { stateClass } from '../../walk/memory/warmth.ts';
-import type { Schedule } from './firings.ts';
+import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
@@ -65,7 +65,6 @@ export async function openAccount(
 
 async function compose(parts: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
   const { config, db, link } = parts;
-  const {} = config;
   if (await recheckIfDue(db, fence, config.collections)) {
     parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
   }

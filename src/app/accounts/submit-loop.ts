@@ -1,6 +1,6 @@
 import { TRANSPORT_LIMITS } from '../../api/transport.ts';
 import { createSubmissionStore } from '../../db/submissions/submission-store.ts';
-import { explainWait, whyCreditsHold } from '../../db/submissions/waiting-submissions.ts';
+import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-submissions.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { submitter } from '../../submit/submitter.ts';
 import type { RunnerContext } from './runner-context.ts';
@@ -22,7 +22,8 @@ export function submitLoop(
     source,
     store: createSubmissionStore({ db, fence, collections: new Set(config.collections) }),
     clock: link.clock,
-    whyCreditsHold: async () => (floor === undefined ? undefined : whyCreditsHold(db, fence.userId, floor)),
+    whyCreditsTooLow: async () =>
+      floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
     explainWait: (why) => explainWait(db, fence, why),
     ownsUntil: parts.ownsUntil,
     bell,

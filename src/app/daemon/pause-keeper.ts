@@ -1,11 +1,11 @@
 import {
-  askedOfDaemons,
-  isAskedFor,
+  daemonAssignments,
+  isAssigned,
   retiredAccounts,
-  sayAsked,
+  saveAssignment,
   type StoredPause,
   storedPauses,
-} from '../../db/accounts/asked.ts';
+} from '../../db/accounts/assignments.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
@@ -40,15 +40,15 @@ export function pauseKeeper(
     const retired = await retiredAccounts(db);
     const runners = accounts.runners();
     for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
-    await sayAsked(db, processId, {
+    await saveAssignment(db, processId, {
       accounts: runners.map(({ userId }) => userId).filter((userId) => !retired.has(userId)),
       collections: config.collections,
       allKnown: accounts.allKnown(),
     });
-    const daemons = await askedOfDaemons(db, DAEMON);
+    const daemons = await daemonAssignments(db, DAEMON);
     const wrong = (await storedPauses(db)).filter(
       ({ userId, collection, paused }) =>
-        !retired.has(userId) && paused === isAskedFor(daemons, userId, collection),
+        !retired.has(userId) && paused === isAssigned(daemons, userId, collection),
     );
     if (wrong.length === 0) return;
     const now = await databaseTime(db);
@@ -69,7 +69,7 @@ export function pauseKeeper(
 
   const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
     const taken = await takeAccount(db, userId, processId, parts.identity);
-    if (taken.state === 'held') return;
+    if (taken.state === 'owned') return;
     try {
       await store(taken.fence, pauses);
       log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);

@@ -20,7 +20,7 @@ import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, DAEMON } from '../process/process.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
-import { owedReadings } from './owed-readings.ts';
+import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/quarantine-handler.ts';
 import { readiness } from './readiness.ts';
@@ -132,7 +132,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       workFinder({
         db: mirror.db,
         runners,
-        owed: owedReadings(parts),
+        startMisfires: misfireStarter(parts),
         bell: work,
         clock,
         onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),

@@ -10,7 +10,7 @@ export interface WorkFinderOptions {
   readonly db: Db;
   readonly runners: () => readonly AccountRunner[];
   /** Sees to it that what their schedules promised is read. */
-  readonly owed: (runners: readonly AccountRunner[]) => Promise<void>;
+  readonly startMisfires: (runners: readonly AccountRunner[]) => Promise<void>;
   /** Rung when another process may have left something. */
   readonly bell: Doorbell;
   readonly clock: Clock;
@@ -25,13 +25,20 @@ const LOOK_MS = 1_000;
  * however many accounts there are. What is due is found by stored moments that have passed, so that whoever was not
  * awake then finds it as soon as it is.
  */
-export function workFinder({ db, runners, owed, bell, clock, onFailure }: WorkFinderOptions): Service {
+export function workFinder({
+  db,
+  runners,
+  startMisfires,
+  bell,
+  clock,
+  onFailure,
+}: WorkFinderOptions): Service {
   return service('work finder', async ({ signal, ready }) => {
     ready();
     let failing = false;
     for (;;) {
       try {
-        await owed(runners());
+        await startMisfires(runners());
         const hinted = new Set(await accountsWithDueHints(db));
         const queued = new Set(await accountsWithSubmissions(db));
         for (const runner of runners()) {

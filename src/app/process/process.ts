@@ -11,7 +11,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { RunnerContext } from '../accounts/runner-context.ts';
-import { createSchedule } from '../accounts/firings.ts';
+import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 

@@ -10,7 +10,7 @@ import { DAEMON } from './process.ts';
  * - `nobody`
  */
 export type Carrier =
-  | { readonly kind: 'daemon'; readonly holds: boolean }
+  | { readonly kind: 'daemon'; readonly owns: boolean }
   | { readonly kind: 'other'; readonly holder: Holder }
   | { readonly kind: 'nobody' };
 
@@ -22,9 +22,9 @@ export async function carrierOf(db: Db, userId: string, own: ProcessIdentity): P
     .executeTakeFirst();
   const owner = account?.owner ?? undefined;
   const holder = owner === undefined ? undefined : await livingHolder(db, owner, own);
-  if (holder?.command === DAEMON) return { kind: 'daemon', holds: true };
+  if (holder?.command === DAEMON) return { kind: 'daemon', owns: true };
   if (holder !== undefined) return { kind: 'other', holder };
-  return (await daemonLives(db, own)) ? { kind: 'daemon', holds: false } : { kind: 'nobody' };
+  return (await daemonLives(db, own)) ? { kind: 'daemon', owns: false } : { kind: 'nobody' };
 }
 
 /** Whether a daemon runs on this mirror, whichever accounts it holds. */

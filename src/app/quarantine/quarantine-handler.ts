@@ -7,7 +7,7 @@ import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';
 import { retryQuarantined } from './quarantine-retry.ts';
-import { workOnHeld } from '../process/work-on-held.ts';
+import { workOnOwned } from '../process/work-on-owned.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const RETRY = 'quarantine retry';
@@ -34,6 +34,6 @@ export function retryHandler(
     };
     const work = (account: OpenAccount): Promise<RetriedCollection[]> =>
       retryQuarantined(account, { db, collections, signal, onProgress, onChanged });
-    return workOnHeld(config, runners(), { userIds, collections, work, notDone: notRetried });
+    return workOnOwned(config, runners(), { userIds, collections, work, notDone: notRetried });
   };
 }

@@ -11,7 +11,7 @@ import type {
   StatusReport,
 } from '../../model/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { foundChanges } from '../accounts/found-changes.ts';
+import { eventCoverage } from '../accounts/event-coverage.ts';
 import { judgeRecovery } from './judge-recovery.ts';
 import { judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
@@ -38,7 +38,7 @@ export async function statusReport({
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
   const budgets = budgetsByUser(accounts);
-  const changes = await foundChanges(stored.accounts, db, stored.now);
+  const changes = await eventCoverage(stored.accounts, db, stored.now);
   const told = stored.accounts.map((account): AccountStatus => ({
     ...account,
     budgets: budgets.get(account.userId) ?? account.budgets,

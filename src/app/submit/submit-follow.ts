@@ -24,7 +24,7 @@ const LOOK_MS = 250;
 /** States that pass; `held` is none: somebody has to release it. */
 const PASSING: ReadonlySet<SubmissionState> = new Set<SubmissionState>(['queued', 'sending']);
 
-export function isSettled({ state }: StoredSubmission): boolean {
+export function isFinal({ state }: StoredSubmission): boolean {
   return !PASSING.has(state);
 }
 
@@ -41,7 +41,7 @@ export async function followSubmission(
 ): Promise<StoredSubmission> {
   for (;;) {
     const submission = await presentSubmission(db, id);
-    if (isSettled(submission)) return submission;
+    if (isFinal(submission)) return submission;
     const before = submission.state === 'queued' ? await submissionsBefore(db, submission) : 0;
     onProgress({ submission, before });
     if (!(await goesOn())) return await presentSubmission(db, id);

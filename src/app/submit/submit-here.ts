@@ -28,7 +28,7 @@ export interface HereOptions<T> extends WorkOptions {
 export type SentHere<T> =
   | { readonly state: 'done'; readonly result: T }
   /** Another process was faster. */
-  | { readonly state: 'held'; readonly by: Holder };
+  | { readonly state: 'owned'; readonly by: Holder };
 
 /**
  * Takes the account and sends what is queued of it, as the daemon does: under its lease, its budget and its rules.
@@ -67,7 +67,7 @@ async function takeAndSend<T>(
   const servable = await servableKeys(parts, userId, keys);
   if ('why' in servable) throw new Unusable(servable.why);
   const taken = await takeAccount(db, userId, processId, identity);
-  if (taken.state === 'held') return { state: 'held', by: taken.by };
+  if (taken.state === 'owned') return { state: 'owned', by: taken.by };
   const account = await openAccount(parts, taken.fence, servable.keys);
   try {
     const send = (): Promise<T> => sendUntil(account, running, options);

@@ -11,12 +11,12 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { heldBy } from '../accounts/account-runner.ts';
+import { ownedBy } from '../accounts/account-runner.ts';
 import type { WorkOptions } from '../process/own-process.ts';
 import { servableKeys } from '../accounts/servable-keys.ts';
 import { hashOfKey } from '../accounts/service-link.ts';
 import { type Carrier, carrierOf } from '../process/submit-carrier.ts';
-import { followSubmission, isSettled, presentSubmission, type SubmitProgress } from './submit-follow.ts';
+import { followSubmission, isFinal, presentSubmission, type SubmitProgress } from './submit-follow.ts';
 import { SUBMIT, submitHere } from './submit-here.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
 
@@ -62,19 +62,19 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
   onQueued(id);
   await wake(db);
   const queued = await presentSubmission(db, id);
-  if (!wait || isSettled(queued)) return { submission: queued, stuck: undefined };
+  if (!wait || isFinal(queued)) return { submission: queued, stuck: undefined };
 
   for (;;) {
     const carrier = await look(queued.userId);
     if (carrier.kind === 'other' && carrier.holder.command !== SUBMIT) {
-      return await stuck(options, id, heldBy(queued.userId, carrier.holder));
+      return await stuck(options, id, ownedBy(queued.userId, carrier.holder));
     }
     const submission =
       carrier.kind === 'nobody'
         ? await sendHere(options, queued)
         : await followCarrier(options, queued, () => look(queued.userId));
     if (typeof submission === 'string') return await stuck(options, id, submission);
-    if (isSettled(submission)) return { submission, stuck: undefined };
+    if (isFinal(submission)) return { submission, stuck: undefined };
   }
 }
 
@@ -91,7 +91,7 @@ async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promi
 
 async function stuck({ db }: SubmitOptions, id: string, why: string): Promise<SubmitResult> {
   const submission = await presentSubmission(db, id);
-  return { submission, stuck: isSettled(submission) ? undefined : why };
+  return { submission, stuck: isFinal(submission) ? undefined : why };
 }
 
 /** Follows it while the daemon, or another `submit`, holds the account. @returns a text: why it does not go on */
@@ -111,13 +111,13 @@ async function followCarrier(
     const carrier = await look();
     if (carrier.kind === 'nobody') return false;
     if (carrier.kind === 'other') return carrier.holder.command === SUBMIT;
-    if (carrier.holds) heldAt = now;
+    if (carrier.owns) heldAt = now;
     else if (now - heldAt > TAKING_MS)
       why = `the running daemon does not hold account ${userId}: has it a key of it?`;
     return why === undefined;
   };
   const submission = await followSubmission(id, { ...options }, goesOn);
-  return isSettled(submission) ? submission : (why ?? submission);
+  return isFinal(submission) ? submission : (why ?? submission);
 }
 
 /** @returns a text: why this process can't send it */

@@ -7,7 +7,7 @@ import { notVerified, type VerifiedCollection, type VerifyProgress } from '../..
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import { verifyPass } from './verify-pass.ts';
-import { workOnHeld } from '../process/work-on-held.ts';
+import { workOnOwned } from '../process/work-on-owned.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const VERIFY = 'verify';
@@ -42,6 +42,6 @@ export function verifyHandler(
       const pass = { config, db, clock: systemClock, collections, signal, onProgress, catchUp };
       return verifyPass(account, pass);
     };
-    return workOnHeld(config, runners(), { userIds, collections, work, notDone: notVerified });
+    return workOnOwned(config, runners(), { userIds, collections, work, notDone: notVerified });
   };
 }

@@ -23,7 +23,7 @@ export function verifyPass(
 ): Promise<VerifiedCollection[]> {
   const { ignoreFields, excludeFields } = config;
   return verifyAccount({
-    reader: { fence, source, store, clock },
+    context: { fence, source, store, clock },
     db,
     rules: (name) => ({ ignore: new Set(ignoreFields[name]), exclude: new Set(excludeFields[name]) }),
     ...options,

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
-import { isSettled } from '../../app/submit/submit-follow.ts';
+import { isFinal } from '../../app/submit/submit-follow.ts';
 import type { SubmitRequest } from '../../app/submit/submit-request.ts';
 import type { SubmitResult } from '../../app/submit/submit-operation.ts';
 import type { Config } from '../../config/config.ts';
@@ -171,7 +171,7 @@ async function whereItStays(db: Db, id: string): Promise<string> {
   if (submission?.state === 'queued') {
     return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
   }
-  return submission === undefined || !isSettled(submission)
+  return submission === undefined || !isFinal(submission)
     ? `submission ${id} may be on its way: ${look}`
     : endLine(submission, undefined);
 }

@@ -24,7 +24,7 @@ export interface NextHint {
 }
 
 /** What becomes of hints whose rows were read. */
-export interface SettledHints {
+export interface HintUpdate {
   /** Away with them. */
   readonly done: readonly StoredHint[];
   /** The row looked unchanged: it is to be read again then. */
@@ -100,7 +100,7 @@ export async function dueHints(db: Db, scope: Scope, limit: number): Promise<Sto
 }
 
 /** In a fenced transaction. Hints that an event renewed since they were taken stay as they are. */
-export async function settleHints(trx: Db, scope: Scope, { done, again }: SettledHints): Promise<void> {
+export async function updateHints(trx: Db, scope: Scope, { done, again }: HintUpdate): Promise<void> {
   const inScope = sql<boolean>`h.collection = ${scope.collection} and h.parent = ${scope.parent}`;
   const all = [...done, ...again.map(({ hint }) => hint)];
   if (all.length === 0) return;

@@ -6,7 +6,7 @@ import { distributeNewTables } from './distribute.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
 import { sqlState } from '../connection/sql-state.ts';
-import { throwIfTaken } from './taken.ts';
+import { throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
   /** Opened with `MIGRATION_BOUNDS`; unpooled where there is such a way. */
@@ -79,7 +79,7 @@ async function applyNext(
     const applied = await appliedMigrations(trx);
     const [next] = pendingAfter(applied, all, trx.schema, version);
     if (next === undefined) return undefined;
-    if (applied.length === 0) await throwIfTaken(trx, all);
+    if (applied.length === 0) await throwIfNamesTaken(trx, all);
     const table = trx.stateTable('migration');
     await sql`create schema if not exists ${sql.id(`${trx.schema}_sync`)}`.execute(trx);
     await sql`create table if not exists ${table} (

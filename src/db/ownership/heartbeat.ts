@@ -73,7 +73,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     const begin = clock.monotonic();
     const now = await databaseTime(db);
     const expected = databaseClock.at(begin);
-    databaseClock.told(now.getTime(), begin, clock.monotonic());
+    databaseClock.observe(now.getTime(), begin, clock.monotonic());
     if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
     startedAt ??= now;
     // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.

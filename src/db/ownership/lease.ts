@@ -10,7 +10,7 @@ import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
 export type TakeResult =
   | { readonly state: 'taken'; readonly fence: Fence }
   /** A living process owns it. */
-  | { readonly state: 'held'; readonly by: Holder };
+  | { readonly state: 'owned'; readonly by: Holder };
 
 /** A process that owns accounts, for people. */
 export interface Holder {
@@ -59,7 +59,7 @@ export async function takeAccount(
     if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
       const by = await livingHolder(db, account.owner, own);
-      if (by !== undefined) return { state: 'held', by };
+      if (by !== undefined) return { state: 'owned', by };
     }
     const token = (BigInt(account.token) + 1n).toString();
     const taken = await tables

@@ -92,9 +92,9 @@ async function grantDue(trx: Db): Promise<void> {
     const due = new Set(rows.map(({ object }) => object).filter((object) => !kept.includes(object)));
     const granted = (await grantable(trx)).filter(({ object }) => due.has(object));
     await grantTo(trx, role, granted);
-    const settled = [...kept, ...granted.map(({ object }) => object)];
+    const current = [...kept, ...granted.map(({ object }) => object)];
     await sql`update ${trx.stateTable('granted')} set role_id = ${id}
-      where role = ${role.name} and object = any(${settled}::text[])`.execute(trx);
+      where role = ${role.name} and object = any(${current}::text[])`.execute(trx);
   }
 }
 

@@ -7,13 +7,13 @@ import type {
   CollectionState,
   CollectionStatus,
   ErrorStatus,
-  HeldStatus,
+  HoldStatus,
   KeyBudgetStatus,
   ProcessStatus,
   RecoveryStatus,
   WalkStatus,
 } from '../../model/status-report.ts';
-import { NO_SUBMISSIONS, NO_WEBHOOK, storedEdges } from './stored-edges.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
 /** What Postgres knows of the mirror's state: the part of a status report that any program can make. */
 export interface StoredStatus {
@@ -23,7 +23,7 @@ export interface StoredStatus {
   /** Budgets: what the service may count at this moment, by the stored reservations. The rest only their owner knows. */
   readonly accounts: readonly AccountStatus[];
   readonly errors: readonly ErrorStatus[];
-  readonly held: HeldStatus | null;
+  readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
 }
 
@@ -42,7 +42,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
     const collections = await collectionsOf(trx);
     const walks = await walksOf(trx);
     const budgets = await budgetsAt(trx, now);
-    const edges = await storedEdges(trx, now);
+    const byAccount = await readWebhooksAndSubmissions(trx, now);
     const accounts = await trx.state
       .selectFrom('account')
       .select(['_user_id', 'state', 'error', 'owner', 'recheck'])
@@ -61,11 +61,11 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
         collections: collections.get(userId) ?? [],
         walks: walks.get(userId) ?? [],
         budgets: budgets.get(userId) ?? [],
-        webhook: edges.get(userId)?.webhook ?? NO_WEBHOOK,
-        submissions: edges.get(userId)?.submissions ?? NO_SUBMISSIONS,
+        webhook: byAccount.get(userId)?.webhook ?? NO_WEBHOOK,
+        submissions: byAccount.get(userId)?.submissions ?? NO_SUBMISSIONS,
       })),
       errors: await errorsOf(trx),
-      held: await heldSince(trx),
+      held: await readHold(trx),
       recovery: await recoveryAt(
         trx,
         now,
@@ -200,7 +200,7 @@ async function errorsOf(db: Db): Promise<ErrorStatus[]> {
 }
 
 /** Whether a restore or copy of the database holds submissions back. */
-async function heldSince(db: Db): Promise<HeldStatus | null> {
+async function readHold(db: Db): Promise<HoldStatus | null> {
   const row = await db.state
     .selectFrom('installation')
     .select(['held_at', 'held_why'])
@@ -223,7 +223,7 @@ async function recoveryAt(db: Db, now: Date, recheck: boolean): Promise<Recovery
     .executeTakeFirst();
   if (row === undefined) return null;
   // The walks that were due from then on have not ended.
-  const owed = await db.mirror
+  const unread = await db.mirror
     .selectFrom('_collections')
     .select('collection')
     .where('next_full_at', '<=', now)
@@ -232,7 +232,7 @@ async function recoveryAt(db: Db, now: Date, recheck: boolean): Promise<Recovery
   return {
     at: row.detected_at.toISOString(),
     reason: row.reason,
-    open: recheck || owed !== undefined,
+    open: recheck || unread !== undefined,
   };
 }
 

@@ -45,7 +45,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   // written a second time would meet the next attempt.
   const claimed = new Set<string>();
   // Whether the claim was committed is not known; nothing was sent.
-  const doubtful = new Set<string>();
+  const unconfirmed = new Set<string>();
 
   /**
    * What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. None
@@ -64,7 +64,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   };
   const unclaim = async (): Promise<void> => {
     const ids = await again(async (trx) => {
-      const ids = [...doubtful];
+      const ids = [...unconfirmed];
       await sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
         where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`.execute(
@@ -72,12 +72,12 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       );
       return ids;
     });
-    for (const id of ids) doubtful.delete(id);
+    for (const id of ids) unconfirmed.delete(id);
   };
 
   return {
     async queued(limit) {
-      if (doubtful.size > 0) await unclaim();
+      if (unconfirmed.size > 0) await unclaim();
       return queuedSubmissions(db, userId, limit);
     },
 
@@ -97,11 +97,11 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
             returning submission_id as id, operation, target_id as "targetId", _request_id as "requestId",
               payload::text as payload`.execute(trx);
           // Before the commit: what is taken back must not be what this claim sends.
-          if (rows.length > 0) doubtful.delete(id);
+          if (rows.length > 0) unconfirmed.delete(id);
           return rows[0];
         });
       } catch (error) {
-        doubtful.add(id);
+        unconfirmed.add(id);
         throw error;
       }
       if (row === undefined) return undefined;

@@ -10,7 +10,7 @@ const WAITS = 'waits: ';
  * Why the account's credits let nothing be sent: they are fewer than `floor` (decimal digits), or nobody knows. Undefined:
  * they suffice.
  */
-export async function whyCreditsHold(db: Db, userId: string, floor: string): Promise<string | undefined> {
+export async function whyCreditsTooLow(db: Db, userId: string, floor: string): Promise<string | undefined> {
   const row = await db.mirror
     .selectFrom('account')
     .select(sql<boolean | null>`credits < ${floor}::numeric`.as('below'))

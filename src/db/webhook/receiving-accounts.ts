@@ -1,5 +1,5 @@
 import type { Db } from '../connection/db.ts';
-import { isLately, SETTLING_MS, SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
+import { isLately, LATE_DELIVERIES_MS, SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
 import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import {
@@ -148,7 +148,7 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
       const last = await snapshot(userId, false);
       const { current } = last.secrets;
       if (current === undefined || last.mismatches >= SUSPECT_MISMATCHES) return;
-      if (isLately(current.since, SETTLING_MS, databaseNow(last))) return;
+      if (isLately(current.since, LATE_DELIVERIES_MS, databaseNow(last))) return;
       last.mismatches += 1;
       await countMismatch(db, userId, current.secret);
       if (last.mismatches >= SUSPECT_MISMATCHES) options.onSuspicion(userId);

@@ -9,7 +9,7 @@ import {
   type StoredRegistration,
   UNREGISTERED,
 } from '../../model/webhook/registration.ts';
-import { changesBetween } from './announced.ts';
+import { coverageBetween } from './stored-event-coverage.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { registrationState } from './registration-state.ts';
@@ -44,7 +44,7 @@ export function webhookStore({ db, fence, onChanged, isFinished }: WebhookStoreO
       if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
     },
     async missed(since, until) {
-      return (await changesBetween(db, userId, isFinished, { since, until })).polled;
+      return (await coverageBetween(db, userId, isFinished, { since, until })).polled;
     },
   };
 }
@@ -83,7 +83,7 @@ async function loadRegistration(db: Db, userId: string): Promise<StoredRegistrat
   return {
     registration,
     ownUrls: urls.map(({ url, registered_at: registeredAt }): OwnUrl => ({ url, registeredAt })),
-    held: (installation?.held_at ?? null) !== null,
+    onHold: (installation?.held_at ?? null) !== null,
     now: row?.now ?? (await databaseTime(db)),
   };
 }

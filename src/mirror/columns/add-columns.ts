@@ -4,7 +4,7 @@ import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
 import { extendView } from './extend-view.ts';
 import { liveView } from './live-view.ts';
-import { named, type Table } from '../table.ts';
+import { dataTable, type Table } from '../table.ts';
 import { versionsView } from './versions-view.ts';
 
 /** How long an ALTER may wait: whoever comes after it waits behind it. */
@@ -39,7 +39,7 @@ export async function addColumns(
     const added = planned.filter(hasName);
     if (added.length > 0) {
       // The table first: whoever has read it can count on the columns of both.
-      for (const suffix of ['', '_history']) await alter(trx, named(table, suffix), added);
+      for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
       await extendView(trx, table, await liveView(trx, table));
       await extendView(trx, table, await versionsView(trx, table));
     }

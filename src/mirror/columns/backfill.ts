@@ -7,7 +7,7 @@ import { fieldSources } from '../../model/json/json-text.ts';
 import { readRegistry } from './column-registry.ts';
 import { countConflicts } from '../rows/counters.ts';
 import { type FieldColumn, otherValues } from '../rows/row-payload.ts';
-import { named, type Table, tableOf } from '../table.ts';
+import { dataTable, type Table, tableOf } from '../table.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
 /** Rows of one batch: short enough for the fence's time bounds. */
@@ -90,7 +90,7 @@ function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
   const until = sql`${task.until}::bigint`;
   const deletedSince = sql`t._deleted_at is not null and t.${sql.id(column.name)} is null`;
   return {
-    table: named(table),
+    table: dataTable(table),
     left: sql`t._change_id > ${task.done_through}::bigint and (t._change_id <= ${until} or ${deletedSince})`,
     moment: sql`null::text`,
     order: sql`t._change_id`,
@@ -101,7 +101,7 @@ function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
 
 function versionsOf(table: Table, task: Task): Part {
   return {
-    table: named(table, '_history'),
+    table: dataTable(table, '_history'),
     left: sql`(t._valid_to, t._change_id) > (${task.history_through}::timestamptz, ${task.done_through}::bigint)`,
     moment: sql`t._valid_to::text`,
     order: sql`t._valid_to, t._change_id`,

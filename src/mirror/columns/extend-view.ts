@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { named, type Table } from '../table.ts';
+import { dataTable, type Table } from '../table.ts';
 
 /** A view that the daemon keeps up with the columns of its table. */
 export interface TableView {
@@ -17,7 +17,7 @@ export interface TableView {
  * made anew; one that somebody rebuilt is left as it is.
  */
 export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
-  const name = named(table, view.suffix);
+  const name = dataTable(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];
   const added = view.columns.filter((column) => !before.includes(column));
@@ -37,7 +37,7 @@ async function describe(trx: Db, table: Table, view: TableView, added: readonly 
     trx,
   );
   for (const { column, comment } of rows) {
-    await sql`comment on column ${named(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`.execute(
+    await sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`.execute(
       trx,
     );
   }
@@ -73,8 +73,8 @@ async function isOurs(
 ): Promise<boolean> {
   if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;
-  await sql`create view ${named(table, suffix)} as ${view.query(columns)}`.execute(trx);
+  await sql`create view ${dataTable(table, suffix)} as ${view.query(columns)}`.execute(trx);
   const written = await presentView(trx, table, suffix);
-  await sql`drop view ${named(table, suffix)}`.execute(trx);
+  await sql`drop view ${dataTable(table, suffix)}`.execute(trx);
   return written?.definition === definition;
 }

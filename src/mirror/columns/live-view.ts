@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { TableView } from './extend-view.ts';
-import { keyColumns, named, type Table } from '../table.ts';
+import { keyColumns, dataTable, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
@@ -25,7 +25,7 @@ export async function liveView(db: Db, table: Table): Promise<TableView> {
           return expression === undefined ? sql.id(name) : sql`${expression} as ${sql.id(name)}`;
         }),
       )}
-      from ${named(table)} where _deleted_at is null`,
+      from ${dataTable(table)} where _deleted_at is null`,
   };
 }
 

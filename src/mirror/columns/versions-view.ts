@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { TableView } from './extend-view.ts';
-import { named, type Table } from '../table.ts';
+import { dataTable, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim']);
@@ -48,9 +48,9 @@ export async function versionsView(db: Db, table: Table): Promise<TableView> {
     suffix: '_versions',
     columns: [...columns.keys(), ...OF_VERSION.keys()],
     query: (names) => sql`
-      select ${select(names, 'in_table', 'current')} from ${named(table)} where _deleted_at is null
+      select ${select(names, 'in_table', 'current')} from ${dataTable(table)} where _deleted_at is null
       union all
-      select ${select(names, 'in_history', 'past')} from ${named(table, '_history')}`,
+      select ${select(names, 'in_history', 'past')} from ${dataTable(table, '_history')}`,
   };
 }
 

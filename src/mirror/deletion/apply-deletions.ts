@@ -3,14 +3,21 @@ import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { candidateInScope } from './candidates.ts';
+import { candidateInScope } from './suspects.ts';
 import { deleteChildren, type GoneScope } from './delete-list.ts';
-import { type Deletion, deleteRows, fitting, type GoingRow, goingRows, MAX_ROWS } from './delete-rows.ts';
-import { clearDeletions, isHeld } from './toll.ts';
+import {
+  type Deletion,
+  deleteRows,
+  fitting,
+  type RowToDelete,
+  rowsToDelete,
+  MAX_ROWS,
+} from './delete-rows.ts';
+import { clearDeletions, isBlocked } from './deletion-volume.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { countDoubts, forgetCandidates } from './save-doubts.ts';
+import { countSuspects, forgetSuspects } from './save-suspects.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
 import { tableOf } from '../table.ts';
 
@@ -27,7 +34,7 @@ const LIST_COST = 50;
 export const BELIEVED_WITHIN = 10;
 
 /** A scope's rows in doubt. */
-interface InDoubt {
+interface SuspectCounts {
   readonly waiting: number;
   readonly proven: number;
 }
@@ -38,8 +45,8 @@ interface Part {
   /** Rows that hung on these. */
   readonly along: RowsByCollection;
   readonly changed: readonly ChangedTable[];
-  readonly left: InDoubt;
-  readonly held: boolean;
+  readonly left: SuspectCounts;
+  readonly blocked: boolean;
 }
 
 /**
@@ -70,29 +77,29 @@ export async function applyDeletions(
     for (const [name, rows] of part.along) along.set(name, (along.get(name) ?? 0) + rows);
     for (const each of part.changed) changed.set(each.table, each);
     const { proven, waiting } = part.left;
-    if (part.held || proven === 0) {
-      return { deleted, along, held: proven, waiting, changed: [...changed.values()] };
+    if (part.blocked || proven === 0) {
+      return { deleted, along, blocked: proven, waiting, changed: [...changed.values()] };
     }
   }
 }
 
 async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<Part> {
-  const before = await inDoubt(trx, scope);
+  const before = await countIn(trx, scope);
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before };
-  if (before.proven === 0) return { ...nothing, held: false };
+  if (before.proven === 0) return { ...nothing, blocked: false };
   const { userId, collection } = scope;
   if (!deletion.accepted) {
-    const held = await isHeld(trx, userId, collection, deletion.at);
-    await markHeld(trx, scope, held);
-    if (held) return { ...nothing, held };
+    const blocked = await isBlocked(trx, userId, collection, deletion.at);
+    await recordBlocked(trx, scope, blocked);
+    if (blocked) return { ...nothing, blocked };
   }
   const table = tableOf(trx.schema, collection);
   const keys = await provenKeys(trx, scope);
-  const live = await goingRows(trx, table, scope, keys);
-  const going = fitting(live);
+  const live = await rowsToDelete(trx, table, scope, keys);
+  const batch = fitting(live);
   const gone: GoneScope[] = [];
-  const emptied: GoingRow[] = [];
-  for (const row of going) {
+  const emptied: RowToDelete[] = [];
+  for (const row of batch) {
     const children = await deleteChildren(trx, scope, row.key, deletion);
     gone.push(...children);
     // The first one is the only one where there are so many items: the rest of them, and its own row, come next.
@@ -102,12 +109,12 @@ async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<Pa
 
   const staying = live.filter((row) => !emptied.includes(row));
   const stay = new Set(staying.map(({ key }) => key));
-  const done = await forgetCandidates(
+  const done = await forgetSuspects(
     trx,
     scope,
     keys.filter((key) => !stay.has(key)),
   );
-  await countDoubts(trx, scope, -done.total, -done.proven);
+  await countSuspects(trx, scope, -done.total, -done.proven);
   const parts = [...gone, { scope, deleted: emptied.length, changed: marked }].filter(
     (each) => each.deleted > 0,
   );
@@ -122,7 +129,7 @@ async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<Pa
     along: countByCollection(gone),
     changed: parts.flatMap((each) => each.changed ?? []),
     left: { waiting: before.waiting, proven: before.proven - done.proven },
-    held: false,
+    blocked: false,
   };
 }
 
@@ -134,7 +141,7 @@ function countByCollection(gone: readonly GoneScope[]): RowsByCollection {
   return counts;
 }
 
-async function inDoubt(trx: Db, scope: Scope): Promise<InDoubt> {
+async function countIn(trx: Db, scope: Scope): Promise<SuspectCounts> {
   const { rows } = await sql<{ waiting: string; proven: string }>`
     select count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
@@ -150,7 +157,7 @@ async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
     trx,
   );
-  await countDoubts(trx, scope, -Number(numAffectedRows ?? 0n), 0);
+  await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
 /** The next proven candidates in the order of their keys; of lists, as many as take no more than `MAX_ITEMS` along. */
@@ -171,13 +178,13 @@ async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
 }
 
 /** Tells readers whether the collection's proven deletions are held (`data_quality`); nothing is written that stays. */
-async function markHeld(trx: Db, scope: Scope, held: boolean): Promise<void> {
+async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
   const { rows } = await sql<{ total: string; proven: string }>`
     select count(*) as total, count(*) filter (where c.proven_at is not null) as proven
     from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
   const total = Number(rows[0]?.total ?? 0);
-  const proven = held ? Number(rows[0]?.proven ?? 0) : 0;
+  const proven = blocked ? Number(rows[0]?.proven ?? 0) : 0;
   await sql`
     update ${trx.table('_collections')} as c
     set held_deletions = ${proven}::bigint, waiting_deletions = ${total - proven}::bigint

@@ -1,10 +1,10 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { childrenOf, type Scope } from '../../model/collections.ts';
-import { type Deletion, deleteRows, fitting, goingRowsAfter } from './delete-rows.ts';
+import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-rows.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseScope } from '../quarantine/update-quarantine.ts';
-import { countDoubts, forgetAllCandidates } from './save-doubts.ts';
+import { countSuspects, forgetAllSuspects } from './save-suspects.ts';
 import { tableOf } from '../table.ts';
 
 /** What hung on a row that goes: the rows of one scope. */
@@ -39,8 +39,8 @@ export async function deleteChildren(
     const part = await deleteAll(trx, scope, deletion);
     gone.push(part);
     if (!part.whole) continue;
-    const doubts = await forgetAllCandidates(trx, scope);
-    await countDoubts(trx, scope, -doubts.total, -doubts.proven);
+    const suspects = await forgetAllSuspects(trx, scope);
+    await countSuspects(trx, scope, -suspects.total, -suspects.proven);
     await releaseScope(trx, scope);
     await closeScope(trx, scope, deletion.at);
   }
@@ -53,7 +53,7 @@ async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<Gon
   let changed: ChangedTable | undefined;
   let after: string | undefined;
   for (;;) {
-    const rows = fitting(await goingRowsAfter(trx, table, scope, after));
+    const rows = fitting(await rowsToDeleteAfter(trx, table, scope, after));
     if (rows.length === 0) return { scope, deleted, changed, whole: true };
     if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
     changed = await deleteRows(trx, table, scope, rows, deletion);

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { named, type Table, tableOf } from '../table.ts';
+import { dataTable, type Table, tableOf } from '../table.ts';
 
 /** Versions removed in one transaction, so that it stays short. */
 const BATCH = 5_000;
@@ -32,13 +32,13 @@ async function pruneBatch(db: Db, fence: Fence, table: Table, before: Date): Pro
     const old = sql`_valid_to <= ${before}::timestamptz`;
     // As text: a Date has no microseconds.
     const { rows } = await sql<{ moment: string; id: string }>`
-      select _valid_to::text as moment, _change_id as id from ${named(table, '_history')}
+      select _valid_to::text as moment, _change_id as id from ${dataTable(table, '_history')}
       where _user_id = ${fence.userId}::bigint and ${old}
       order by _valid_to, _change_id offset ${BATCH - 1} limit 1`.execute(trx);
     const [last] = rows;
     const some = last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
     await sql`
-      delete from ${named(table, '_history')}
+      delete from ${dataTable(table, '_history')}
       where _user_id = ${fence.userId}::bigint and ${some ?? old}`.execute(trx);
     return last !== undefined;
   });

@@ -7,7 +7,7 @@ import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
 import { cutRow, payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
-import { inScope, keyTypeName, named, type Table, tableOf } from '../table.ts';
+import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
@@ -216,7 +216,7 @@ async function comparePart(
     from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
       as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
     left join lateral (
-      select t.* from ${named(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
+      select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
     left join lateral (
       select v.name, v.source, v.mirror from (values ${sql.join([...own, ...columns])}) as v (name, source, mirror)
       where v.source is distinct from v.mirror

@@ -1,9 +1,9 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { candidateInScope } from '../deletion/candidates.ts';
+import { candidateInScope } from '../deletion/suspects.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
-import { inScope, named, type Table, tableOf } from '../table.ts';
+import { inScope, dataTable, type Table, tableOf } from '../table.ts';
 
 /** How keys run from the top of a list to its end. */
 export type ListDirection = 'falling' | 'rising';
@@ -60,7 +60,7 @@ export async function liveCount(db: Db, scope: Scope): Promise<number> {
 }
 
 /** A row that may still change. */
-export interface UnsettledRow {
+export interface UnfinishedRow {
   readonly key: string;
   /** When it last changed: it cools from then on. */
   readonly since: Date;
@@ -72,15 +72,15 @@ export interface UnsettledRow {
  * The scope's rows that may still change and last did so at `changedSince` or later, in key order.
  * Rows that failed earlier than `failedSince` have cooled.
  */
-export async function unsettledRows(
+export async function unfinishedRows(
   db: Db,
   scope: Scope,
   changedSince: Date,
   failedSince: Date,
-): Promise<UnsettledRow[]> {
+): Promise<UnfinishedRow[]> {
   const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
-  const { rows } = await sql<UnsettledRow>`
+  const { rows } = await sql<UnfinishedRow>`
     select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
       and t.since >= ${changedSince} and (not t.finished or t.since >= ${failedSince})
@@ -104,7 +104,7 @@ function liveKeys(
   limit: number,
 ): RawBuilder<{ key: string }> {
   return sql<{ key: string }>`
-    select ${keyColumn(table)}::text as key from ${named(table)} as t
+    select ${keyColumn(table)}::text as key from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${condition} and t._deleted_at is null
     order by ${placeOrder(table, order)} limit ${limit}`;
 }

@@ -26,11 +26,11 @@ import type { ChangedTable, PageResult, PageWrite } from '../page-write.ts';
 import { updateQuarantine } from '../quarantine/update-quarantine.ts';
 import { forgetUnseen } from '../quarantine/unseen.ts';
 import { cutRow, rowPayload, type RowPayload } from '../rows/row-payload.ts';
-import { saveDoubts } from '../deletion/save-doubts.ts';
+import { saveSuspects } from '../deletion/save-suspects.ts';
 import { markChildrenDue, saveScope } from '../scope/scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
 import type { Table } from '../table.ts';
-import { recordUnsettled } from '../rows/unsettled.ts';
+import { recordUnfinished } from '../rows/unfinished.ts';
 import { type RefusedRow, writeCarefully } from '../quarantine/write-carefully.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
@@ -90,7 +90,7 @@ export async function writePage(
   );
   if (stored.gone) return { result: { state: 'parent_deleted' }, refused: [] };
   const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
-  const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.inDoubt);
+  const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.hasSuspects);
 
   const sentAt = new Date(at.getTime() - write.sentAgo());
   const hashed = changedRows(page.keyed, stored.rows);
@@ -98,7 +98,7 @@ export async function writePage(
   const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
-    settledAt: new Date(sentAt.getTime() - context.gracePeriodMs),
+    graceStart: new Date(sentAt.getTime() - context.gracePeriodMs),
     history: context.history,
     hard: context.hard,
     ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),
@@ -120,7 +120,7 @@ export async function writePage(
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
-  const { missing, candidates } = absence;
+  const { missing, suspects } = absence;
   // A copy may be older than the page that showed them.
   const refuted = write.copy === undefined ? absence.refuted : [];
   const decision = write.decide({
@@ -130,15 +130,15 @@ export async function writePage(
     sentAt,
     hashes: hashesOf(write.items.length, page),
     missing,
-    candidates,
+    suspects,
     quarantined,
   });
-  if (decision.doubts !== undefined) {
-    const change = { ...decision.doubts, withdraw: [...decision.doubts.withdraw, ...refuted] };
-    const doubts = { change, obs: write.obs, at, inDoubt: stored.inDoubt };
+  if (decision.suspectChange !== undefined) {
+    const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
+    const suspectChange = { change, obs: write.obs, at, hasSuspects: stored.hasSuspects };
     // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
-    await saveDoubts(trx, scope, doubts);
+    await saveSuspects(trx, scope, suspectChange);
   }
   if (decision.unseen !== undefined && stored.inQuarantine) {
     await forgetUnseen(trx, scope, decision.unseen);
@@ -214,7 +214,7 @@ async function followUp(
   if (inserted + undeleted > 0) await countRows(trx, scope, inserted + undeleted, -undeleted);
   await countConflicts(trx, scope, countFields(written), at);
   const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
-  await recordUnsettled(trx, scope, stated, at);
+  await recordUnfinished(trx, scope, stated, at);
   const keys = rows.map(({ key }) => key);
   await markChildrenDue(trx, scope, keys, at);
 }

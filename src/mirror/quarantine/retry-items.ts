@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { STAMP_EVERY_MS } from './plan.ts';
-import { inScope, named, type Table, tableOf } from '../table.ts';
+import { inScope, dataTable, type Table, tableOf } from '../table.ts';
 
 /** A quarantined item, as it may be written again. */
 export interface QuarantinedItem {
@@ -89,6 +89,6 @@ function deletedSince(table: Table, scope: Scope): RawBuilder<unknown> {
       ? sql`case when q.key ~ '^-?[0-9]{1,19}$' then q.key::bigint end`
       : sql`q.key`;
   return sql`exists (
-    select from ${named(table)} as t
+    select from ${dataTable(table)} as t
     where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = ${key} and t._deleted_at > q.last_seen_at)`;
 }

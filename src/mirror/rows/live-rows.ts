@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { type CollectionName, type Scope } from '../../model/collections.ts';
 import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
-import { inScope, named, tableOf, typeName } from '../table.ts';
+import { inScope, dataTable, tableOf, typeName } from '../table.ts';
 
 /** A row that the mirror holds as not deleted. */
 export interface LiveRow {
@@ -24,7 +24,7 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
     const beyond = last === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
     const { rows } = await sql<{ key: string; change_id: string; changed_at: Date }>`
       select ${keyColumn(table)}::text as key, t._change_id as change_id, t._changed_at as changed_at
-      from ${named(table)} as t
+      from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
       order by ${placeOrder(table, 'up')} limit ${BATCH}`.execute(db);
     if (rows.length > 0) {
@@ -46,7 +46,7 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
       select k.key::text as key, t._change_id as change_id
       from unnest(${keys.slice(start, start + BATCH)}::${typeName(table.key)}[]) as k (key)
       cross join lateral (
-        select t._change_id, t._deleted_at from ${named(table)} as t
+        select t._change_id, t._deleted_at from ${dataTable(table)} as t
         where ${inScope(table, scope)} and t.${column} = k.key offset 0) as t
       where t._deleted_at is null`.execute(db);
     for (const { key, change_id: changeId } of rows) live.set(key, changeId);
@@ -66,7 +66,7 @@ export async function nextParent(
   const column = sql`t.${sql.id(table.parent.column)}`;
   const beyond = last === undefined ? sql`` : sql`and ${column} > ${last}::${typeName(table.parent)}`;
   const { rows } = await sql<{ parent: string }>`
-    select ${column}::text as parent from ${named(table)} as t
+    select ${column}::text as parent from ${dataTable(table)} as t
     where t._user_id = ${userId}::bigint and t._deleted_at is null ${beyond}
     order by ${column} limit 1`.execute(db);
   return rows[0]?.parent;

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { archiveRows } from '../history/archive.ts';
 import { type FieldColumn, payloadText, type RowPayload } from './row-payload.ts';
-import { keyColumns, keyTypeName, named, type Table, typeName } from '../table.ts';
+import { keyColumns, keyTypeName, dataTable, type Table, typeName } from '../table.ts';
 
 /** What the rows of one write have in common. */
 export interface RowWrite {
@@ -50,7 +50,7 @@ export async function writeRows(
   if (table.parent !== undefined) keyValues.push(sql`${scope.parent}::${typeName(table.parent)}`);
   if (table.key !== undefined) keyValues.push(sql`x.k`);
   const result = await sql`
-    insert into ${named(table)} as t (${sql.join(names)})
+    insert into ${dataTable(table)} as t (${sql.join(names)})
     select ${sql.join(keyValues)}, ${at}::timestamptz, ${at}::timestamptz, ${sql.join([
       ...columns.map(columnExpression),
       sql`x.c, null::timestamptz, decode(x.h, 'hex'), x.r, x.v`,

@@ -6,12 +6,12 @@ import {
   forgetOtherHints,
   nextHint,
   type NextHint,
-  settleHints,
-  type SettledHints,
+  updateHints,
+  type HintUpdate,
   type StoredHint,
 } from '../../db/events/hint-store.ts';
 import { keyColumn } from '../../mirror/rows/key-order.ts';
-import { inScope, named, tableOf, typeName } from '../../mirror/table.ts';
+import { inScope, dataTable, tableOf, typeName } from '../../mirror/table.ts';
 import { liveCount } from '../../mirror/page/known-rows.ts';
 import { collection, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -34,7 +34,7 @@ export interface HintStore {
   /** Forgets hints of other collections than these. @throws LeaseLost */
   forgetOthers(mirrored: readonly CollectionName[]): Promise<void>;
   /** @param judge gets the database's time @throws LeaseLost */
-  settle(scope: Scope, judge: (now: Date) => SettledHints): Promise<void>;
+  update(scope: Scope, judge: (now: Date) => HintUpdate): Promise<void>;
 }
 
 /** Hints of one scope that are read together at most: as many as two pages hold. */
@@ -53,7 +53,7 @@ export function createHintStore(db: Db, fence: Fence): HintStore {
       return (await rowsOf(db, parent.scope, [parent.key])).get(parent.key)?.live === true;
     },
     forgetOthers: (mirrored) => fenced(db, fence, (trx) => forgetOtherHints(trx, fence.userId, mirrored)),
-    settle: (scope, judge) => fenced(db, fence, (trx, now) => settleHints(trx, scope, judge(now))),
+    update: (scope, judge) => fenced(db, fence, (trx, now) => updateHints(trx, scope, judge(now))),
   };
 }
 
@@ -63,7 +63,7 @@ async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<Re
   const { rows } = await sql<{ key: string } & RowState>`
     select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
       t._deleted_at is null as live
-    from ${named(table)} as t
+    from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${typeName(table.key)}[])`.execute(
     db,
   );
@@ -75,8 +75,8 @@ async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
   // Of one list among many all rows are looked at: by the index of changes, the changes of all other lists would be.
   const newest =
     table.parent === undefined
-      ? sql`t._changed_at as at from ${named(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
-      : sql`max(t._changed_at) as at from ${named(table)} as t where ${inScope(table, scope)}`;
+      ? sql`t._changed_at as at from ${dataTable(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
+      : sql`max(t._changed_at) as at from ${dataTable(table)} as t where ${inScope(table, scope)}`;
   const { rows } = await sql<{ at: Date | null }>`select ${newest}`.execute(db);
   return rows[0]?.at ?? undefined;
 }

@@ -11,7 +11,7 @@ export async function unbelievedRows(
   { store, gracePeriodMs }: Pick<ReadingContext, 'store' | 'gracePeriodMs'>,
   scope: Scope,
 ): Promise<string[]> {
-  const returned = (await store.candidatesOf(scope)).filter(({ kind }) => kind === 'returned');
+  const returned = (await store.suspectsOf(scope)).filter(({ kind }) => kind === 'returned');
   if (returned.length === 0) return [];
   const stale = (await store.now()).getTime() - BELIEVED_WITHIN * gracePeriodMs;
   return returned.filter(({ at }) => at > stale).map(({ key }) => key);

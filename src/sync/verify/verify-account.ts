@@ -23,7 +23,7 @@ import { verifySingle } from './verify-single.ts';
 const LIST_WORKERS = 4;
 
 export interface AccountVerification {
-  readonly reader: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
+  readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
   readonly db: Db;
   readonly rules: (name: CollectionName) => StorageRules;
   readonly collections: readonly CollectionName[];
@@ -65,7 +65,7 @@ export async function verifyAccount(of: AccountVerification): Promise<VerifiedCo
     if (found.kind === 'single' || found.parent === undefined) return begin(name).verified;
     const parents = begin(parentsOf(found).table);
     const { error } = await parents.verified;
-    if (error !== null) return notVerified(of.reader.fence.userId, name, error);
+    if (error !== null) return notVerified(of.context.fence.userId, name, error);
     return verifyLists(of, found, parents.keys);
   });
   const ended = await Promise.allSettled(verified);
@@ -82,12 +82,12 @@ async function verifyCollection(
   const found = collection(name);
   return measured(of, name, async (tally) => {
     if (found.kind === 'list') return verifyOne(of, found, '', tally, onKey);
-    const { reader, db, signal } = of;
+    const { context, db, signal } = of;
     const { findings, onExchange } = tally;
     const rules = of.rules(name);
     const verification = {
-      reader,
-      userId: reader.fence.userId,
+      context,
+      userId: context.fence.userId,
       collection: found,
       db,
       rules,
@@ -128,12 +128,12 @@ async function verifyLists(
 }
 
 async function* parentsToRead(
-  { db, reader }: AccountVerification,
+  { db, context }: AccountVerification,
   lists: ListCollection,
   keys: ReadonlySet<string>,
 ): AsyncGenerator<string, undefined> {
   yield* keys;
-  const { userId } = reader.fence;
+  const { userId } = context.fence;
   let last = await nextParent(db, userId, lists.name, undefined);
   while (last !== undefined) {
     if (!keys.has(last)) yield last;
@@ -150,10 +150,10 @@ function verifyOne(
   { findings, onPage, onExchange }: Tally,
   onKey?: (key: string) => void,
 ): Promise<number> {
-  const { reader, db, signal, catchUp } = of;
-  const scope = { userId: reader.fence.userId, collection: list.name, parent };
+  const { context, db, signal, catchUp } = of;
+  const scope = { userId: context.fence.userId, collection: list.name, parent };
   return verifyScope({
-    reading: { reader, scope, collection: list, signal, onExchange },
+    reading: { context, scope, collection: list, signal, onExchange },
     db,
     rules: of.rules(list.name),
     findings,
@@ -172,12 +172,12 @@ interface Tally {
 
 /** @param verify returns the mirror's live rows */
 async function measured(
-  { reader, onProgress, signal }: AccountVerification,
+  { context, onProgress, signal }: AccountVerification,
   collection: CollectionName,
   verify: (tally: Tally) => Promise<number>,
 ): Promise<VerifiedCollection> {
-  const { userId } = reader.fence;
-  const begin = reader.clock.monotonic();
+  const { userId } = context.fence;
+  const begin = context.clock.monotonic();
   const findings = new Findings();
   let [items, unequal, requests, rateLimited, rows] = [0, 0, 0, 0, 0];
   let error: string | null = null;
@@ -205,10 +205,10 @@ async function measured(
     items,
     rows,
     ...findings.counts(),
-    discrepancies: findings.told(),
+    discrepancies: findings.listed(),
     requests,
     rateLimited,
-    milliseconds: Math.round(reader.clock.monotonic() - begin),
+    milliseconds: Math.round(context.clock.monotonic() - begin),
     error,
   };
 }

@@ -8,7 +8,7 @@ import type { Findings } from './findings.ts';
 import { type Sighting, verdict } from './row-verdict.ts';
 
 export interface SingleVerification {
-  readonly reader: Pick<ReadingContext, 'source'>;
+  readonly context: Pick<ReadingContext, 'source'>;
   readonly userId: string;
   readonly collection: SingleCollection;
   readonly db: Db;
@@ -41,7 +41,7 @@ export async function verifySingle(verification: SingleVerification): Promise<{ 
 
 async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem, 'fields'>> {
   const { name, path, route } = of.collection;
-  const { source, fields } = await of.reader.source.object({
+  const { source, fields } = await of.context.source.object({
     path: path(),
     route,
     priority: PRIORITY.FULL,

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Candidate, DoubtChange, MissingRow } from '../../model/absence.ts';
+import type { SuspectedDeletion, SuspectChange, MissingRow } from '../../model/absence.ts';
 import { isSecondProof } from './second-proof.ts';
 
 /**
@@ -71,15 +71,15 @@ export function judgePair(
   present: WholeWalk,
   {
     missing,
-    candidates,
+    suspects,
     gracePeriodMs,
   }: {
     readonly missing: readonly MissingRow[];
-    readonly candidates: readonly Candidate[];
+    readonly suspects: readonly SuspectedDeletion[];
     readonly gracePeriodMs: number;
   },
-): DoubtChange {
-  const inDoubt = new Map(candidates.map((candidate) => [candidate.key, candidate]));
+): SuspectChange {
+  const known = new Map(suspects.map((suspect) => [suspect.key, suspect]));
   const { served } = present;
   const answer = { sentAt: present.began, served: served && { date: served.first, ageMs: served.ageMs } };
   const same =
@@ -90,7 +90,7 @@ export function judgePair(
   const add: { key: string; kind: 'pair' }[] = [];
   const prove: string[] = [];
   for (const { key, changedAt } of missing) {
-    const first = inDoubt.get(key);
+    const first = known.get(key);
     if (first?.proven === true) continue;
     if (first === undefined || first.kind === 'returned') {
       if (changedAt <= before) add.push({ key, kind: 'pair' });

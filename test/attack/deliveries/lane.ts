@@ -65,7 +65,7 @@ export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOp
   let emitting: Promise<void> | undefined;
   try {
     await prepareCommitBrake(lives.db, 'insert on mirror.events');
-    const first = await lives.settleIn(() => isRegistered(lives));
+    const first = await lives.finishIn(() => isRegistered(lives));
     first.child.kill('SIGKILL');
     await first.ended;
 

@@ -11,7 +11,7 @@ import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 
-const SETTLE = 60_000;
+const GRACE_PERIOD = 60_000;
 const DAY = 86_400_000;
 const KEYS = Array.from({ length: 30 }, (_, key) => key + 1);
 
@@ -56,7 +56,7 @@ const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 1
   const absent = page(fc.constant(gone));
   const pass = (ms: number): Step => ({ op: 'pass', ms });
   const block: fc.Arbitrary<Step[]> = fc.oneof(
-    { weight: 6, arbitrary: absent.map((each) => [pass(SETTLE), each]) },
+    { weight: 6, arbitrary: absent.map((each) => [pass(GRACE_PERIOD), each]) },
     { weight: 2, arbitrary: absent.map((each) => [pass(30_000), each]) },
     {
       weight: 1,
@@ -82,9 +82,9 @@ const WITHOUT_MANY: Page = {
 };
 /** Proven twice, held by the brake, accepted. */
 const MASS_DELETION: Step[] = [
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   WITHOUT_MANY,
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   WITHOUT_MANY,
   { op: 'delete', accept: false },
   { op: 'delete', accept: true },
@@ -94,13 +94,13 @@ const MASS_DELETION: Step[] = [
 const BY_ORDER: Page = { ...WITHOUT_MANY, without: [3], proof: falling(null, null) };
 const CONTRADICTION: Page = { ...BY_ORDER, proof: undefined, contradiction: true };
 const CONTRADICTED: Step[] = [
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   BY_ORDER,
   CONTRADICTION,
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   BY_ORDER,
   { op: 'delete', accept: false },
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   BY_ORDER,
   CONTRADICTION,
   { op: 'delete', accept: false },
@@ -129,14 +129,14 @@ function isProven(record: readonly Observation[], row: number, changedAt: number
     const ordered = first.proof?.kind === 'interval';
     return (
       saysAbsent(first, row) &&
-      first.sentAt - changedAt >= SETTLE &&
+      first.sentAt - changedAt >= GRACE_PERIOD &&
       since.every((later) => !holds(later, row) && !(ordered && later.contradiction)) &&
       since.some((second, place) => {
         const afterwards = since.slice(place + 1);
         const fragile = second.proof?.kind === 'interval';
         return (
           saysAbsent(second, row) &&
-          second.sentAt - first.at >= SETTLE &&
+          second.sentAt - first.at >= GRACE_PERIOD &&
           !(fragile && afterwards.some((later) => later.contradiction))
         );
       })
@@ -147,7 +147,7 @@ function isProven(record: readonly Observation[], row: number, changedAt: number
 describe('no deletion without proof', () => {
   it('whatever pages say: two proofs, the settle time apart, uncontradicted; never beyond the brake', async () => {
     let deletions = 0;
-    let held = 0;
+    let blocked = 0;
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const account = await newAccount();
@@ -193,7 +193,7 @@ describe('no deletion without proof', () => {
             }
             gone = each.accept ? [] : [...gone, { at: now, rows: rows.length }];
             deletions += rows.length;
-            held += result.held;
+            blocked += result.blocked;
           }
         }
         // And what is gone goes in the end.
@@ -202,15 +202,15 @@ describe('no deletion without proof', () => {
           3,
           KEYS.filter((row) => !truth.includes(row)),
         );
-        await account.age(SETTLE);
+        await account.age(GRACE_PERIOD);
         await account.observe('research_jobs', left);
         await deleteAllBut(account, 'research_jobs', left, { accept: true });
         expect(await liveJobs(account)).toEqual(truth);
-        expect(await account.candidates('research_jobs')).toEqual([]);
+        expect(await account.suspects('research_jobs')).toEqual([]);
       }),
       { numRuns: 40, examples: [[MASS_DELETION], [CONTRADICTED]] },
     );
     expect(deletions).toBeGreaterThan(0);
-    expect(held).toBeGreaterThan(0);
+    expect(blocked).toBeGreaterThan(0);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/db/budget/budget-store.ts';
 import { releaseAccount } from '../../../src/db/ownership/lease.ts';
 import { pruneLog } from '../../../src/mirror/scope/prune-log.ts';
-import { NO_DOUBTS } from '../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
@@ -72,8 +72,8 @@ const WRITES: readonly [string, Write][] = [
     'rows in doubt',
     ({ mirror }, fence) => {
       const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
-      const change = { ...NO_DOUBTS, add: [{ key: '1', kind: 'pair' }] } as const;
-      return mirror.recordDoubts(fence, scope, change, 1_000);
+      const change = { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] } as const;
+      return mirror.recordSuspects(fence, scope, change, 1_000);
     },
   ],
   [

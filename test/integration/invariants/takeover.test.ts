@@ -51,7 +51,7 @@ async function race(
 describe('a takeover', () => {
   it('goes to one of two processes that looked at the same moment', async () => {
     const results = await race(['A', 'B']);
-    expect(results.map(({ state }) => state).toSorted()).toEqual(['held', 'taken']);
+    expect(results.map(({ state }) => state).toSorted()).toEqual(['owned', 'taken']);
     const taken = results.find((each) => each.state === 'taken');
     const { rows } = await sql`select owner, token from mirror_sync.account`.execute(database.kysely);
     expect(rows).toEqual([{ owner: taken?.fence.owner, token: '6' }]);

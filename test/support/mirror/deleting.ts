@@ -29,7 +29,7 @@ export function jobs(...ids: readonly number[]): string {
 }
 
 /** Makes accounts by `newAccount` that have jobs with these IDs, which came the settle time ago. */
-export function settledJobs(
+export function oldJobs(
   newAccount: () => Promise<MirroredAccount>,
 ): (...ids: readonly number[]) => Promise<MirroredAccount> {
   return async (...ids) => {
@@ -41,8 +41,8 @@ export function settledJobs(
 }
 
 /** Keys of the jobs in doubt. */
-export async function keysInDoubt(account: MirroredAccount): Promise<string[]> {
-  return (await account.candidates('research_jobs')).map(({ key }) => key);
+export async function suspectKeys(account: MirroredAccount): Promise<string[]> {
+  return (await account.suspects('research_jobs')).map(({ key }) => key);
 }
 
 /** IDs of the jobs that the mirror holds as live. */

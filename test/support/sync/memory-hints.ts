@@ -54,7 +54,7 @@ export class MemoryHints {
       forgetOthers: async (mirrored) => {
         for (const [id, { scope }] of hints) if (!mirrored.includes(scope.collection)) hints.delete(id);
       },
-      settle: async (scope, judge) => {
+      update: async (scope, judge) => {
         const { done, again } = judge(new Date(clock.now()));
         const id = ({ key }: StoredHint): string => `${scope.collection}/${scope.parent}/${key}`;
         for (const hint of done) if (hints.get(id(hint))?.seq === hint.seq) hints.delete(id(hint));

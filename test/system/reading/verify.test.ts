@@ -71,10 +71,10 @@ describe('verify', () => {
       await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [
         keysOf(found, 'different'),
       ]);
-      const settle = { MIRROR_SETTLE: '1s' };
+      const gracePeriod = { MIRROR_SETTLE: '1s' };
       // Where the order earns trust by these very changes, the proofs begin anew: it may take a second reading.
-      expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], settle)).code);
-      await system.sync(['--full', 'research_jobs'], { env: settle });
+      expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], gracePeriod)).code);
+      await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
       expect((await verify(['research_jobs'], 0)).equal).toBe(true);
     },
   );

@@ -161,7 +161,7 @@ class Run {
       for (const name of this.#names) {
         const { signal } = new AbortController();
         await account.current.reader
-          .settle(name, signal)
+          .confirmDeletions(name, signal)
           .catch((error: unknown) => this.#record.tell(messageOf(error)));
       }
     }

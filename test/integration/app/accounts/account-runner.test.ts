@@ -38,7 +38,7 @@ describe('an account whose key was refused when it ran last', () => {
 });
 
 describe('the next full walks of an account that begins to run', () => {
-  const promises = async (): Promise<Map<string, Date | null>> => {
+  const runs = async (): Promise<Map<string, Date | null>> => {
     const rows = await account.query<{ collection: string; next_full_at: Date | null }>(
       'select collection, next_full_at from mirror.freshness',
     );
@@ -46,20 +46,20 @@ describe('the next full walks of an account that begins to run', () => {
   };
 
   /** Lets no answer in but a ping's, until the function that it gives is called. */
-  const holdReads = (): (() => void) => {
-    const held = Promise.withResolvers<void>();
-    account.onRequest = (path) => (path.includes('/ping') ? undefined : held.promise);
-    return held.resolve;
+  const blockReads = (): (() => void) => {
+    const blocked = Promise.withResolvers<void>();
+    account.onRequest = (path) => (path.includes('/ping') ? undefined : blocked.promise);
+    return blocked.resolve;
   };
 
   it('are promised before any of them was read: a restart would forget those that come due meanwhile', async () => {
-    const read = holdReads();
+    const read = blockReads();
     await service.start();
     await running();
-    const promised = await promises();
+    const scheduledRuns = await runs();
     read();
-    expect([...promised.keys()].toSorted()).toEqual([...account.config.collections].toSorted());
-    for (const at of promised.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
+    expect([...scheduledRuns.keys()].toSorted()).toEqual([...account.config.collections].toSorted());
+    for (const at of scheduledRuns.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
   });
 
   it('keep to what was promised where nobody ran when it came due, and follow the cron line otherwise', async () => {
@@ -70,13 +70,13 @@ describe('the next full walks of an account that begins to run', () => {
         on conflict (_user_id, collection) do update set next_full_at = excluded.next_full_at`);
     await put('lists', due);
     await put('watchlist', new Date('2099-01-01T00:00:00Z'));
-    const read = holdReads();
+    const read = blockReads();
     await service.start();
     await running();
-    const promised = await promises();
+    const scheduledRuns = await runs();
     read();
-    expect(promised.get('lists')).toEqual(due);
-    expect(promised.get('watchlist')?.getTime()).toBeLessThan(Date.parse('2099-01-01'));
+    expect(scheduledRuns.get('lists')).toEqual(due);
+    expect(scheduledRuns.get('watchlist')?.getTime()).toBeLessThan(Date.parse('2099-01-01'));
   });
 });
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { addHints, dueHints, nextHint, settleHints } from '../../../../src/db/events/hint-store.ts';
+import { addHints, dueHints, nextHint, updateHints } from '../../../../src/db/events/hint-store.ts';
 import type { CollectionName, Scope } from '../../../../src/model/collections.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -33,7 +33,7 @@ it('hints of one scope are told and settled by themselves: those of other lists,
   const { rows } = await sql<{ at: Date }>`select clock_timestamp() + interval '9 minutes' as at`.execute(db);
   const [{ at: later } = { at: now }] = rows;
   await db.transaction((trx) =>
-    settleHints(trx, first, { done: [one], again: [{ hint: two, dueAt: later }] }),
+    updateHints(trx, first, { done: [one], again: [{ hint: two, dueAt: later }] }),
   );
   expect(await due()).toEqual(['3', '1,2,3', '1,2,3', '1,2,3']);
 

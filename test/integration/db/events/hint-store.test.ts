@@ -6,7 +6,7 @@ import {
   dueHints,
   forgetOtherHints,
   nextHint,
-  settleHints,
+  updateHints,
 } from '../../../../src/db/events/hint-store.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import type { HintedRow } from '../../../../src/model/hint.ts';
@@ -32,8 +32,8 @@ async function hintsOf(account: MirroredAccount) {
     next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[3] = []) =>
       nextHint(db, userId, among, except),
     due: (limit = 10) => dueHints(db, jobs, limit),
-    settle: (settled: Parameters<typeof settleHints>[2]) =>
-      db.transaction((trx) => settleHints(trx, jobs, settled)),
+    update: (settled: Parameters<typeof updateHints>[2]) =>
+      db.transaction((trx) => updateHints(trx, jobs, settled)),
     accounts: () => accountsWithDueHints(db),
   };
 }
@@ -114,7 +114,7 @@ describe('hints', () => {
     const [one, two] = await hints.due();
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     const dueAt = new Date((await hints.now()).getTime() + 60_000);
-    await hints.settle({ done: [one], again: [{ hint: two, dueAt }] });
+    await hints.update({ done: [one], again: [{ hint: two, dueAt }] });
     expect(await hints.due()).toEqual([]);
     expect((await hints.next())?.inMs).toBeGreaterThan(50_000);
     await hints.add([job('2')]);
@@ -128,7 +128,7 @@ describe('hints', () => {
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     await hints.add([job('1'), job('2')]);
     const later = new Date((await hints.now()).getTime() + 60_000);
-    await hints.settle({ done: [one], again: [{ hint: two, dueAt: later }] });
+    await hints.update({ done: [one], again: [{ hint: two, dueAt: later }] });
     expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([
       ['1', '2', 0],
       ['2', '2', 0],
@@ -159,12 +159,12 @@ describe('hints', () => {
     const hints = await hintsOf(await newAccount());
     const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
     const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
-    const settle = async (): Promise<void> => {
+    const update = async (): Promise<void> => {
       for (let times = 0; times < 10; times += 1)
-        await hints.settle({ done: await hints.due(200), again: [] });
+        await hints.update({ done: await hints.due(200), again: [] });
     };
-    await Promise.all([...storm, settle(), settle()]);
-    await settle();
+    await Promise.all([...storm, update(), update()]);
+    await update();
     expect(await hints.due(200)).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import { mendMoments } from '../../../../src/db/accounts/mend-moments.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
-import { scopesInDoubt } from '../../../../src/mirror/deletion/candidates.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
 import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -42,8 +42,8 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
   await mendMoments(db, SEVEN);
   const soon = Date.now() + 20_000;
   expect(await due()).toHaveLength(1);
-  const [doubt] = await scopesInDoubt(db, '7', 'lists');
-  expect(doubt?.ripeAt.getTime()).toBeLessThan(soon);
+  const [suspect] = await suspectScopes(db, '7', 'lists');
+  expect(suspect?.lastSuspectedAt.getTime()).toBeLessThan(soon);
   const { blocks } = await createBudgetStore(db, SEVEN).load('k');
   expect(blocks).toHaveLength(2);
   for (const block of blocks) {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
-import { NO_DOUBTS } from '../../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/model/errors.ts';
 import { NO_TOTALS } from '../../../../src/sync/walk-run/walk-totals.ts';
 import { deleteAllBut, jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
@@ -45,10 +45,10 @@ const WRITES: readonly (readonly [string, Write])[] = [
   [
     'rows in doubt',
     ({ mirror, fence }) =>
-      mirror.recordDoubts(
+      mirror.recordSuspects(
         fence,
         { userId: fence.userId, collection: 'research_jobs', parent: '' },
-        { ...NO_DOUBTS, add: [{ key: '1', kind: 'pair' }] },
+        { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] },
         2,
       ),
   ],

@@ -104,7 +104,7 @@ describe('an account', () => {
     const first = await taken('A');
     await alive('B');
     expect(await take('B')).toMatchObject({
-      state: 'held',
+      state: 'owned',
       by: { processId: 'A', command: 'start', here: false },
     });
     await silence('A');
@@ -125,7 +125,7 @@ describe('an account', () => {
     await alive('A');
     const fence = await taken('A');
     await releaseAccount(new Db(database.kysely, 'mirror'), { ...fence, token: '99' });
-    expect((await take('B')).state).toBe('held');
+    expect((await take('B')).state).toBe('owned');
     expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([]);
     await releaseAccount(new Db(database.kysely, 'mirror'), fence);
     expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([USER]);
@@ -139,7 +139,7 @@ describe('an account', () => {
     await alive('A', identity);
     await sql`update mirror_sync.account set owner = 'A'`.execute(database.kysely);
     // Where the system does not tell (macOS), the heartbeat has to run out.
-    expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'held');
+    expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'owned');
   });
 
   it('goes to one of many processes that want it at the same time', async () => {

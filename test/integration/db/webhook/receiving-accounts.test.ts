@@ -195,7 +195,7 @@ describe('receivers', () => {
     const forged = account.receivers();
     for (let times = 0; times < 10; times += 1) await forged.mismatched(account.userId);
     account.bell.ring();
-    await eventually('a reading', () => account.news.some(({ doubted }) => doubted));
+    await eventually('a reading', () => account.news.some(({ mistrusted }) => mistrusted));
     expect(await account.registration()).toMatchObject({
       state: 'registered',
       secret,

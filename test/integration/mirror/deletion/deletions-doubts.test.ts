@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DoubtChange } from '../../../../src/model/absence.ts';
-import { NO_DOUBTS } from '../../../../src/model/absence.ts';
-import { scopesInDoubt } from '../../../../src/mirror/deletion/candidates.ts';
+import type { SuspectChange } from '../../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
 import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
 import { leastCompleteAsOf, leastPolledAt } from '../../../../src/mirror/scope/scope-store.ts';
@@ -10,27 +10,27 @@ import {
   falling,
   itemsWith,
   jobs,
-  keysInDoubt,
+  suspectKeys,
   liveJobs,
   proveAbsent,
-  settledJobs,
+  oldJobs,
   SNAPSHOT,
 } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-const withJobs = settledJobs(newAccount);
+const withJobs = oldJobs(newAccount);
 
 describe('doubts that no page raises', () => {
-  const pair = (change: Partial<DoubtChange>): DoubtChange => ({ ...NO_DOUBTS, ...change });
-  const record = (account: MirroredAccount, change: Partial<DoubtChange>, obs: number) =>
-    account.mirror.recordDoubts(account.fence, account.scope('research_jobs'), pair(change), obs);
+  const pair = (change: Partial<SuspectChange>): SuspectChange => ({ ...NO_SUSPECTS, ...change });
+  const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
+    account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
 
   it('are raised by one whole walk and proven by the next', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', kind: 'pair', obs: 1 }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair', obs: 1 }]);
     await record(account, { prove: ['2'] }, 1);
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({ deleted: 1 });
     expect(await liveJobs(account)).toEqual([1]);
@@ -40,7 +40,7 @@ describe('doubts that no page raises', () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await account.candidates('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
   });
 
   it('are out of date when a later page is written: it may have seen the rows', async () => {
@@ -49,7 +49,7 @@ describe('doubts that no page raises', () => {
     await expect(record(account, { add: [{ key: '2', kind: 'pair' }] }, 1)).rejects.toBeInstanceOf(
       Superseded,
     );
-    expect(await keysInDoubt(account)).toEqual([]);
+    expect(await suspectKeys(account)).toEqual([]);
   });
 
   it('rest on the live rows that a walk did not see', async () => {
@@ -95,9 +95,9 @@ describe('a page that very many rows are missing from', () => {
       select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 41000) n`);
     for (let proof = 1; proof <= 2; proof += 1) {
       await account.observe(name, `[${item}]`, { proof: SNAPSHOT });
-      const candidates = await account.candidates(name);
-      expect(candidates).toHaveLength(41_000);
-      expect(candidates.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
+      const suspects = await account.suspects(name);
+      expect(suspects).toHaveLength(41_000);
+      expect(suspects.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
       await account.age(account.gracePeriodMs);
     }
   });
@@ -112,7 +112,7 @@ describe('rows in doubt', () => {
     }
     await account.age(account.gracePeriodMs);
     const { db } = account.database;
-    const told = () => scopesInDoubt(db, account.fence.userId, 'list_items');
+    const told = () => suspectScopes(db, account.fence.userId, 'list_items');
     expect(await told()).toEqual([]);
     await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
     await account.age(account.gracePeriodMs);
@@ -121,8 +121,8 @@ describe('rows in doubt', () => {
     const [first, second] = await told();
     expect(first).toMatchObject({ scope: { parent: '1' }, kinds: ['snapshot'], waiting: 2, proven: 0 });
     expect(second).toMatchObject({ scope: { parent: '2' }, kinds: ['snapshot'], waiting: 1, proven: 1 });
-    const [youngest] = (await account.candidates('list_items', '2')).toSorted((a, b) => b.at - a.at);
-    expect(second?.ripeAt).toEqual(new Date(youngest?.at ?? 0));
+    const [youngest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
+    expect(second?.lastSuspectedAt).toEqual(new Date(youngest?.at ?? 0));
   });
 
   it('are no rows to begin a page at', async () => {

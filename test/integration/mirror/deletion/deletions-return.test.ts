@@ -53,14 +53,14 @@ describe('a deleted row', () => {
     await account.observe('research_jobs', job('a'));
     await deleteAllBut(account, 'research_jobs', '[]');
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
     await account.age(account.gracePeriodMs - 5_000);
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
     await account.age(5_000);
     expect(await outcomeOf(account, job('a'), 4_000)).toEqual(['deferred']);
     expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
     expect(await outcomeOf(account, job('a'))).toEqual(['undeleted']);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 });
 
@@ -70,7 +70,7 @@ describe('a deleted row that a stale page showed', () => {
     await account.observe('research_jobs', jobs(1, 5));
     await deleteAllBut(account, 'research_jobs', jobs(5));
     await account.observe('research_jobs', jobs(1));
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
     return account;
   };
 
@@ -78,9 +78,9 @@ describe('a deleted row that a stale page showed', () => {
     const account = await staleSighting({ deletes });
     await account.observe('research_jobs', jobs(5));
     await account.observe('research_jobs', jobs(5), { proof: falling(9, 5) });
-    expect(await account.candidates('research_jobs')).toHaveLength(1);
+    expect(await account.suspects('research_jobs')).toHaveLength(1);
     await account.observe('research_jobs', jobs(5), { proof: falling(5, 1) });
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('and no page shows again is in doubt for ten settle times at most', async () => {
@@ -102,7 +102,7 @@ describe('a row with the content of a superseded version', () => {
     expect(await current(account)).toEqual([{ status: 'completed', live: true, id: changeId(2) }]);
     expect(await history(account)).toEqual([{ status: 'running', op: 'update', id: changeId(1) }]);
     expect(await outcomeOf(account, job('completed'))).toEqual(['unchanged']);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('is written when it is seen later, or when its content is new', async () => {
@@ -163,7 +163,7 @@ describe('the settle time', () => {
       account.scope('research_jobs'),
       changed,
       stored,
-      { settledAt: new Date(at.getTime() + ms), history: true, hard: false },
+      { graceStart: new Date(at.getTime() + ms), history: true, hard: false },
     );
     expect(early.size).toBe(deferred);
   });
@@ -199,7 +199,7 @@ describe('with MIRROR_DELETES=hard', () => {
     expect(await current(account)).toEqual([]);
     await account.age(account.gracePeriodMs);
     expect(await outcomeOf(account, job('b'))).toEqual(['inserted']);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('a list is removed with its items', async () => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { goingRows, goingRowsAfter } from '../../../../src/mirror/deletion/delete-rows.ts';
+import { rowsToDelete, rowsToDeleteAfter } from '../../../../src/mirror/deletion/delete-rows.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import { itemsWith } from '../../../support/mirror/deleting.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
@@ -22,9 +22,9 @@ it('only live rows of the scope go, in key order, and behind a key those beyond 
   const keys = (rows: readonly { readonly key: string }[]): string => rows.map(({ key }) => key).join('');
 
   // A row that is gone already, and one that never was, would have the whole deletion fail.
-  expect(keys(await goingRows(db, table, first, ['d', 'b', 'x', 'a']))).toBe('ad');
-  expect(keys(await goingRowsAfter(db, table, first, undefined))).toBe('acd');
-  expect(keys(await goingRowsAfter(db, table, first, 'a'))).toBe('cd');
-  expect(keys(await goingRowsAfter(db, table, first, 'd'))).toBe('');
-  expect(keys(await goingRowsAfter(db, table, account.scope('list_items', '2'), undefined))).toBe('abcd');
+  expect(keys(await rowsToDelete(db, table, first, ['d', 'b', 'x', 'a']))).toBe('ad');
+  expect(keys(await rowsToDeleteAfter(db, table, first, undefined))).toBe('acd');
+  expect(keys(await rowsToDeleteAfter(db, table, first, 'a'))).toBe('cd');
+  expect(keys(await rowsToDeleteAfter(db, table, first, 'd'))).toBe('');
+  expect(keys(await rowsToDeleteAfter(db, table, account.scope('list_items', '2'), undefined))).toBe('abcd');
 });

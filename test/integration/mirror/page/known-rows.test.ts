@@ -9,7 +9,7 @@ import {
   nthNewest,
   predecessor,
   predecessorQuery,
-  unsettledRows,
+  unfinishedRows,
 } from '../../../../src/mirror/page/known-rows.ts';
 import { dueScopes, leastPolledAt, openScope } from '../../../../src/mirror/scope/scope-store.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
@@ -100,7 +100,7 @@ describe('known rows', () => {
     const scope = account.scope('research_jobs');
     const { db } = account.database;
     const keys = async (changed: number, failed: number) =>
-      (await unsettledRows(db, scope, new Date(changed), new Date(failed))).map((row) => row.key);
+      (await unfinishedRows(db, scope, new Date(changed), new Date(failed))).map((row) => row.key);
     const later = Date.now() + 3_600_000;
     expect(await keys(0, 0)).toEqual(['9', '10', '100']);
     expect(await keys(0, later)).toEqual(['10', '100']);

@@ -216,7 +216,7 @@ describe('a page', () => {
       proof: SNAPSHOT,
       sentAgo: account.gracePeriodMs / 2,
     });
-    expect((await account.candidates('research_jobs')).map(({ at }) => new Date(at))).toEqual([
+    expect((await account.suspects('research_jobs')).map(({ at }) => new Date(at))).toEqual([
       page.state === 'applied' ? page.at : undefined,
     ]);
   });
@@ -232,7 +232,7 @@ describe('a page', () => {
         outcomes: ['unchanged', 'quarantined'],
       });
     }
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '3' }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '3' }]);
   });
 
   it('of which Postgres refuses rows counts those that are written, and tells the last of them', async () => {

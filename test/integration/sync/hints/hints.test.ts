@@ -7,7 +7,7 @@ import { Stopped } from '@research-mirror/runtime/service';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { accountService, type AccountService } from '../../../../src/sync/account/account-service.ts';
-import { hintDesk } from '../../../../src/sync/hints/hint-desk.ts';
+import { hintDispatcher } from '../../../../src/sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
 import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -40,7 +40,7 @@ async function mirrored(
   const { database, current, config } = test;
   const { fence, reader, source } = current;
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
-  const desk = hintDesk({
+  const dispatcher = hintDispatcher({
     reader,
     store: createHintStore(database.db, fence),
     collections: COLLECTIONS,
@@ -50,7 +50,7 @@ async function mirrored(
     clock: systemClock,
     random: () => 1,
   });
-  ring = () => desk.bell.ring();
+  ring = () => dispatcher.bell.ring();
   service = accountService({
     reader,
     collections: [],
@@ -58,7 +58,7 @@ async function mirrored(
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),
     onFailure,
-    companions: [desk.loop],
+    companions: [dispatcher.loop],
     clock: systemClock,
     random: () => 1,
   });
@@ -182,10 +182,10 @@ describe('a hinted row', () => {
     await mirrored();
     const [key = ''] = (await ids('research_jobs')).slice(100);
     await update('research_jobs', key);
-    let held = true;
+    let blocked = true;
     test.onRequest = async () => {
-      if (!held) return;
-      held = false;
+      if (!blocked) return;
+      blocked = false;
       await hint(job(key));
     };
     await hint(job(key));
@@ -260,7 +260,7 @@ describe('a hinted scope', () => {
         priority: PRIORITY.LATE_HINT,
         signal: AbortSignal.abort(new Stopped('a late reading of hints')),
       });
-      expect([name, read.outcome.error, read.tellsOf('')]).toEqual([name, undefined, false]);
+      expect([name, read.outcome.error, read.covers('')]).toEqual([name, undefined, false]);
     }
     expect(test.asked).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { createTransport } from '../../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import type { AccountContext } from '../../../../src/app/accounts/open-account.ts';
 import { openAccount, type OpenAccount } from '../../../../src/app/accounts/open-account.ts';
-import { createSchedule } from '../../../../src/app/accounts/firings.ts';
+import { createSchedule } from '../../../../src/app/accounts/next-runs.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { ensureAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
