@@ -1,3 +1,4 @@
+import type { CollectionFigures } from './collection-columns.ts';
 import type { CollectionName } from './collections.ts';
 import type { SubmissionState } from './submission.ts';
 import type { RegistrationState } from './webhook/webhook-secrets.ts';
@@ -109,27 +110,11 @@ export type SubmissionCounts = Readonly<Record<SubmissionState, number>>;
  */
 export type CollectionState = 'new' | 'current' | 'failing' | 'overdue' | 'paused';
 
-export interface CollectionStatus {
+/** Of a collection: its columns in `freshness` and `data_quality` (src/model/collection-columns.ts), and two more. */
+export interface CollectionStatus extends CollectionFigures {
   readonly collection: CollectionName;
   readonly state: CollectionState;
-  readonly liveRows: number;
-  readonly deletedRows: number;
-  /** New rows and changes of unsettled rows are mirrored as of this moment. */
-  readonly polledAt: string | null;
-  /** Everything, deletions included, is mirrored as of this moment. */
-  readonly completeAsOf: string | null;
-  readonly nextPollAt: string | null;
-  readonly nextFullAt: string | null;
-  readonly lastError: string | null;
-  readonly lastErrorAt: string | null;
-  readonly quarantinedItems: number;
-  /** Values that did not fit their column. */
-  readonly fieldConflicts: number;
-  /** Deletions that the brake holds back. */
-  readonly heldDeletions: number;
-  /** Rows in doubt: missing from the service by a first proof, or back too soon; a second observation decides. */
-  readonly waitingDeletions: number;
-  /** Those among them that only two whole walks which see the same can tell, for want of an order. */
+  /** Those of `waitingDeletions` in a list without a known order: only two whole walks that see the same prove them. */
   readonly waitingForWalks: number;
 }
 

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
+import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import type {
   AccountStatus,
   CollectionStatus,
@@ -6,28 +7,18 @@ import type {
   StatusReport,
 } from '../model/status-report.ts';
 
+type CollectionGauge = readonly [string, string, (collection: CollectionStatus) => number | undefined];
+
 /** What is shown of each collection; undefined: nothing to show yet. */
-const COLLECTION_GAUGES: readonly [string, string, (collection: CollectionStatus) => number | undefined][] = [
-  ['live_rows', 'Rows that the service has, as far as the mirror knows.', (each) => each.liveRows],
-  ['deleted_rows', 'Rows that the service has no more.', (each) => each.deletedRows],
-  [
-    'polled_timestamp_seconds',
-    'New rows and changes of unsettled rows are mirrored as of this moment.',
-    (each) => unlessPaused(each, each.polledAt),
-  ],
-  [
-    'complete_timestamp_seconds',
-    'Everything, deletions included, is mirrored as of this moment.',
-    (each) => unlessPaused(each, each.completeAsOf),
-  ],
-  ['quarantined_items', 'Items that could not be mirrored.', (each) => each.quarantinedItems],
-  ['field_conflicts', 'Values that did not fit their column.', (each) => each.fieldConflicts],
-  ['held_deletions', 'Deletions that the brake holds back.', (each) => each.heldDeletions],
-  [
-    'waiting_deletions',
-    'Rows in doubt: a second observation decides whether they are deleted.',
-    (each) => each.waitingDeletions,
-  ],
+const COLLECTION_GAUGES: readonly CollectionGauge[] = [
+  ...GAUGE_COLUMNS.map(({ field, gauge: { name, help } }): CollectionGauge => [
+    name,
+    help,
+    (each) => {
+      const value = each[field];
+      return typeof value === 'number' ? value : unlessPaused(each, value);
+    },
+  ]),
   ['failing', '1 while the collection can not be read.', (each) => (each.state === 'failing' ? 1 : 0)],
   [
     'overdue',

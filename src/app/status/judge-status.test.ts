@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_FIGURES } from '../../../test/support/processes/status-report.ts';
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
 import { judgeStatus } from './judge-status.ts';
@@ -18,18 +19,10 @@ function collection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
   return {
     collection: 'lists',
     state: 'current',
+    ...NO_FIGURES,
     liveRows: 1,
-    deletedRows: 0,
     polledAt: '2026-01-01T11:59:00Z',
-    completeAsOf: null,
     nextPollAt: '2026-01-01T12:00:00Z',
-    nextFullAt: null,
-    lastError: null,
-    lastErrorAt: null,
-    quarantinedItems: 0,
-    fieldConflicts: 0,
-    heldDeletions: 0,
-    waitingDeletions: 0,
     waitingForWalks: 0,
     ...changes,
   };

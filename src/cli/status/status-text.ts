@@ -1,3 +1,4 @@
+import { CELL_COLUMNS } from '../../model/collection-columns.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status-report.ts';
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
@@ -39,21 +40,17 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
     [
       { title: 'collection', align: 'left' },
       { title: 'state', align: 'left' },
-      { title: 'rows', align: 'right' },
-      { title: 'new as of', align: 'right' },
-      { title: 'complete as of', align: 'right' },
-      { title: 'next poll', align: 'right' },
-      { title: 'next full walk', align: 'right' },
+      ...CELL_COLUMNS.map(({ cell }) => ({ title: cell.short, align: 'right' }) as const),
       { title: '', align: 'left' },
     ],
     account.collections.map((each: CollectionStatus) => [
       each.collection,
       each.state,
-      formatCount(each.liveRows),
-      age(each.polledAt),
-      age(each.completeAsOf),
-      next(each.nextPollAt),
-      next(each.nextFullAt),
+      ...CELL_COLUMNS.map(({ field, kind }) => {
+        const value = each[field];
+        if (typeof value === 'number') return formatCount(value);
+        return kind === 'due' ? next(value) : age(value);
+      }),
       each.lastError === null ? '' : `${age(each.lastErrorAt)}: ${each.lastError}`,
     ]),
     width,

@@ -1,5 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
+import { SUSPECT_COUNTERS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
@@ -33,7 +34,7 @@ export async function recheckIfDue(
       where _user_id = ${userId}::bigint`.execute(trx);
     await sql`
       update ${trx.table('_collections')}
-      set held_deletions = 0, waiting_deletions = 0,
+      set ${sql.join(SUSPECT_COUNTERS.map(({ column }) => sql`${sql.id(column)} = 0`))},
         next_full_at = case when collection = any(${[...collections]}::text[]) then ${now}::timestamptz else next_full_at end
       where _user_id = ${userId}::bigint`.execute(trx);
     await sql`update ${own('account')} set recheck = false where _user_id = ${userId}::bigint`.execute(trx);

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { CollectionColumn } from '../../model/collection-columns.ts';
 import type { Bigint, BigintWithDefault, Json, OrNull } from './column-types.ts';
 
 /** Columns of every mirrored table; further ones come with the items' fields. */
@@ -13,6 +14,26 @@ export interface MirroredRow {
   _verbatim: OrNull<string>;
 }
 
+/** What a view shows of src/model/collection-columns.ts: `{ live_rows: string, polled_at: Date | null, … }`. */
+type ShownBy<View> = {
+  [C in Extract<CollectionColumn, { view: View }> as C['column']]: {
+    count: string;
+    moment: Date | null;
+    due: Date | null;
+    text: string | null;
+  }[C['kind']];
+};
+
+/** The same as columns of `_collections`. */
+type StoredColumns = {
+  [C in Exclude<CollectionColumn, { computed: true }> as C['column']]: {
+    count: BigintWithDefault;
+    moment: OrNull<Date>;
+    due: OrNull<Date>;
+    text: OrNull<string>;
+  }[C['kind']];
+};
+
 /** `<schema>`: what analysts query. */
 export interface MirrorTables {
   account: MirroredRow & {
@@ -26,39 +47,17 @@ export interface MirrorTables {
   lists: MirroredRow & { list_id: Bigint };
   list_items: MirroredRow & { list_id: Bigint; id: string };
   watchlist: MirroredRow & { id: string };
-  _collections: {
+  _collections: StoredColumns & {
     _user_id: Bigint;
     collection: string;
-    live_rows: BigintWithDefault;
-    deleted_rows: BigintWithDefault;
-    held_deletions: BigintWithDefault;
-    waiting_deletions: BigintWithDefault;
     mirrored_from: OrNull<Date>;
     history_from: OrNull<Date>;
-    polled_at: OrNull<Date>;
-    complete_as_of: OrNull<Date>;
-    next_poll_at: OrNull<Date>;
-    next_full_at: OrNull<Date>;
     state: Generated<string>;
-    last_error: OrNull<string>;
-    last_error_at: OrNull<Date>;
     reading_at: OrNull<Date>;
     paused_at: OrNull<Date>;
   };
   recoveries: { detected_at: Date; reason: string; last_sign_of_life: OrNull<Date> };
-  freshness: {
-    _user_id: string;
-    collection: string;
-    live_rows: string;
-    deleted_rows: string;
-    polled_at: Date | null;
-    complete_as_of: Date | null;
-    next_poll_at: Date | null;
-    next_full_at: Date | null;
-    state: string;
-    last_error: string | null;
-    last_error_at: Date | null;
-  };
+  freshness: ShownBy<'freshness'> & { _user_id: string; collection: string; state: string };
   sync_log: {
     _user_id: Bigint;
     walk_id: Bigint;
@@ -154,13 +153,9 @@ export interface MirrorTables {
     first_seen_at: Date;
     conflicts: string;
   };
-  data_quality: {
+  data_quality: ShownBy<'data_quality'> & {
     _user_id: string;
     collection: string;
-    quarantined_items: string;
-    field_conflicts: string;
-    held_deletions: string;
-    waiting_deletions: string;
     quarantined_without_text: string;
   };
 }

@@ -1,6 +1,12 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { defaultLimit, RATE_GROUPS } from '../../budget/rate-groups.ts';
+import {
+  COLLECTION_COLUMNS,
+  type CollectionColumn,
+  type CollectionFigures,
+  QUALITY_COLUMNS,
+} from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type {
   AccountStatus,
@@ -100,7 +106,7 @@ async function collectionsOf(db: Db): Promise<Map<string, CollectionStatus[]>> {
       join.onRef('q._user_id', '=', 'f._user_id').onRef('q.collection', '=', 'f.collection'),
     )
     .selectAll('f')
-    .select(['q.quarantined_items', 'q.field_conflicts', 'q.held_deletions', 'q.waiting_deletions'])
+    .select(QUALITY_COLUMNS.map(({ column }) => `q.${column}` as const))
     .orderBy('f.collection')
     .execute();
   const pairs = await db.state
@@ -114,20 +120,20 @@ async function collectionsOf(db: Db): Promise<Map<string, CollectionStatus[]>> {
   return byUser(rows, (row) => ({
     collection: row.collection as CollectionName,
     state: row.state as CollectionState,
-    liveRows: Number(row.live_rows),
-    deletedRows: Number(row.deleted_rows),
-    polledAt: moment(row.polled_at),
-    completeAsOf: moment(row.complete_as_of),
-    nextPollAt: moment(row.next_poll_at),
-    nextFullAt: moment(row.next_full_at),
-    lastError: row.last_error,
-    lastErrorAt: moment(row.last_error_at),
-    quarantinedItems: Number(row.quarantined_items),
-    fieldConflicts: Number(row.field_conflicts),
-    heldDeletions: Number(row.held_deletions),
-    waitingDeletions: Number(row.waiting_deletions),
+    ...figuresOf(row),
     waitingForWalks: forWalks.get(`${row._user_id}/${row.collection}`) ?? 0,
   }));
+}
+
+function figuresOf(
+  row: Readonly<Record<CollectionColumn['column'], string | Date | null>>,
+): CollectionFigures {
+  const figures = COLLECTION_COLUMNS.map(({ field, column, kind }) => {
+    const value = row[column];
+    if (kind === 'count') return [field, Number(value)];
+    return [field, value instanceof Date ? value.toISOString() : value];
+  });
+  return Object.fromEntries(figures) as CollectionFigures;
 }
 
 /** Unfinished full walks: those under way, and those that an interrupted program left to be resumed. */

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
+import { SUSPECT_COUNTERS } from '../../model/collection-columns.ts';
 
 /**
  * Forgets what was concluded from answers that may be another account's, and is not yet carried out: rows in doubt. Rows
@@ -7,9 +8,10 @@ import { sql } from 'kysely';
  */
 export async function forgetConclusions(trx: Db, userId: string): Promise<void> {
   await sql`delete from ${trx.stateTable('candidate')} where _user_id = ${userId}::bigint`.execute(trx);
+  const counters = SUSPECT_COUNTERS.map(({ column }) => sql.id(column));
   await sql`
-    update ${trx.table('_collections')} set held_deletions = 0, waiting_deletions = 0
-    where _user_id = ${userId}::bigint and held_deletions + waiting_deletions > 0`.execute(trx);
+    update ${trx.table('_collections')} set ${sql.join(counters.map((counter) => sql`${counter} = 0`))}
+    where _user_id = ${userId}::bigint and ${sql.join(counters, sql` + `)} > 0`.execute(trx);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { SET_MOMENTS } from '../../model/collection-columns.ts';
 import { laterOf } from './complete-as-of.ts';
 
 import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
@@ -37,10 +38,7 @@ export async function saveCollection(
   const moment = (column: string, value: Date | null | undefined): void => {
     if (value !== undefined) values.set(column, sql`${value}::timestamptz`);
   };
-  moment('polled_at', change.polledAt);
-  moment('complete_as_of', change.completeAsOf);
-  moment('next_poll_at', change.nextPollAt);
-  moment('next_full_at', change.nextFullAt);
+  for (const { column, field } of SET_MOMENTS) moment(column, change[field]);
   moment('reading_at', change.readingAt);
   moment('paused_at', change.pausedAt);
   if (change.failure === null) {

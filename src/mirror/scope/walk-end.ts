@@ -1,3 +1,4 @@
+import type { SET_MOMENTS } from '../../model/collection-columns.ts';
 import type { Scope } from '../../model/collections.ts';
 
 /** The end of a walk: a row of `sync_log`, and what it means for the collection's freshness. */
@@ -36,12 +37,13 @@ export interface Keeps {
   readonly ended: Date;
 }
 
+/** `{ polledAt?: Date, nextPollAt?: Date | null, … }` */
+type SetMoments = {
+  readonly [C in (typeof SET_MOMENTS)[number] as C['field']]?: C['kind'] extends 'due' ? Date | null : Date;
+};
+
 /** Changes of a collection's row in `freshness`; what is left out stays as it is. */
-export interface CollectionChange {
-  readonly polledAt?: Date;
-  readonly completeAsOf?: Date;
-  readonly nextPollAt?: Date | null;
-  readonly nextFullAt?: Date | null;
+export interface CollectionChange extends SetMoments {
   /** Given with the next moments by a reading: what fell due while it went on is not kept by it, and stays. */
   readonly keeps?: Keeps;
   /** A reading of everything was under way then. */

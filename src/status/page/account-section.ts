@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { CELL_COLUMNS, NOTE_COLUMNS } from '../../model/collection-columns.ts';
 import type {
   AccountStatus,
   CollectionStatus,
@@ -25,11 +26,9 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
           <tr>
             <th>Collection</th>
             <th>State</th>
-            <th class="figure">Rows</th>
-            <th>New rows and changes as of</th>
-            <th>Everything as of</th>
-            <th>Next poll</th>
-            <th>Next full walk</th>
+            ${CELL_COLUMNS.map(({ kind, cell: { title } }) =>
+              kind === 'count' ? html`<th class="figure">${title}</th>` : html`<th>${title}</th>`,
+            )}
           </tr>
         </thead>
         <tbody>
@@ -62,20 +61,14 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
 }
 
 function collectionRow(row: CollectionStatus, at: string): Html {
-  const trouble = [
-    row.quarantinedItems > 0 && `${count(row.quarantinedItems)} quarantined`,
-    row.heldDeletions > 0 && `${count(row.heldDeletions)} deletions held back`,
-    row.fieldConflicts > 0 && `${count(row.fieldConflicts)} values that did not fit their column`,
-  ].filter((each) => each !== false);
-  const waiting =
-    row.waitingDeletions === 0
-      ? ''
-      : html`<small>${count(row.waitingDeletions)} in doubt: a second proof decides</small>`;
-  const deleted = row.deletedRows === 0 ? '' : html`<small>and ${count(row.deletedRows)} deleted</small>`;
   return html`<tr>
     <th scope="row">
       <code>${row.collection}</code>
-      ${trouble.map((each) => html`<small class="warn">${each}</small>`)} ${waiting}
+      ${NOTE_COLUMNS.filter(({ field }) => row[field] > 0).map(({ field, note: { words, warns } }) =>
+        warns
+          ? html`<small class="warn">${count(row[field])} ${words}</small>`
+          : html`<small>${count(row[field])} ${words}</small>`,
+      )}
       ${
         row.state === 'failing' && row.lastError !== null
           ? html`<small class="error">${row.lastError}</small>`
@@ -83,12 +76,25 @@ function collectionRow(row: CollectionStatus, at: string): Html {
       }
     </th>
     <td data-label="State">${chip(row.state, row.state)}</td>
-    <td data-label="Rows" class="figure"><span>${count(row.liveRows)} ${deleted}</span></td>
-    <td data-label="New rows and changes as of">${moment(row.polledAt, at, 'never')}</td>
-    <td data-label="Everything as of">${moment(row.completeAsOf, at, 'not yet')}</td>
-    <td data-label="Next poll">${nextMoment(row.nextPollAt, at)}</td>
-    <td data-label="Next full walk">${nextMoment(row.nextFullAt, at)}</td>
+    ${CELL_COLUMNS.map((column) => columnCell(column, row, at))}
   </tr>`;
+}
+
+function columnCell(
+  { field, kind, cell: { title, unknown } }: (typeof CELL_COLUMNS)[number],
+  row: CollectionStatus,
+  at: string,
+): Html {
+  const value = row[field];
+  if (typeof value === 'number') {
+    const deleted =
+      field === 'liveRows' && row.deletedRows > 0
+        ? html`<small>and ${count(row.deletedRows)} deleted</small>`
+        : '';
+    return html`<td data-label="${title}" class="figure"><span>${count(value)} ${deleted}</span></td>`;
+  }
+  const shown = kind === 'due' ? nextMoment(value, at, unknown) : moment(value, at, unknown);
+  return html`<td data-label="${title}">${shown}</td>`;
 }
 
 function walkTable(walks: readonly WalkStatus[], at: string): Html {
@@ -147,9 +153,9 @@ function moment(value: string | null, at: string, none: string): Html {
 }
 
 /** When something is to begin; once that is past, it waits for its turn. */
-function nextMoment(value: string | null, at: string): Html {
-  if (value === null) return html`<span class="quiet">–</span>`;
-  return time(value, Date.parse(value) > Date.parse(at) ? relative(value, at) : 'due', at);
+function nextMoment(value: string | null, at: string, none: string): Html {
+  if (value === null || Date.parse(value) > Date.parse(at)) return moment(value, at, none);
+  return time(value, 'due', at);
 }
 
 function time(value: string, words: string, at: string): Html {

@@ -1,3 +1,4 @@
+import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
   AccountStatus,
@@ -113,19 +114,18 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
   return {
     collection: 'research_jobs',
     state: 'current',
+    ...NO_FIGURES,
     liveRows: 100,
-    deletedRows: 0,
     polledAt: before(20),
     completeAsOf: before(7_200),
     nextPollAt: before(-40),
     nextFullAt: before(-43_200),
-    lastError: null,
-    lastErrorAt: null,
-    quarantinedItems: 0,
-    fieldConflicts: 0,
-    heldDeletions: 0,
-    waitingDeletions: 0,
     waitingForWalks: 0,
     ...changes,
   };
 }
+
+/** Of a collection of which nothing was ever read. */
+export const NO_FIGURES = Object.fromEntries(
+  COLLECTION_COLUMNS.map(({ field, kind }) => [field, kind === 'count' ? 0 : null]),
+) as CollectionFigures;

@@ -1,0 +1,145 @@
+/** One column of what is known of a collection, and everywhere it is shown. */
+interface Description {
+  /** In SQL. */
+  readonly column: string;
+  /** In `CollectionStatus`, which is the JSON of `/api/status` and `status --json`. */
+  readonly field: string;
+  /** `moment`: as of when, or when; `due`: when something is to begin. Both are null while not known. */
+  readonly kind: 'count' | 'moment' | 'due' | 'text';
+  /** The view that shows it; the column is one of `_collections` besides, unless the view computes it. */
+  readonly view: 'freshness' | 'data_quality';
+  readonly computed?: true;
+  /** It counts suspected deletions: 0 once they are forgotten. */
+  readonly ofSuspects?: true;
+  /** `research_mirror_<name>` in `/metrics`: a count, or a moment in seconds since the epoch. */
+  readonly gauge?: { readonly name: string; readonly help: string };
+  /** The column of a count or moment on the status page and, by a shorter title, in what `status` prints. */
+  readonly cell?: {
+    readonly title: string;
+    readonly short: string;
+    /** What the page shows instead of null. */
+    readonly unknown: string;
+  };
+  /** What the page says under the collection's name where the count is not 0, in ascending order of `place`. */
+  readonly note?: { readonly words: string; readonly warns: boolean; readonly place: number };
+}
+
+/**
+ * What `_collections`, `freshness` and `data_quality` tell of a collection. Types of the tables, the status report,
+ * metrics, page and text follow from this list; the JSON has its order. A new column needs an entry here, a migration,
+ * whoever writes it, and its name in docs/tables.md.
+ */
+export const COLLECTION_COLUMNS = [
+  {
+    column: 'live_rows',
+    field: 'liveRows',
+    kind: 'count',
+    view: 'freshness',
+    gauge: { name: 'live_rows', help: 'Rows that the service has, as far as the mirror knows.' },
+    cell: { title: 'Rows', short: 'rows', unknown: '' },
+  },
+  {
+    column: 'deleted_rows',
+    field: 'deletedRows',
+    kind: 'count',
+    view: 'freshness',
+    gauge: { name: 'deleted_rows', help: 'Rows that the service has no more.' },
+  },
+  {
+    column: 'polled_at',
+    field: 'polledAt',
+    kind: 'moment',
+    view: 'freshness',
+    gauge: {
+      name: 'polled_timestamp_seconds',
+      help: 'New rows and changes of unsettled rows are mirrored as of this moment.',
+    },
+    cell: { title: 'New rows and changes as of', short: 'new as of', unknown: 'never' },
+  },
+  {
+    column: 'complete_as_of',
+    field: 'completeAsOf',
+    kind: 'moment',
+    view: 'freshness',
+    gauge: {
+      name: 'complete_timestamp_seconds',
+      help: 'Everything, deletions included, is mirrored as of this moment.',
+    },
+    cell: { title: 'Everything as of', short: 'complete as of', unknown: 'not yet' },
+  },
+  {
+    column: 'next_poll_at',
+    field: 'nextPollAt',
+    kind: 'due',
+    view: 'freshness',
+    cell: { title: 'Next poll', short: 'next poll', unknown: '–' },
+  },
+  {
+    column: 'next_full_at',
+    field: 'nextFullAt',
+    kind: 'due',
+    view: 'freshness',
+    cell: { title: 'Next full walk', short: 'next full walk', unknown: '–' },
+  },
+  { column: 'last_error', field: 'lastError', kind: 'text', view: 'freshness' },
+  { column: 'last_error_at', field: 'lastErrorAt', kind: 'moment', view: 'freshness' },
+  {
+    column: 'quarantined_items',
+    field: 'quarantinedItems',
+    kind: 'count',
+    view: 'data_quality',
+    computed: true,
+    gauge: { name: 'quarantined_items', help: 'Items that could not be mirrored.' },
+    note: { words: 'quarantined', warns: true, place: 1 },
+  },
+  {
+    column: 'field_conflicts',
+    field: 'fieldConflicts',
+    kind: 'count',
+    view: 'data_quality',
+    computed: true,
+    gauge: { name: 'field_conflicts', help: 'Values that did not fit their column.' },
+    note: { words: 'values that did not fit their column', warns: true, place: 3 },
+  },
+  {
+    column: 'held_deletions',
+    field: 'heldDeletions',
+    kind: 'count',
+    view: 'data_quality',
+    ofSuspects: true,
+    gauge: { name: 'held_deletions', help: 'Deletions that the brake holds back.' },
+    note: { words: 'deletions held back', warns: true, place: 2 },
+  },
+  {
+    // Rows that a first proof lacks, or that came back too soon.
+    column: 'waiting_deletions',
+    field: 'waitingDeletions',
+    kind: 'count',
+    view: 'data_quality',
+    ofSuspects: true,
+    gauge: {
+      name: 'waiting_deletions',
+      help: 'Rows in doubt: a second observation decides whether they are deleted.',
+    },
+    note: { words: 'in doubt: a second proof decides', warns: false, place: 4 },
+  },
+] as const satisfies readonly Description[];
+
+export type CollectionColumn = (typeof COLLECTION_COLUMNS)[number];
+
+/** `{ liveRows: number, polledAt: string | null, … }`: moments are ISO 8601. */
+export type CollectionFigures = {
+  readonly [C in CollectionColumn as C['field']]: C['kind'] extends 'count' ? number : string | null;
+};
+
+export const CELL_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'cell' in each);
+export const GAUGE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'gauge' in each);
+export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each).toSorted(
+  (a, b) => a.note.place - b.note.place,
+);
+export const QUALITY_COLUMNS = COLLECTION_COLUMNS.filter((each) => each.view === 'data_quality');
+/** Moments that the end of a walk sets by their fields; what failed last is set together with its message. */
+export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
+  (each) => each.kind === 'due' || (each.kind === 'moment' && each.field !== 'lastErrorAt'),
+);
+export const SUSPECT_COUNTERS = COLLECTION_COLUMNS.filter((each) => 'ofSuspects' in each);
