@@ -29,17 +29,7 @@ describe('rows that an event names', () => {
   });
 
   test('a known type that names no row makes its scope due as a whole', () => {
-    for (const data of [
-      undefined,
-      '{}',
-      'null',
-      '[]',
-      '7',
-      '{"id":7}',
-      '{"job_id":null}',
-      '{"job_id":{}}',
-      '{"job_',
-    ]) {
+    for (const data of [undefined, '{}', 'null', '[]', '7', '{"id":7}', '{"job_id":null}', '{"job_id":{}}']) {
       expect(rowsOfEvent('research.completed', data)).toEqual([row('research_jobs', '')]);
     }
     expect(rowsOfEvent('watchlist.change_detected', '{"id":true}')).toEqual([row('watchlist', '')]);
@@ -56,7 +46,6 @@ describe('rows that an event names', () => {
       expect(rowsOfEvent(type, '{"id":7}')).toEqual([]);
       expect(rowsOfEvent(type, '{"job_id":7}')).toEqual([row('research_jobs', '7')]);
     }
-    expect(rowsOfEvent('score.moved', 'not JSON')).toEqual([]);
   });
 
   test('no digit of an ID is lost, and an ID that no row can have names none', () => {
@@ -97,9 +86,8 @@ test('whatever is delivered or answered, what it names is a row or a scope that 
     fc.constantFrom('id', 'job_id', 'bulk_job_id', 'list_id', 'data', '__proto__'),
     fc.jsonValue(),
   );
-  const text = fc.oneof(
+  const json = fc.oneof(
     fc.json(),
-    fc.string(),
     fields.map((each) => JSON.stringify(each)),
   );
   const type = fc.oneof(
@@ -107,8 +95,8 @@ test('whatever is delivered or answered, what it names is a row or a scope that 
     fc.string(),
   );
   fc.assert(
-    fc.property(type, text, (type, text) => {
-      for (const each of [...rowsOfEvent(type, text), ...rowsOfAnswer(text)]) {
+    fc.property(type, json, fc.string(), (type, json, text) => {
+      for (const each of [...rowsOfEvent(type, json), ...rowsOfAnswer(json), ...rowsOfAnswer(text)]) {
         expect(COLLECTION_NAMES).toContain(each.collection);
         const items = each.collection === 'list_items';
         expect(items ? each.parent : `${each.parent}1`).toMatch(/^-?\d+$/);

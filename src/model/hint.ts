@@ -30,10 +30,9 @@ const TELLING_FIELDS: readonly { readonly field: string; readonly table: Collect
 /**
  * The rows that an event names (specification 2.4, 6). Of a known family: the row, or the scope as a whole where
  * `data` names none. Of any other type: whatever its `data` names. An event of a list is about its items too.
- * @param dataSource JSON text of the envelope's `data`; undefined where it has none
+ * @param data JSON text (which JSON.parse accepts) of the envelope's `data`; undefined where it has none
  */
-export function rowsOfEvent(type: string | undefined, dataSource: string | undefined): HintedRow[] {
-  const data = jsonText(dataSource);
+export function rowsOfEvent(type: string | undefined, data: string | undefined): HintedRow[] {
   const family = FAMILIES.get(type?.split('.', 1)[0] ?? '');
   if (family === undefined || !(type ?? '').includes('.')) return data === undefined ? [] : namedIn(data);
   const { table, fields } = family;
@@ -47,9 +46,8 @@ export function rowsOfEvent(type: string | undefined, dataSource: string | undef
  * object one level down. What the operations answer is not shown (specification 4.4): anything else names nothing.
  */
 export function rowsOfAnswer(bodySource: string): HintedRow[] {
-  const body = jsonText(bodySource);
-  if (body === undefined) return [];
-  const rows = [body, ...fieldSources(body).values()].flatMap(namedIn);
+  if (!isJson(bodySource)) return [];
+  const rows = [bodySource, ...fieldSources(bodySource).values()].flatMap(namedIn);
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
@@ -73,14 +71,12 @@ function keyIn(source: string, field: string, table: CollectionName): string | u
   return 'key' in reading ? reading.key : undefined;
 }
 
-/** The text where it is JSON: what cuts it apart expects no other. */
-function jsonText(source: string | undefined): string | undefined {
-  if (source === undefined) return undefined;
+function isJson(source: string): boolean {
   try {
     JSON.parse(source);
-    return source;
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

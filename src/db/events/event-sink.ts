@@ -1,6 +1,5 @@
 import type { Db } from '../connection/db.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { rowsOfEvent } from '../../model/hint.ts';
 import type { EventSink } from '../../model/webhook/verified-event.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { storeEvent } from './event-store.ts';
@@ -35,7 +34,7 @@ export function createEventSink({ db, collections, clock }: EventSinkOptions): E
   };
   return {
     async store(userId, event) {
-      const rows = mirroredRows(rowsOfEvent(event.type, event.dataSource), collections);
+      const rows = mirroredRows(event.rows, collections);
       const outcome = await storeEvent(db, userId, event, rows);
       if (outcome === 'stored') void wakeOthers();
       return outcome;

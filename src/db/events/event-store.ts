@@ -100,7 +100,7 @@ async function firstSeen(
 }
 
 function contentOf(event: VerifiedEvent): Content {
-  if (!isJson(event.source)) return opaque(event);
+  if (!event.isJson) return opaque(event);
   const { raw, verbatim } = jsonbText(event.source);
   return {
     data: event.dataSource === undefined ? null : jsonbText(event.dataSource).raw,
@@ -113,15 +113,6 @@ function contentOf(event: VerifiedEvent): Content {
 function opaque({ source }: VerifiedEvent): Content {
   const { raw, verbatim } = jsonbText(JSON.stringify(source));
   return { data: null, raw, verbatim: verbatim ?? null };
-}
-
-function isJson(source: string): boolean {
-  try {
-    JSON.parse(source);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A number with too many digits, or nesting deeper than Postgres reads: errors of the value, which stay. */

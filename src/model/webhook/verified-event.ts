@@ -1,3 +1,5 @@
+import type { HintedRow } from '../hint.ts';
+
 /** A delivery whose signature was right (specification 2.4), as read from its body; whatever the body is, it is one. */
 export interface VerifiedEvent {
   /** As the service gave it; the SHA-256 of the body, in hex, where it gave none that can be a key. */
@@ -7,8 +9,12 @@ export interface VerifiedEvent {
   readonly createdAt: string | undefined;
   /** JSON text of `data`. */
   readonly dataSource: string | undefined;
-  /** The whole body. It is JSON, but for services that send something else. */
+  /** The rows that it names (`rowsOfEvent`), of any collection. */
+  readonly rows: readonly HintedRow[];
+  /** The whole body. */
   readonly source: string;
+  /** Whether the body is JSON: of any service that keeps to the specification it is. */
+  readonly isJson: boolean;
 }
 
 /** Where verified events go. */

@@ -20,7 +20,9 @@ describe('readEvent', () => {
       type: 'research.failed',
       createdAt: '2026-01-02T03:04:05Z',
       dataSource: '{ "job_id": 9007199254740993, "n": 1.00 }',
+      rows: [{ collection: 'research_jobs', parent: '', key: '9007199254740993' }],
       source,
+      isJson: true,
     });
   });
 
@@ -40,18 +42,26 @@ describe('readEvent', () => {
     expect(read('{"id":12345678901234567890}').id).toBe('12345678901234567890');
   });
 
-  it.each(['hello', '', '[1]', 'null', '"x"', '{"id":"evt_1"', '{"id":"evt_1"} x'])(
-    'takes %j whole, though it is no JSON object',
-    (body) => {
-      expect(read(body)).toEqual({
-        id: sha256(body),
-        type: undefined,
-        createdAt: undefined,
-        dataSource: undefined,
-        source: body,
-      });
-    },
-  );
+  it.each([
+    ['hello', false],
+    ['', false],
+    ['[1]', true],
+    ['null', true],
+    ['"x"', true],
+    ['{"id":"evt_1"', false],
+    ['{"id":"evt_1"} x', false],
+    ['{"type":"research.completed","data":{"job_id":7}', false],
+  ])('takes %j whole, though it is no JSON object', (body, isJson) => {
+    expect(read(body)).toEqual({
+      id: sha256(body),
+      type: undefined,
+      createdAt: undefined,
+      dataSource: undefined,
+      rows: [],
+      source: body,
+      isJson,
+    });
+  });
 
   it('leaves out a type that no column holds', () => {
     for (const type of [7, '', 'a\0', '\ud800', 'x'.repeat(201)]) {

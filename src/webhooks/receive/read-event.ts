@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { rowsOfEvent } from '../../model/hint.ts';
 import { fieldSource } from '../../model/json/json-text.ts';
 import { readKey } from '../../model/key.ts';
 import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
@@ -12,16 +13,21 @@ const MAX_TYPE = 200;
  */
 export function readEvent(body: Buffer): VerifiedEvent {
   const source = textOf(body);
-  const envelope = isObject(source) ? source : '{}';
+  const { isJson, isObject } = parse(source);
+  const envelope = isObject ? source : '{}';
   const id = readKey('text', fieldSource(envelope, 'id'));
-  const type = stringIn(envelope, 'type');
+  const sentType = stringIn(envelope, 'type');
+  const type = sentType !== undefined && isPlain(sentType) ? sentType : undefined;
   const data = fieldSource(envelope, 'data');
+  const dataSource = data === 'null' ? undefined : data;
   return {
     id: 'key' in id ? id.key : createHash('sha256').update(body).digest('hex'),
-    type: type !== undefined && isPlain(type) ? type : undefined,
+    type,
     createdAt: stringIn(envelope, 'created_at'),
-    dataSource: data === 'null' ? undefined : data,
+    dataSource,
+    rows: rowsOfEvent(type, dataSource),
     source,
+    isJson,
   };
 }
 
@@ -37,12 +43,12 @@ function textOf(body: Buffer): string {
   }
 }
 
-function isObject(source: string): boolean {
+function parse(source: string): { readonly isJson: boolean; readonly isObject: boolean } {
   try {
     const value: unknown = JSON.parse(source);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return { isJson: true, isObject: typeof value === 'object' && value !== null && !Array.isArray(value) };
   } catch {
-    return false;
+    return { isJson: false, isObject: false };
   }
 }
 

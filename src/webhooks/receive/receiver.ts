@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
+import type { HintedRow } from '../../model/hint.ts';
 import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
 import type { EventSink } from '../../model/webhook/verified-event.ts';
 import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
@@ -129,7 +129,7 @@ export class Receiver {
     accounts.verified(userId, proven).catch((error: unknown) => {
       notes.say('warn', 'verified', `a signature scheme could not be kept: ${messageOf(error)}`);
     });
-    if (outcome === 'stored') onEvent(userId, rowsOfEvent(event.type, event.dataSource));
+    if (outcome === 'stored') onEvent(userId, event.rows);
     return answer(200, outcome);
   }
 

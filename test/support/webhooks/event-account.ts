@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { storeEvent } from '../../../src/db/events/event-store.ts';
 import type { Fence } from '../../../src/model/fence.ts';
-import { rowsOfEvent } from '../../../src/model/hint.ts';
 import { readEvent } from '../../../src/webhooks/receive/read-event.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from '../mirror/mirrored-account.ts';
@@ -41,8 +40,7 @@ export class EventAccount {
 
   store(body: string, db: Db = this.#database.db): Promise<'stored' | 'known'> {
     const event = readEvent(Buffer.from(body));
-    const rows = rowsOfEvent(event.type, event.dataSource);
-    return storeEvent(db, this.userId, event, rows);
+    return storeEvent(db, this.userId, event, event.rows);
   }
 
   /** In the order in which they came. */
