@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import type { Scope } from '../model/collections.ts';
 import { EVENT_TYPES } from '../model/webhook/event-types.ts';
 import type { OperationName, SubmissionOutcome } from '../model/submission.ts';
+import type { DeletionsJudged, PageWritten, WalkEnded } from '../model/sync-events.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import { createReportGauges } from './report-gauges.ts';
 
@@ -17,34 +17,12 @@ export interface RequestEnded {
   readonly error: Error | undefined;
 }
 
-/** What one page's transaction did. */
-export interface CountedPage {
-  readonly scope: Scope;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  readonly quarantined: number;
-}
-
-export interface CountedWalk {
-  readonly scope: Scope;
-  readonly kind: string;
-  readonly outcome: string;
-  readonly milliseconds: number;
-}
-
-export interface CountedDeletions {
-  readonly scope: Scope;
-  /** Rows of the scope's own collection. */
-  readonly deleted: number;
-}
-
 /** All metrics of this program. Counters rise as things happen; gauges are read from the status report at a scrape. */
 export interface Metrics {
   requestEnded(event: RequestEnded): void;
-  pageWritten(event: CountedPage): void;
-  walkEnded(event: CountedWalk): void;
-  deletionsJudged(event: CountedDeletions): void;
+  pageWritten(event: Omit<PageWritten, 'kind' | 'items'>): void;
+  walkEnded(event: Pick<WalkEnded, 'scope' | 'kind' | 'outcome' | 'milliseconds'>): void;
+  deletionsJudged(event: Pick<DeletionsJudged, 'scope' | 'deleted'>): void;
   /**
    * A delivery came to the webhook's listener.
    * @param result what became of it: `stored`, `known`, or why it was refused; a word of ours, not of the sender

@@ -1,5 +1,6 @@
 import type { SET_MOMENTS } from '../../model/collection-columns.ts';
 import type { Scope } from '../../model/collections.ts';
+import type { WalkKind } from '../../model/sync-events.ts';
 
 /** The end of a walk: a row of `sync_log`, and what it means for the collection's freshness. */
 export interface WalkEnd {
@@ -12,9 +13,6 @@ export interface WalkEnd {
   readonly error?: string;
   readonly collection?: CollectionChange;
 }
-
-/** `confirm`: reads rows in doubt again; `deletion`: what was proven is deleted, without a request. */
-export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
 
 /** Sums over the walk's pages, the last one included. */
 export interface WalkTotals {

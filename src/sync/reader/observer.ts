@@ -1,5 +1,10 @@
-import type { CollectionName, Scope } from '../../model/collections.ts';
-import type { WalkKind } from '../../mirror/scope/walk-end.ts';
+import type {
+  DeletionsJudged,
+  PageWritten,
+  SuspectsWait,
+  WalkEnded,
+  WalkStarted,
+} from '../../model/sync-events.ts';
 
 /** Who may know what happens: logs, metrics and progress are made of these, and of nothing else. */
 export interface SyncObserver {
@@ -10,51 +15,6 @@ export interface SyncObserver {
   suspectsWait?(event: SuspectsWait): void;
   /** Proven deletions were carried out, or the brake held them. */
   deletionsJudged?(event: DeletionsJudged): void;
-}
-
-export interface WalkStarted {
-  readonly scope: Scope;
-  readonly kind: WalkKind;
-  readonly resumed: boolean;
-}
-
-/** What one page's transaction did. */
-export interface PageWritten {
-  readonly scope: Scope;
-  readonly kind: WalkKind;
-  readonly items: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  readonly quarantined: number;
-}
-
-export interface WalkEnded {
-  readonly scope: Scope;
-  readonly kind: WalkKind;
-  readonly outcome: 'complete' | 'failed' | 'interrupted';
-  /** Why it failed; undefined otherwise. */
-  readonly error: string | undefined;
-  readonly pages: number;
-  readonly items: number;
-  readonly milliseconds: number;
-}
-
-export interface SuspectsWait {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  /** Rows that wait for a second observation. */
-  readonly rows: number;
-  readonly milliseconds: number;
-}
-
-export interface DeletionsJudged {
-  /** Of what went with the rows of another collection (items with their lists): all of the collection, without a parent. */
-  readonly scope: Scope;
-  /** Rows of the scope's own collection. */
-  readonly deleted: number;
-  /** Proven deletions of the scope that the brake holds. */
-  readonly blocked: number;
 }
 
 /** Passes every event on to each of `observers`. */

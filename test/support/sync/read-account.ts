@@ -14,7 +14,8 @@ import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { ReadRequest } from '../../../src/sync/account/account-reader.ts';
 import type { ReadOutcome } from '../../../src/sync/account/read-outcome.ts';
-import type { SuspectsWait, SyncObserver, WalkEnded } from '../../../src/sync/reader/observer.ts';
+import type { SuspectsWait, WalkEnded } from '../../../src/model/sync-events.ts';
+import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 

@@ -1,0 +1,49 @@
+import type { CollectionName, Scope } from './collections.ts';
+
+/** `confirm`: reads suspected deletions again; `deletion`: deletes what was proven, without a request. */
+export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
+
+export interface WalkStarted {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly resumed: boolean;
+}
+
+/** What one page's transaction did. */
+export interface PageWritten {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly items: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+}
+
+export interface WalkEnded {
+  readonly scope: Scope;
+  readonly kind: WalkKind;
+  readonly outcome: 'complete' | 'failed' | 'interrupted';
+  /** Why it failed; undefined otherwise. */
+  readonly error: string | undefined;
+  readonly pages: number;
+  readonly items: number;
+  readonly milliseconds: number;
+}
+
+export interface SuspectsWait {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Rows that wait for a second observation. */
+  readonly rows: number;
+  readonly milliseconds: number;
+}
+
+export interface DeletionsJudged {
+  /** Where rows went with those of another collection (items with their lists): the whole collection, without a parent. */
+  readonly scope: Scope;
+  /** Rows of the scope's own collection. */
+  readonly deleted: number;
+  /** Proven deletions of the scope that the brake blocks. */
+  readonly blocked: number;
+}
