@@ -5,9 +5,9 @@ import { listenProblem } from '../model/webhook/listen-problem.ts';
 import type { StatusReport } from '../model/status-report.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
-import { listenUntilClosed } from '@research-mirror/runtime/listening';
+import { listener } from '@research-mirror/runtime/listening';
 import { messageOf } from '@research-mirror/runtime/message';
-import { service, type Service } from '@research-mirror/runtime/service';
+import type { Service } from '@research-mirror/runtime/service';
 import { isLoopbackName } from './access.ts';
 import { answersOf, type Ready } from './answers.ts';
 import type { Metrics } from './metrics.ts';
@@ -44,8 +44,10 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
   if (token === undefined && !isLoopbackName(host)) {
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
   }
-  let url: string | undefined;
-  const body = service('status server', async ({ signal, ready }) => {
+  const onRefused = (error: Error): void =>
+    log.warn(`a connection for the status page could not be taken: ${messageOf(error)}`);
+  const explain = (error: NodeJS.ErrnoException): Error => listenProblem(error, { ...LISTENER, host, port });
+  const server = listener('status server', { host, port, clock, explain, onRefused }, (stopped) => {
     const routes = createRoutes({
       answers: answersOf(options),
       metrics: options.metrics,
@@ -53,31 +55,16 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
       onlyLoopbackNames: token === undefined,
       clock,
       log,
-      stopped: signal,
+      stopped,
     });
     // Of the default kind: HTTP/1, as nothing else is asked for.
-    const server = createAdaptorServer({ fetch: routes.fetch, hostname: host, overrideGlobalObjects: false });
-    await listenUntilClosed(server as Server, {
-      host,
-      port,
-      clock,
-      signal,
-      explain: (error) => listenProblem(error, { ...LISTENER, host, port }),
-      onRefused: (error) =>
-        log.warn(`a connection for the status page could not be taken: ${messageOf(error)}`),
-      onListening: (address) => {
-        url = urlOf(host, address);
-        ready();
-      },
-    });
+    return createAdaptorServer({
+      fetch: routes.fetch,
+      hostname: host,
+      overrideGlobalObjects: false,
+    }) as Server;
   });
-  return {
-    ...body,
-    url() {
-      if (url === undefined) throw new RangeError('the status server has not started');
-      return url;
-    },
-  };
+  return { ...server, url: () => urlOf(host, server.address()) };
 }
 
 function urlOf(host: string, { port }: AddressInfo): string {

@@ -1,30 +1,61 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from './clock.ts';
+import { service, type Service } from './service.ts';
 
 /** Requests under way get this long at a stop, in milliseconds. */
 const GRACE_MS = 1_000;
 
-export interface Listening {
+interface ListeningOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
   readonly clock: Clock;
-  /** Its abort closes the server. */
-  readonly signal: AbortSignal;
   /** Why the port can't be opened. */
   readonly explain: (error: NodeJS.ErrnoException) => Error;
-  readonly onListening: (address: AddressInfo) => void;
   /** One connection could not be accepted: no reason to end the program, and the next one may be. */
   readonly onRefused: (error: Error) => void;
 }
 
+export interface Listener extends Service {
+  /**
+   * Where it listens.
+   * @throws RangeError before it has started
+   */
+  address(): AddressInfo;
+}
+
 /**
- * Listens until the signal aborts; resolves when all connections have ended.
- * @throws what `explain` makes of the error where the port can't be opened
+ * A service that listens until it is stopped, and has ended when all connections have.
+ * @param makeServer is given the signal that closes the server
  */
-export async function listenUntilClosed(server: Server, options: Listening): Promise<void> {
-  const { host, port, clock, signal, explain, onListening, onRefused } = options;
+export function listener(
+  name: string,
+  options: ListeningOptions,
+  makeServer: (signal: AbortSignal) => Server,
+): Listener {
+  let open: AddressInfo | undefined;
+  const body = service(name, ({ signal, ready }) =>
+    listenUntilClosed(makeServer(signal), options, signal, (address) => {
+      open = address;
+      ready();
+    }),
+  );
+  return {
+    ...body,
+    address() {
+      if (open === undefined) throw new RangeError(`the ${name} has not started`);
+      return open;
+    },
+  };
+}
+
+async function listenUntilClosed(
+  server: Server,
+  { host, port, clock, explain, onRefused }: ListeningOptions,
+  signal: AbortSignal,
+  onListening: (address: AddressInfo) => void,
+): Promise<void> {
   const ended = Promise.withResolvers<void>();
   const over = new AbortController();
   const close = (): void => {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { listenProblem } from '../../model/webhook/listen-problem.ts';
-import { listenUntilClosed } from '@research-mirror/runtime/listening';
+import { listener } from '@research-mirror/runtime/listening';
 import { messageOf } from '@research-mirror/runtime/message';
-import { service, type Service } from '@research-mirror/runtime/service';
+import type { Service } from '@research-mirror/runtime/service';
 import { type NoteLog, Notes } from './notes.ts';
 import { type RequestLimits, Requests, type RequestsOptions } from './requests.ts';
 
@@ -54,9 +54,11 @@ const LISTENER = {
 export function createWebhookServer(options: WebhookServerOptions): WebhookServer {
   const { host, port, clock, log } = options;
   const limits = { ...WEBHOOK_SERVER_LIMITS, ...options.limits };
-  let openPort: number | undefined;
-  const body = service('webhook server', async ({ signal, ready }) => {
-    const notes = new Notes(clock, log);
+  const notes = new Notes(clock, log);
+  const onRefused = (error: Error): void =>
+    notes.say('warn', 'accept', `a connection for deliveries could not be taken: ${messageOf(error)}`);
+  const explain = (error: NodeJS.ErrnoException): Error => listenProblem(error, { ...LISTENER, host, port });
+  const listening = listener('webhook server', { host, port, clock, explain, onRefused }, () => {
     const requests = new Requests({ ...options, limits, notes });
     const server = createServer({
       maxHeaderSize: HEADER_BYTES,
@@ -71,31 +73,10 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
     server.on('checkContinue', (request, response) => void requests.take(request, response));
     server.on('drop', () => {
       server.closeIdleConnections();
-      notes.say(
-        'warn',
-        'drop',
-        `more than ${limits.connections} connections for deliveries: new ones are refused`,
-      );
+      const why = `more than ${limits.connections} connections for deliveries: new ones are refused`;
+      notes.say('warn', 'drop', why);
     });
-    await listenUntilClosed(server, {
-      host,
-      port,
-      clock,
-      signal,
-      explain: (error) => listenProblem(error, { ...LISTENER, host, port }),
-      onRefused: (error) =>
-        notes.say('warn', 'accept', `a connection for deliveries could not be taken: ${messageOf(error)}`),
-      onListening: (address) => {
-        openPort = address.port;
-        ready();
-      },
-    });
+    return server;
   });
-  return {
-    ...body,
-    port() {
-      if (openPort === undefined) throw new RangeError('the webhook server has not started');
-      return openPort;
-    },
-  };
+  return { ...listening, port: () => listening.address().port };
 }
