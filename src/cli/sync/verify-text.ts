@@ -1,7 +1,8 @@
 import type { VerifyReport } from '../../app.ts';
 import type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../app/verify/run-verify.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { formatTable, printable } from '../terminal/text-table.ts';
+import { printable } from '../terminal/text-table.ts';
+import { figuresTable } from './figures-table.ts';
 
 /** Discrepancies of a collection that are printed for people; `--json` has more. */
 const PRINTED = 20;
@@ -23,28 +24,23 @@ export function verifyingLine(progress: Iterable<VerifyProgress>): string {
 }
 
 export function describeVerification(report: VerifyReport, width: number | undefined): string {
-  const figures = ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined', 'took'];
-  const table = formatTable(
-    [
-      { title: 'account', align: 'right' },
-      { title: 'collection', align: 'left' },
-      ...figures.map((title) => ({ title, align: 'right' }) as const),
-      { title: '', align: 'left' },
+  const table = figuresTable(
+    report.collections,
+    ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined'],
+    ({ items, rows, missing, extra, different, changed, quarantined }) => [
+      items,
+      rows,
+      missing,
+      extra,
+      different,
+      changed,
+      quarantined,
     ],
-    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
     width,
   );
   const requests = report.collections.reduce((sum, each) => sum + each.requests, 0);
   const rows = report.collections.map(describeRows).join('');
   return `${table}${rows}${countOf(requests, 'request')}; ${conclusion(report)}\n`;
-}
-
-function figuresOf(each: VerifiedCollection): string[] {
-  const { items, rows, missing, extra, different, changed, quarantined, milliseconds } = each;
-  return [
-    ...[items, rows, missing, extra, different, changed, quarantined].map(formatCount),
-    `${(milliseconds / 1000).toFixed(1)} s`,
-  ];
 }
 
 function describeRows(verified: VerifiedCollection): string {
