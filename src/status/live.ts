@@ -2,8 +2,7 @@ import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Answers } from './answers.ts';
-import { unavailable } from './page/unavailable.ts';
-import { reportView } from './page/view.ts';
+import { reportView, unavailable } from './page/view.ts';
 
 /** Between two looks, in milliseconds. */
 const EVERY_MS = 2_000;

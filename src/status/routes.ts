@@ -8,8 +8,7 @@ import type { Answers } from './answers.ts';
 import { liveStream } from './live.ts';
 import type { Metrics } from './metrics.ts';
 import { statusPage } from './page/status-page.ts';
-import { unavailable } from './page/unavailable.ts';
-import { reportView } from './page/view.ts';
+import { reportView, unavailable } from './page/view.ts';
 
 export interface RoutesOptions {
   readonly answers: Answers;

@@ -1,12 +1,13 @@
 import type {
   AccountStatus,
   CollectionStatus,
+  HealthJudgement,
   HoldStatus,
   ProcessStatus,
+  RecoveryStatus,
 } from '../../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
-import type { HealthJudgement } from './judgement.ts';
 
 /** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
 const LATE_POLL = 5 * 60_000;
@@ -80,6 +81,19 @@ export function judgeStatus(
   notes.push(...further.notes);
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   return { problems, notes };
+}
+
+/** A database that went back: a problem until full walks have read again what it may have lost. */
+export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
+  if (recovery === null) return { problems: [], notes: [] };
+  const { at, reason, open } = recovery;
+  const told = `${at}: ${reason}`;
+  if (open) {
+    const problem = `${told}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
+    return { problems: [problem], notes: [] };
+  }
+  const note = `${told}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  return { problems: [], notes: [note] };
 }
 
 function isAssigned({ state, collections }: AccountStatus): boolean {

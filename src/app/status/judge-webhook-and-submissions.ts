@@ -1,6 +1,5 @@
-import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
+import type { AccountStatus, HealthJudgement, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import type { HealthJudgement } from './judgement.ts';
 
 /** What is wrong with events in and operations out. @param running whether a daemon runs */
 export function judgeWebhookAndSubmissions(

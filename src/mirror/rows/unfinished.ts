@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { latestMoment } from '../../model/json/latest-moment.ts';
+import { latestMoment } from '../../model/json/timestamp-text.ts';
 import type { ChangedRow } from './classify.ts';
 import type { StateClass } from '../mirror.ts';
 

@@ -31,6 +31,19 @@ export function timestampText(text: string): string | undefined {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}${point}${offset}`;
 }
 
+/**
+ * The latest moment that an item tells of itself in any of its own fields, under whatever name: none of them is in the
+ * specification (section 2.5).
+ * @returns milliseconds since the epoch; undefined where no field holds an ISO 8601 moment
+ */
+export function latestMoment(fields: Readonly<Record<string, unknown>>): number | undefined {
+  const moments = Object.values(fields).flatMap((value) => {
+    const text = typeof value === 'string' ? timestampText(value) : undefined;
+    return text === undefined ? [] : [Date.parse(text)];
+  });
+  return moments.length === 0 ? undefined : Math.max(...moments);
+}
+
 function daysOf(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
   return [4, 6, 9, 11].includes(month) ? 30 : 31;

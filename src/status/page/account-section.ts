@@ -6,9 +6,8 @@ import type {
   GroupBudgetStatus,
   WalkStatus,
 } from '../../model/status-report.ts';
-import { absolute, count, rate, relative, span } from './page-figures.ts';
+import { absolute, count, rate, relative, span, type Html } from './page-figures.ts';
 import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
-import type { Html } from './html.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
 export function accountSection(account: AccountStatus, at: string, unfolded: boolean): Html {

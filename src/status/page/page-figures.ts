@@ -1,4 +1,9 @@
-/** How numbers and moments stand on the page. Pure; every moment is ISO 8601. */
+import type { html } from 'hono/html';
+
+/** How numbers and moments are shown on the page. Pure; every moment is ISO 8601. */
+
+/** Escaped HTML, as the tag `html` makes it; a promise where a part of it is one. */
+export type Html = ReturnType<typeof html>;
 
 const COUNT = new Intl.NumberFormat('en-US');
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { html, raw } from 'hono/html';
-import type { Html } from './html.ts';
+import type { Html } from './page-figures.ts';
 
 const STYLE = raw(readFileSync(new URL('page.css', import.meta.url), 'utf8'));
 const SCRIPT = raw(readFileSync(new URL('page.js', import.meta.url), 'utf8'));

@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status-report.ts';
 import { accountSection } from './account-section.ts';
-import { absolute, count, relative } from './page-figures.ts';
-import type { Html } from './html.ts';
+import { absolute, count, relative, type Html } from './page-figures.ts';
 
 /** More accounts than this are shown folded, but for those with a problem. */
 const UNFOLDED_ACCOUNTS = 3;
@@ -30,6 +29,17 @@ export function reportView(report: StatusReport): Html {
       accountSection(account, at, accounts.length <= UNFOLDED_ACCOUNTS || troubled(account)),
     )}
     ${errors(report)} ${processes(report)}
+  </main>`;
+}
+
+/** What the page shows while no report can be made. @param why one sentence */
+export function unavailable(why: string): Html {
+  return html`<main data-title="No answer – research-mirror">
+    <section class="headline bad">
+      <h1>The status can’t be read now</h1>
+      <p>${why}</p>
+    </section>
+    <p class="quiet">What was mirrored is safe. This page shows it as soon as the database answers.</p>
   </main>`;
 }
 

@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
-import { absolute, count, relative } from './page-figures.ts';
-import type { Html } from './html.ts';
+import { absolute, count, relative, type Html } from './page-figures.ts';
 
 const WORDS: Readonly<Record<WebhookStatus['state'], string>> = {
   none: 'none: polling only',

@@ -1,7 +1,15 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SIGNATURE_SCHEMES, type Scheme } from '../../model/webhook/signature-scheme.ts';
 import { presentedSignatures } from './presented.ts';
-import { LATER, type SignatureProof, proofsOf, signedBody } from './verify-signature.ts';
+import {
+  LATER,
+  type SignatureProof,
+  proofsOf,
+  secretKeys,
+  signedBody,
+  standardWebhooksKeys,
+} from './verify-signature.ts';
 
 // Vectors made by Python's hmac, hashlib and json; those of the raw body by `openssl dgst -sha256 -hmac`, too.
 const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';
@@ -171,5 +179,38 @@ describe('the canonical form', () => {
       throw new Error('asked');
     };
     expect(judged(HEX, never)).toEqual([{ scheme: 'hex', signedAt: undefined }]);
+  });
+});
+
+const hexes = (keys: readonly Buffer[]): string[] => keys.map((key) => key.toString('hex'));
+
+describe('the keys of a secret', () => {
+  it('are its text, and the bytes that it spells in hex', () => {
+    expect(hexes(secretKeys('00ff'))).toEqual([Buffer.from('00ff').toString('hex'), '00ff']);
+  });
+
+  it('are none for an empty secret', () => {
+    expect(secretKeys('')).toEqual([]);
+    expect(standardWebhooksKeys('')).toEqual([]);
+    expect(hexes(standardWebhooksKeys('whsec_'))).not.toContain('');
+  });
+
+  // Buffer.from(text, 'hex') stops at the first character that is none: `secret` would be the empty key.
+  it.each(['secret', 'abc', '00fx', '0', 'ff ff', 'ff\n', 'ffé'])('are the text alone for %j', (secret) => {
+    expect(secretKeys(secret)).toEqual([Buffer.from(secret)]);
+  });
+
+  it.each(['!!', 'a', 'ab cd', 'whsec_!', 'whsec_a'])('hold no base64 for %j, which is none', (secret) => {
+    expect(standardWebhooksKeys(secret)).toEqual(secretKeys(secret));
+  });
+
+  it('are never empty or shorter than half of the secret: those could be guessed', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), (secret) => {
+        for (const key of [...secretKeys(secret), ...standardWebhooksKeys(`whsec_${secret}`)]) {
+          expect(key.length).toBeGreaterThanOrEqual(secret.replaceAll('=', '').length / 2);
+        }
+      }),
+    );
   });
 });
