@@ -1,9 +1,7 @@
-/**
- * Words of deletion (docs/design/deletions.md): what a page proves absent, and the rows in doubt between a first proof and a second.
- */
+/** Words of deletion (docs/design/deletions.md): proofs of absence, and suspected deletions between two of them. */
 
 /**
- * What the answer to one list request says of rows that it does not hold:
+ * What a page proves absent:
  * - `snapshot` (P0): it is the whole scope
  * - `interval` (P1): in trusted order, exactly what lies after `after` (null: from the top) up to and including
  *   `through` (null: to the end)
@@ -18,42 +16,41 @@ export type AbsenceProof =
     };
 
 /**
- * By what a row is in doubt. Absent: from a `snapshot`, from an `interval`, or from a whole walk that needs a second
- * one like it (`pair`, P2). `returned`: it was seen, but so soon after the observation that says otherwise that the
- * page may be stale.
+ * Why a row is suspected: it is absent from a `snapshot`, from an `interval`, or from a whole walk that needs an
+ * equal second one (`pair`, P2). `returned`: it came back so soon after it was absent that the page may be stale.
  */
 export type SuspectKind = AbsenceProof['kind'] | 'pair' | 'returned';
 
-/** A row in doubt; a second observation decides. Moments are milliseconds since the epoch, by the database's clock. */
+/** A second observation decides. Moments are milliseconds since the epoch, by the database's clock. */
 export interface SuspectedDeletion {
   readonly key: string;
   readonly kind: SuspectKind;
-  /** Observation number of the answer that raised the doubt. */
+  /** Observation number of the first proof. */
   readonly obs: number;
-  /** When that answer was written. */
+  /** When it was written. */
   readonly at: number;
   /** Its `Date`, by the service's clock; left out where it had none. */
   readonly servedAt?: number;
-  /** The second proof has come: the row goes as soon as the brake lets it. */
+  /** The second proof has come: the row is deleted as soon as the brake allows. */
   readonly proven: boolean;
 }
 
-/** A live row of the mirror that a proof's answer does not hold. */
+/** A live row of the mirror that a proof shows absent. */
 export interface MissingRow {
   readonly key: string;
   /** When it was last inserted, changed or undeleted. */
   readonly changedAt: number;
 }
 
-/** What an observation changes of a scope's rows in doubt. Keys without a candidate are passed over by `prove` and `withdraw`. */
+/** What an observation changes of a scope's suspects. `prove` and `withdraw` skip keys that are none. */
 export interface SuspectChange {
-  /** Takes the place of a candidate that is there. */
+  /** Each replaces a suspect of the same key. */
   readonly add: readonly Pick<SuspectedDeletion, 'key' | 'kind'>[];
   readonly prove: readonly string[];
   readonly withdraw: readonly string[];
-  /** The order was contradicted: all candidates of kind `interval` go, proven ones too. */
+  /** The order was contradicted: withdraws all suspects of kind `interval`, proven ones too. */
   readonly withdrawOrdered: boolean;
-  /** `Date` of the answer by which candidates are added, by the service's clock; left out where it had none. */
+  /** `Date` of the answer that proves `add`, by the service's clock; left out where it had none. */
   readonly servedAt?: number;
 }
 

@@ -9,7 +9,7 @@ interface Description {
   /** The view that shows it; the column is one of `_collections` besides, unless the view computes it. */
   readonly view: 'freshness' | 'data_quality';
   readonly computed?: true;
-  /** It counts suspected deletions: 0 once they are forgotten. */
+  /** It counts suspected deletions: set to 0 when they are forgotten. */
   readonly ofSuspects?: true;
   /** `research_mirror_<name>` in `/metrics`: a count, or a moment in seconds since the epoch. */
   readonly gauge?: { readonly name: string; readonly help: string };
@@ -25,9 +25,9 @@ interface Description {
 }
 
 /**
- * What `_collections`, `freshness` and `data_quality` tell of a collection. Types of the tables, the status report,
- * metrics, page and text follow from this list; the JSON has its order. A new column needs an entry here, a migration,
- * whoever writes it, and its name in docs/tables.md.
+ * The columns that `_collections`, `freshness` and `data_quality` have for a collection. Types of the tables, the
+ * status report, metrics, page and text follow from this list; the JSON has its order. A new column needs an entry
+ * here, a migration, whoever writes it, and its name in docs/tables.md.
  */
 export const COLLECTION_COLUMNS = [
   {
@@ -138,7 +138,7 @@ export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each).
   (a, b) => a.note.place - b.note.place,
 );
 export const QUALITY_COLUMNS = COLLECTION_COLUMNS.filter((each) => each.view === 'data_quality');
-/** Moments that the end of a walk sets by their fields; what failed last is set together with its message. */
+/** Moments that a `CollectionChange` sets by field; `lastErrorAt` is set together with the message. */
 export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
   (each) => each.kind === 'due' || (each.kind === 'moment' && each.field !== 'lastErrorAt'),
 );

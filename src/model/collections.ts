@@ -33,7 +33,7 @@ export interface ListCollection extends CollectionBase {
   };
   /** Path for one scope; `parent` is the parent row's key, '' where there is none. */
   readonly path: (parent: string) => string;
-  /** Route as the service's limits and our metrics name it: the path with `{id}` for IDs. */
+  /** The path with `{id}` for IDs: the service's limits and our metrics name it so. */
   readonly route: string;
 }
 
@@ -105,14 +105,14 @@ export function collection(name: string): Collection {
   return found;
 }
 
-/** Collections whose scopes hang on the rows of `name` (`list_items` for `lists`). */
+/** Collections that have a scope for each row of `name` (`list_items` for `lists`). */
 export function childrenOf(name: string): readonly ListCollection[] {
   return COLLECTIONS.filter(
     (match): match is ListCollection => match.kind === 'list' && match.parent?.collection === name,
   );
 }
 
-/** Table and key column of the rows that the scopes of `lists` hang on. @throws RangeError where it has no parent */
+/** Table and key column of the rows that have a scope of `lists` each. @throws RangeError where it has no parent */
 export function parentsOf(lists: ListCollection): {
   readonly table: CollectionName;
   readonly column: string;
@@ -121,9 +121,7 @@ export function parentsOf(lists: ListCollection): {
   return { table: lists.parent.collection, column: lists.parent.column };
 }
 
-/**
- * What one walk covers: an account's collection, or one list's items. A row of `<schema>_sync.scope`.
- */
+/** What one walk covers: an account's collection, or one list's items. A row of `<schema>_sync.scope`. */
 export interface Scope {
   /** The key's owner: decimal digits of a bigint. */
   readonly userId: string;

@@ -1,6 +1,6 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 
-/** Failures of the service, its keys and its accounts, classified by what the caller must do about them. */
+/** Failures of the service, its keys and its accounts, classified by what the caller must do. */
 
 /** No usable answer: refused connection, reset, time-out, truncated body. */
 export class TransportError extends ClassifiedError {
@@ -39,12 +39,12 @@ export class MalformedAnswer extends ClassifiedError {
   readonly remedy = 'retry';
 }
 
-/** A body beyond what is held in memory: the same request would bring it again, one for fewer items may not. */
+/** A body too large for memory: the same request would bring it again, one for fewer items may not. */
 export class AnswerTooLarge extends ClassifiedError {
   readonly remedy = 'skip';
 }
 
-/** Another 4xx (or an unexpected 3xx): the request as it stands is refused. */
+/** Another 4xx, or an unexpected 3xx: repeating the request would not help. */
 export class RequestRefused extends ClassifiedError {
   readonly remedy = 'skip';
   readonly status: number;
@@ -65,8 +65,8 @@ export class KeyRefused extends ClassifiedError {
 }
 
 /**
- * The key is good, but answers for another account; or the configured service is not the one that the account was
- * mirrored from. What it answers is somebody else's: only the operator can say what is right.
+ * The key is good, but belongs to another account; or the configured service is not the one that the account was
+ * mirrored from. Its answers are another account's: only the operator can say what is right.
  */
 export class AccountMoved extends KeyRefused {
   constructor(message: string) {
@@ -80,11 +80,11 @@ export class LeaseLost extends ClassifiedError {
 }
 
 /**
- * Commits are gone that this process knows of (a failover, a crash, a restore under it): everything in memory of the
- * account is void, and the account is opened anew.
+ * Commits of this process are gone (after a failover, a crash or a restore): what it knows of the account is void,
+ * and the account is opened again.
  */
 export class DatabaseWentBack extends LeaseLost {
-  /** What told: the server writes another timeline; or a commit of ours is not there. */
+  /** Found by: the server writes another timeline; or a commit of ours is not there. */
   readonly by: 'timeline' | 'commits';
   constructor(message: string, by: 'timeline' | 'commits') {
     super(`the database went back: ${message}`);
@@ -92,7 +92,7 @@ export class DatabaseWentBack extends LeaseLost {
   }
 }
 
-/** A commit was not answered: what is in memory may be ahead of the database or behind it. The account is opened anew. */
+/** A commit was not answered: memory may be ahead of the database or behind it. The account is opened again. */
 export class OutcomeUnknown extends LeaseLost {}
 
 /** An operator took the account out of the mirror. */

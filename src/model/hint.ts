@@ -2,7 +2,7 @@ import { type CollectionName, childrenOf, collection } from './collections.ts';
 import { fieldSource, fieldSources } from './json/json-text.ts';
 import { readKey } from './key.ts';
 
-/** Something that an event or an answer says may have changed: a row, or a scope as a whole. */
+/** A row or a whole scope that may have changed, as an event or an answer says. */
 export interface HintedRow {
   readonly collection: CollectionName;
   /** The scope's parent (a `list_id`), '' where it has none. */
@@ -20,7 +20,7 @@ const FAMILIES: ReadonlyMap<string, { readonly table: CollectionName; readonly f
     ['watchlist', { table: 'watchlist', fields: ['id'] }],
   ]);
 
-/** Fields that name a row wherever they stand. */
+/** Fields that name a row in any object. */
 const TELLING_FIELDS: readonly { readonly field: string; readonly table: CollectionName }[] = [
   { field: 'job_id', table: 'research_jobs' },
   { field: 'bulk_job_id', table: 'bulk_research_jobs' },
@@ -28,8 +28,8 @@ const TELLING_FIELDS: readonly { readonly field: string; readonly table: Collect
 ];
 
 /**
- * The rows that an event names (specification 2.4, 6). Of a known family: the row, or the scope as a whole where
- * `data` names none. Of any other type: whatever its `data` names. An event of a list is about its items too.
+ * The rows that an event names (specification 2.4, 6). A known family names its row, or the whole scope where `data`
+ * names none. Any other type names whatever its `data` does. An event of a list names its items too.
  * @param data JSON text (which JSON.parse accepts) of the envelope's `data`; undefined where it has none
  */
 export function rowsOfEvent(type: string | undefined, data: string | undefined): HintedRow[] {
@@ -43,7 +43,7 @@ export function rowsOfEvent(type: string | undefined, data: string | undefined):
 
 /**
  * The rows that the answer of a POST operation names: by `job_id`, `bulk_job_id` and `list_id`, at its top or in an
- * object one level down. What the operations answer is not shown (specification 4.4): anything else names nothing.
+ * object one level down. The specification (4.4) does not show what the operations answer.
  */
 export function rowsOfAnswer(bodySource: string): HintedRow[] {
   if (!isJson(bodySource)) return [];
@@ -58,7 +58,7 @@ function namedIn(source: string): HintedRow[] {
   });
 }
 
-/** The row, and as a whole the scopes that hang on it. */
+/** The row, and its own scopes as a whole (the items of a list). */
 function rowAndChildren(table: CollectionName, key: string): HintedRow[] {
   const children = childrenOf(table).map(({ name }) => ({ collection: name, parent: key, key: '' }));
   return [{ collection: table, parent: '', key }, ...children];

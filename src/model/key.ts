@@ -4,9 +4,9 @@ import type { KeyType } from './collections.ts';
  * Keys are strings of the service's own spelling. Their order:
  * - `bigint`: as integers.
  * - `text`: shorter first (UTF-8 bytes), then bytewise. Canonical non-negative integers so compare as integers
- *   ("Integer-like IDs compare as integers", docs/design/walks.md, "Order is evidence"), IDs with a common prefix and a number by that number, and
- *   UUIDs, ULIDs and other fixed-length IDs as text. Postgres says the same with
- *   `order by octet_length(id), id collate "C"`, which an index serves. Decision record 0003.
+ *   (docs/design/walks.md, "Order is evidence"), IDs with a common prefix and a number by that number, and UUIDs,
+ *   ULIDs and other fixed-length IDs as text. Postgres orders so by `octet_length(id), id collate "C"`, which an
+ *   index serves. Decision record 0003.
  */
 export function compareKeys(keyType: KeyType, a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;

@@ -7,42 +7,42 @@ export interface Page {
   /** As answered; undefined where the envelope has no boolean `has_more`. */
   readonly hasMore: boolean | undefined;
   /**
-   * A cursor that the server offers by itself (`next_cursor`), preferred to the last item's ID. Null: it says that there
-   * is none; undefined: it says nothing of cursors.
+   * The server's own cursor (`next_cursor`), preferred to the last item's ID. Null: the server says that no page
+   * follows; undefined: the envelope has no such field.
    */
   readonly nextCursor: string | null | undefined;
   /** Left out: nothing is known of it. */
   readonly served?: Served;
 }
 
-/** How fresh an answer says that it is. */
+/** What an answer says of its freshness. */
 export interface Served {
-  /** Its `Date`: milliseconds by the service's clock, whole seconds; undefined where there is none that can be read. */
+  /** Its `Date`: milliseconds by the service's clock, whole seconds; undefined without a readable one. */
   readonly date: number | undefined;
-  /** Its `Age`: milliseconds for which a cache on the way had held it; 0 where none did. */
+  /** Its `Age` (ms): how long a cache between us and the service kept it; 0 without one. */
   readonly ageMs: number;
 }
 
-/** A cache on the way gave the answer, and says so. */
+/** A cache gave the answer, and says so. */
 export function isCopy(served: Served | undefined): boolean {
   return served !== undefined && served.ageMs > 0;
 }
 
-/** For how long (ms) a cache on the way had held the answer. */
+/** How long (ms) a cache kept the answer. */
 export function ageOf({ served }: { readonly served?: Served }): number {
   // The header has whole seconds.
   return served !== undefined && isCopy(served) ? served.ageMs + 1_000 : 0;
 }
 
-/** Where a page stands in its list. */
+/** Which part of its list a page shows. */
 export interface PagePlace {
-  /** The key that its first item follows; null: it begins at the top; undefined: not known. */
+  /** The key before its first item; null: it begins at the top; undefined: not known. */
   readonly after: string | null | undefined;
-  /** It shows that nothing follows it. From the top on, it is then the whole list. */
+  /** Nothing follows it. A page that begins at the top is then the whole list. */
   readonly ends: boolean;
 }
 
-/** One item: its own source text, from which no digit or spelling is lost, and what JSON.parse makes of it. */
+/** One item: its source text, which loses no digit or spelling, and what JSON.parse makes of it. */
 export interface Item {
   /** The item's JSON text, cut out of the response's body. */
   readonly source: string;

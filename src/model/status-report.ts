@@ -30,7 +30,7 @@ export interface StatusReport {
   readonly errors: readonly ErrorStatus[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
   readonly held: HoldStatus | null;
-  /** When the database was found last to have gone back, and by what; null: not within the last week. */
+  /** When the database was last found to have gone back, and why; null: not within the last week. */
   readonly recovery: RecoveryStatus | null;
 }
 
@@ -65,7 +65,7 @@ export interface ProcessStatus {
 export interface AccountStatus {
   /** Decimal digits of a bigint. */
   readonly userId: string;
-  /** The account's e-mail address as the service says. */
+  /** As the service says. */
   readonly email: string | null;
   /** `active`, or `stopped`: then `error` says why; `retired`: taken out by an operator. */
   readonly state: 'active' | 'stopped' | 'retired';
@@ -90,17 +90,17 @@ export interface WebhookStatus {
   readonly error: string | null;
   /** When an event was stored last; null: none that is kept. */
   readonly lastEventAt: string | null;
-  /** Rows and scopes that events named, and that are to be read again. */
+  /** Rows and scopes that events named, to be read again. */
   readonly hintsWaiting: number;
-  /** What was found first by whom; null where nothing was registered, or not counted. */
+  /** Whether events or polls found changes first; null where no webhook was registered, or nothing counted. */
   readonly changes: EventCoverage | null;
 }
 
-/** Of the last changes into a finished state. */
+/** Counts of the last changes into a finished state. */
 export interface EventCoverage {
-  /** An event was there before the reading that found it had ended. */
+  /** The event was stored before the reading that found the change had ended. */
   readonly announced: number;
-  /** A poll found it without one. */
+  /** A poll found the change without an event. */
   readonly polled: number;
 }
 
@@ -108,16 +108,16 @@ export interface EventCoverage {
 export type SubmissionCounts = Readonly<Record<SubmissionState, number>>;
 
 /**
- * States of a collection: `new` was never read to its end, `failing` has a `lastError`; `overdue`: a poll or full walk
- * that was promised has not begun; `paused`: no daemon is asked to mirror it.
+ * `new`: never read to its end; `failing`: has a `lastError`; `overdue`: a poll or full walk that was due has not
+ * begun; `paused`: no daemon is asked to mirror it.
  */
 export type CollectionState = 'new' | 'current' | 'failing' | 'overdue' | 'paused';
 
-/** Of a collection: its columns in `freshness` and `data_quality` (src/model/collection-columns.ts), and two more. */
+/** A collection's columns of `freshness` and `data_quality` (src/model/collection-columns.ts), and one more. */
 export interface CollectionStatus extends CollectionFigures {
   readonly collection: CollectionName;
   readonly state: CollectionState;
-  /** Those of `waitingDeletions` in a list without a known order: only two whole walks that see the same prove them. */
+  /** `waitingDeletions` in a list without a known order: only two equal whole walks prove them. */
   readonly waitingForWalks: number;
 }
 
@@ -137,7 +137,7 @@ export interface WalkStatus {
 export interface KeyBudgetStatus {
   /** First digits of the key's SHA-256. */
   readonly key: string;
-  /** Endpoint groups of which something was sent. */
+  /** Endpoint groups with requests sent. */
   readonly groups: readonly GroupBudgetStatus[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Words of submissions (docs/design/operations-out.md, "Submissions"): POST operations that are queued in Postgres, sent at most once, and kept with
- * their outcome. `db` keeps them, `submit` sends them; neither knows the other.
+ * Words of submissions (docs/design/operations-out.md, "Submissions"): POST operations that are queued in Postgres,
+ * sent at most once, and kept with their outcome. `db` keeps them, `submit` sends them; neither imports the other.
  */
 
 /** Operations as `<schema>.submit` names them (specification 4.4). */
@@ -51,7 +51,7 @@ export interface QueuedSubmission {
   readonly operation: OperationName;
   /** Null for operations without a target. */
   readonly targetId: string | null;
-  /** UUID for the `Idempotency-Key` header: the same however often it has to be tried. */
+  /** UUID for the `Idempotency-Key` header: the same at every attempt. */
   readonly requestId: string;
 }
 
@@ -59,7 +59,7 @@ export interface QueuedSubmission {
 export interface ClaimedSubmission extends QueuedSubmission {
   /** Body of the request: JSON text of an object, no digit lost. */
   readonly payload: string;
-  /** The request is written within so many ms, or not at all: from the moment when `claim` was called. */
+  /** The request is written within so many ms of the call of `claim`, or not at all. */
   readonly sendBeforeMs: number;
 }
 
@@ -75,35 +75,35 @@ export type SubmissionOutcome =
       readonly status: number | undefined;
       readonly body: string | undefined;
       readonly error: string;
-      /** From then on, what the service lists tells whether it took effect. Milliseconds from now. */
+      /** Milliseconds from now: by then the service's lists show whether it took effect. */
       readonly conclusiveInMs: number;
     }
-  /** Provably not carried out: nothing was written, or the service said that it will not (429, a key in doubt). */
+  /** Provably not carried out: nothing was written, or the service refused (429, 401 or 403). */
   | { readonly state: 'queued'; readonly error: string; readonly retryInMs: number };
 
-/** The submissions of one account, for its owner: whatever it writes is fenced. @throws LeaseLost, DatabaseUnavailable */
+/** The submissions of one account, for its owner; every write is fenced. @throws LeaseLost, DatabaseUnavailable */
 export interface SubmissionStore {
   /**
-   * The oldest queued ones that may be tried now, by ID: at most `limit` of each operation, so the oldest `limit` of
-   * each rate group are among them. None while the installation is held: what is queued becomes `held`.
+   * The oldest queued ones that may be tried now, by ID: at most `limit` of each operation, so that the oldest
+   * `limit` of each rate group are among them. None while the installation is on hold: queued ones become `held`.
    */
   queued(limit: number): Promise<readonly QueuedSubmission[]>;
   /**
-   * `queued` → `sending`, committed before this resolves. Undefined, and not to be sent: it is no longer queued, its
-   * last attempt is not finished, or the installation is held. Nothing may be sent when it throws, either: the store
-   * puts back what it may have claimed.
+   * `queued` → `sending`, committed before this resolves. Undefined, and then not to be sent: it is no longer queued,
+   * its last attempt is not finished, or the installation is on hold. Nor may anything be sent when it throws: the
+   * store puts back what it may have claimed.
    */
   claim(id: string): Promise<ClaimedSubmission | undefined>;
   /**
-   * Writes what came of a claimed one, with the hints of what the answer names in the same transaction. To be repeated
-   * when the database is away: until then the submission can't be claimed again.
-   * An answer in hand also settles one that `recover` has made `unknown` meanwhile; nothing else is touched.
+   * Writes the outcome of a claimed one, and hints for the rows that the answer names, in one transaction. The caller
+   * repeats it while the database is away; until it is done the submission can't be claimed again. It also replaces
+   * the `unknown` that `recover` may have written meanwhile; any other state stays.
    */
   finish(id: string, outcome: SubmissionOutcome): Promise<void>;
   /**
-   * Makes `unknown` what an earlier owner left `sending`, as soon as its request must be over.
+   * Makes `unknown` what an earlier owner left `sending`, once its request must be over.
    * @param timeoutMs the longest that a request may take after it was written
-   * @param inHand what is under way here: its outcome is known, or will be
+   * @param inHand those under way here, whose outcome this process will write
    * @returns milliseconds until the next one is due; undefined: none is left
    */
   recover(timeoutMs: number, inHand: readonly string[]): Promise<number | undefined>;

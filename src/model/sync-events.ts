@@ -40,7 +40,7 @@ export interface SuspectsWait {
 }
 
 export interface DeletionsJudged {
-  /** Where rows went with those of another collection (items with their lists): the whole collection, without a parent. */
+  /** Without a parent where rows went with those of another collection (items with their lists). */
   readonly scope: Scope;
   /** Rows of the scope's own collection. */
   readonly deleted: number;

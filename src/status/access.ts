@@ -9,9 +9,8 @@ export function isLoopbackName(host: string): boolean {
 }
 
 /**
- * True when a request's `Host` names this machine's loopback. A page of a stranger can point a name of its own at
- * 127.0.0.1 and then read what answers there (DNS rebinding); its name still stands in `Host`. Ports are free:
- * they may be forwarded.
+ * True when a request's `Host` names this machine's loopback. A stranger's page can point its own name at 127.0.0.1
+ * and read the answers (DNS rebinding), but `Host` then has that name. Any port will do: ports may be forwarded.
  */
 export function isLoopbackHostHeader(host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;

@@ -11,9 +11,9 @@ export interface Answers {
   ready(): Promise<Ready>;
 }
 
-/** A report serves everybody who asks within this time, in milliseconds. */
+/** A report is given to all who ask within this time, in milliseconds. */
 const FRESH_MS = 1_000;
-/** Whoever asks gets an answer after this long, in milliseconds; probes of orchestrators wait no longer. */
+/** Every answer is given within this time, in milliseconds: probes of orchestrators wait no longer. */
 const PATIENCE_MS = 4_000;
 
 export function answersOf(sources: {

@@ -4,7 +4,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Answers } from './answers.ts';
 import { reportView, unavailable } from './page/view.ts';
 
-/** Between two looks, in milliseconds. */
+/** Milliseconds between two reports. */
 const EVERY_MS = 2_000;
 
 /**

@@ -17,7 +17,7 @@ export interface RequestEnded {
   readonly error: Error | undefined;
 }
 
-/** All metrics of this program. Counters rise as things happen; gauges are read from the status report at a scrape. */
+/** Counters rise as things happen; gauges are read from the status report at a scrape. */
 export interface Metrics {
   requestEnded(event: RequestEnded): void;
   pageWritten(event: Omit<PageWritten, 'kind' | 'items'>): void;
@@ -38,7 +38,7 @@ export interface Metrics {
 
 const SECONDS = 1000;
 
-/** A label holds no word that a sender chooses: each would be a series of its own. */
+/** No label has a word that a sender chooses: each would be a series of its own. */
 const KNOWN_TYPES: ReadonlySet<string> = new Set(EVENT_TYPES);
 
 /** Labels never name a list: ten thousand lists would be ten thousand series. */

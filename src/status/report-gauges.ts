@@ -90,7 +90,7 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
   };
 
   return (report) => {
-    // Rows of accounts that are gone must go, too.
+    // Series of accounts that are gone must go, too.
     for (const each of [healthy, accounts, held, ...accountGauges]) each.reset();
     for (const each of [...collections, ...budgets]) each.gauge.reset();
     healthy.set(report?.healthy === true ? 1 : 0);
@@ -114,7 +114,7 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
   };
 }
 
-/** What nobody is asked to mirror grows old, and that is no reason for an alert. */
+/** A paused collection grows old, which is no reason for an alert. */
 function unlessPaused({ state }: CollectionStatus, moment: string | null): number | undefined {
   return state === 'paused' ? undefined : seconds(moment);
 }

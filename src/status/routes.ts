@@ -15,7 +15,7 @@ export interface RoutesOptions {
   readonly metrics: Metrics;
   /** What page, API and metrics ask for; undefined: nothing. */
   readonly token: string | undefined;
-  /** Refuses other names than loopback's in `Host`; nothing else protects a page without token. */
+  /** Refuses other names than loopback's in `Host`: the only protection of a page without token. */
   readonly onlyLoopbackNames: boolean;
   readonly clock: Clock;
   readonly log: Logger;
@@ -23,7 +23,10 @@ export interface RoutesOptions {
   readonly stopped: AbortSignal;
 }
 
-/** Paths and what they answer (docs/operations.md, "Is it healthy", inside). Health needs no token: probes have none. */
+/**
+ * Paths and their answers (docs/operations.md, "Is it healthy"). `/healthz` and `/readyz` need no token: probes have
+ * none.
+ */
 export function createRoutes(options: RoutesOptions): Hono<{ Bindings: HttpBindings }> {
   const { answers, metrics, log } = options;
   const app = new Hono<{ Bindings: HttpBindings }>();
@@ -96,7 +99,7 @@ export function createRoutes(options: RoutesOptions): Hono<{ Bindings: HttpBindi
   return app;
 }
 
-/** Only what stands in the page itself runs or shows; it talks to nobody but this server. */
+/** Only the page's own script and style run, and it talks to nobody but this server. */
 function contentPolicy(nonce: string): string {
   return [
     "default-src 'none'",

@@ -27,7 +27,7 @@ export interface StatusSources {
   readonly unready?: string | undefined;
 }
 
-/** What is mirrored, how fresh, and what is wrong: from Postgres, and from the memory of a daemon. */
+/** What is mirrored, how fresh, and what is wrong: from Postgres and, in a daemon, its memory. */
 export async function statusReport({
   config,
   db,
@@ -38,19 +38,19 @@ export async function statusReport({
   const stored = await readStoredStatus(db);
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
-  const told = stored.accounts.map((account): AccountStatus => ({
+  const shown = stored.accounts.map((account): AccountStatus => ({
     ...account,
     budgets: budgets.get(account.userId) ?? account.budgets,
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
-  const judged = judgeStatus(told, stored.processes, stored.now, stored.held);
+  const judged = judgeStatus(shown, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
   const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
   const recovery = judgeRecovery(stored.recovery);
   const problems = [
     ...(unready === undefined ? [] : [unready]),
     ...keys,
-    ...(await movedBesideOthers(config, db, told)),
+    ...(await movedBesideOthers(config, db, shown)),
     ...recovery.problems,
     ...judged.problems,
   ];
@@ -64,14 +64,14 @@ export async function statusReport({
     database: words,
     schema: config.schema,
     processes: stored.processes,
-    accounts: told,
+    accounts: shown,
     errors: stored.errors,
     held: stored.held,
     recovery: stored.recovery,
   };
 }
 
-/** Configured keys that a ping was refused for, and that never had an owner, by short hash: what a command can know. */
+/** Why configured keys without a known account were refused, by short hash: what a command can know. */
 async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {
   const found = await knownKeys(db, (config.service?.keys ?? []).map(hashOfKey));
   return new Map(
@@ -81,7 +81,7 @@ async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, 
   );
 }
 
-/** Configured keys that answer for another account, where other keys carry their own: else the account says it. */
+/** Messages on keys that belong to another account now, unless their account is stopped and says it. */
 async function movedBesideOthers(
   config: Config,
   db: Db,

@@ -9,15 +9,15 @@ import type {
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
-/** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
+/** How late (ms) a poll and a full walk of an overdue collection have to be to be named. */
 const LATE_POLL = 5 * 60_000;
 const LATE_FULL = 15 * 60_000;
 
 /**
- * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
- * a healthy mirror; one that is dead shows by polls that are late.
+ * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves a
+ * healthy mirror; a dead one shows in late polls.
  * @param now the database's time
- * @param held what holds submissions back; null: nothing
+ * @param held why submissions are on hold; null: they are not
  */
 export function judgeStatus(
   accounts: readonly AccountStatus[],
@@ -40,13 +40,13 @@ export function judgeStatus(
     }
     const collections = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...pausedIn(account, collections));
-    // What nobody is asked to mirror may be as it is.
+    // A collection that nobody is asked to mirror has no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
     if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
-    // What stopped the account is told once.
-    const told = state === 'stopped' ? error : null;
+    // The reason why the account stopped is named once.
+    const named = state === 'stopped' ? error : null;
     const failing = collections.filter(
-      (each) => each.state === 'failing' && (told === null || each.lastError !== told),
+      (each) => each.state === 'failing' && (named === null || each.lastError !== named),
     );
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
@@ -87,12 +87,12 @@ export function judgeStatus(
 export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
   if (recovery === null) return { problems: [], notes: [] };
   const { at, reason, open } = recovery;
-  const told = `${at}: ${reason}`;
+  const what = `${at}: ${reason}`;
   if (open) {
-    const problem = `${told}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
+    const problem = `${what}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
     return { problems: [problem], notes: [] };
   }
-  const note = `${told}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  const note = `${what}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
   return { problems: [], notes: [note] };
 }
 
@@ -102,7 +102,7 @@ function isAssigned({ state, collections }: AccountStatus): boolean {
   );
 }
 
-/** What of the account no daemon is asked to mirror. */
+/** Which of the account's collections no daemon is asked to mirror. */
 function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
   const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
   if (paused.length === 0) return [];
@@ -112,7 +112,7 @@ function pausedIn({ userId, collections }: AccountStatus, asked: readonly Collec
   ];
 }
 
-/** What the brake holds, and how it is lifted; [] where it holds nothing. */
+/** Deletions that the brake blocks, and how to let them pass; [] where it blocks none. */
 export function blockedProblems(
   userId: string,
   {

@@ -16,29 +16,29 @@ export function webhookLine(
     suspect: `registered${at}, but SUSPECT: signatures do not fit`,
     stopped: 'STOPPED: another program takes its place again and again',
   };
-  const parts = [is[state]];
-  if (state !== 'none' || lastEventAt !== null) parts.push(`last event ${age(lastEventAt)}`);
-  if (hintsWaiting > 0) parts.push(`${formatCount(hintsWaiting)} to be read again`);
+  const phrases = [is[state]];
+  if (state !== 'none' || lastEventAt !== null) phrases.push(`last event ${age(lastEventAt)}`);
+  if (hintsWaiting > 0) phrases.push(`${formatCount(hintsWaiting)} to be read again`);
   const found = changes === null ? 0 : changes.announced + changes.polled;
   if (changes !== null && found > 0) {
     const { announced, polled } = changes;
-    parts.push(
+    phrases.push(
       `of the last ${formatCount(found)} finished it announced ${formatCount(announced)}, polls found ${formatCount(polled)} first`,
     );
   }
-  return `webhook: ${parts.join('; ')}`;
+  return `webhook: ${phrases.join('; ')}`;
 }
 
 /** Submissions that wait, and those of the last day; undefined where there are none. */
 export function submissionsLine(counts: SubmissionCounts): string | undefined {
   const { queued, sending, held, accepted, rejected, unknown, cancelled } = counts;
-  const told = (states: Readonly<Record<string, number>>): string =>
+  const list = (states: Readonly<Record<string, number>>): string =>
     Object.entries(states)
       .filter(([, count]) => count > 0)
       .map(([state, count]) => `${formatCount(count)} ${state}`)
       .join(', ');
-  const waiting = told({ queued, sending, held });
-  const ended = told({ accepted, rejected, unknown, cancelled });
+  const waiting = list({ queued, sending, held });
+  const ended = list({ accepted, rejected, unknown, cancelled });
   if (waiting === '' && ended === '') return undefined;
   return `submissions: ${waiting === '' ? 'none waits' : waiting}${ended === '' ? '' : `; in the last 24 h ${ended}`}`;
 }

@@ -21,12 +21,12 @@ import type {
 } from '../../model/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
-/** What Postgres knows of the mirror's state: the part of a status report that any program can make. */
+/** The part of a status report that any program can make: from Postgres alone. */
 export interface StoredStatus {
   /** The database's time. */
   readonly now: Date;
   readonly processes: readonly ProcessStatus[];
-  /** Budgets: what the service may count at this moment, by the stored reservations. The rest only their owner knows. */
+  /** Their budgets: what the service may count now, by the stored reservations. Only the owner knows the rest. */
   readonly accounts: readonly AccountStatus[];
   readonly errors: readonly ErrorStatus[];
   readonly held: HoldStatus | null;
@@ -36,10 +36,10 @@ export interface StoredStatus {
 /** Errors shown, and unfinished walks, over all accounts. */
 const ERRORS = 5;
 const WALKS = 50;
-/** Programs that ended longer ago are history. */
+/** Programs that ended longer ago are left out. */
 const HISTORY = sql`interval '24 hours'`;
 
-/** Reads the state of all accounts in one snapshot, so that no page that commits meanwhile makes figures contradict. */
+/** Reads the state of all accounts in one snapshot, so that figures agree while pages commit. */
 export async function readStoredStatus(db: Db): Promise<StoredStatus> {
   return db.snapshot(async (trx) => {
     const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(trx);
@@ -136,7 +136,7 @@ function figuresOf(
   return Object.fromEntries(figures) as CollectionFigures;
 }
 
-/** Unfinished full walks: those under way, and those that an interrupted program left to be resumed. */
+/** Unfinished full walks: under way, or left by an interrupted program to be resumed. */
 async function walksOf(db: Db): Promise<Map<string, WalkStatus[]>> {
   const rows = await db.state
     .selectFrom('scope')
@@ -165,7 +165,7 @@ async function walksOf(db: Db): Promise<Map<string, WalkStatus[]>> {
 
 async function budgetsAt(db: Db, now: Date): Promise<Map<string, KeyBudgetStatus[]>> {
   const table = db.stateTable('slot_block');
-  // What is not recorded as freed counts as sent when its reservation ran out (docs/design/rate-limit.md, "Reservations").
+  // A slot not recorded as freed counts as used until its block ends (docs/design/rate-limit.md, "Reservations").
   const { rows } = await sql<{ _user_id: string; key: string; group: string; used: string }>`
     select b._user_id, left(b.key_hash, 8) as key, b.rate_group as "group",
       sum(b.size - (select count(*) from unnest(b.freed) as f where f <= ${now})) as used
@@ -187,7 +187,7 @@ async function budgetsAt(db: Db, now: Date): Promise<Map<string, KeyBudgetStatus
   );
 }
 
-/** What only the program knows that sends the requests. */
+/** What only the program that sends the requests knows. */
 const UNKNOWN_OUTSIDE = { waiting: 0, foreignUse: 0, pausedForMs: 0, refused: 0 } as const;
 
 async function errorsOf(db: Db): Promise<ErrorStatus[]> {
@@ -216,19 +216,19 @@ async function readHold(db: Db): Promise<HoldStatus | null> {
   return since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' };
 }
 
-/** For so long (milliseconds) a database that went back is told. */
-const TOLD_FOR = 7 * 24 * 3_600_000;
+/** How long (ms) the report names a database that went back. */
+const NAMED_FOR = 7 * 24 * 3_600_000;
 
 async function recoveryAt(db: Db, now: Date, recheck: boolean): Promise<RecoveryStatus | null> {
   const row = await db.mirror
     .selectFrom('recoveries')
     .select(['detected_at', 'reason'])
-    .where('detected_at', '>', new Date(now.getTime() - TOLD_FOR))
+    .where('detected_at', '>', new Date(now.getTime() - NAMED_FOR))
     .orderBy('detected_at', 'desc')
     .limit(1)
     .executeTakeFirst();
   if (row === undefined) return null;
-  // The walks that were due from then on have not ended.
+  // Walks that are due since then have not ended.
   const unread = await db.mirror
     .selectFrom('_collections')
     .select('collection')

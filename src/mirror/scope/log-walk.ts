@@ -5,7 +5,7 @@ import { laterOf } from './complete-as-of.ts';
 
 import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
 
-/** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
+/** Writes a walk's row of `sync_log`, and what its end means for the collection's freshness. */
 export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   const { scope, totals } = end;
   const { rows } = await sql<{ walk_id: string }>`
@@ -51,8 +51,8 @@ export async function saveCollection(
   const columns = [...values.keys()].map((name) => sql.id(name));
   const set = [...values.keys()].map((name) => assignment(name, change.keeps));
   const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
-  // Nothing is current that was never read to its end, and nothing new that was: lists come one by one, and any of them
-  // may be the last. A failure stays until something was read well.
+  // Current means read to its end at least once: lists come one by one, and any of them may be the last. A failure
+  // stays until something was read well.
   const staysFailing = change.state === undefined;
   await sql`
     insert into ${trx.table('_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
@@ -66,7 +66,7 @@ export async function saveCollection(
     ])}`.execute(trx);
 }
 
-/** What an existing row gets: a promise that fell due while it was being kept stays, as does what is known to be complete. */
+/** What an existing row gets: a run that came due during the reading stays due; `complete_as_of` never goes back. */
 function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
   const column = sql.id(name);
   if (name === 'complete_as_of') {

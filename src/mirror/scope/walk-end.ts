@@ -29,7 +29,7 @@ export interface WalkTotals {
   readonly rateLimited: number;
 }
 
-/** A reading that keeps what was promised until it began. */
+/** A reading: runs that were due before it began are done with it. */
 export interface Keeps {
   readonly begun: Date;
   readonly ended: Date;
@@ -42,7 +42,7 @@ type SetMoments = {
 
 /** Changes of a collection's row in `freshness`; what is left out stays as it is. */
 export interface CollectionChange extends SetMoments {
-  /** Given with the next moments by a reading: what fell due while it went on is not kept by it, and stays. */
+  /** Given with the next runs by a reading: a run that came due while it went on stays due. */
   readonly keeps?: Keeps;
   /** A reading of everything was under way then. */
   readonly readingAt?: Date;
@@ -53,5 +53,5 @@ export interface CollectionChange extends SetMoments {
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
-/** `new`: never read to its end; `current`: it was, and what was tried last went well. */
+/** `new`: never read to its end; `current`: it was, and the last attempt went well. */
 export type StoredCollectionState = 'new' | 'current' | 'failing';

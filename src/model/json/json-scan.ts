@@ -1,6 +1,6 @@
 /**
- * Where the parts of a JSON text begin and end. Every function expects text that JSON.parse has accepted; on other text
- * the result means nothing, but nothing hangs and nothing overflows the stack.
+ * Where the parts of a JSON text begin and end. Every function expects text that JSON.parse has accepted. On other
+ * text the result means nothing; nothing hangs or overflows the stack.
  */
 
 export const QUOTE = 34;

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { canonicalText, fieldSource, fieldSources, sliceElements } from './json-text.ts';
 
 /**
- * No field is called by a single backslash here: once V8 (of Node 26.10) has parsed such an object, it takes the escape
- * at the beginning of other objects' names for that name (`{"a":1,"\\":2}`, then `{"a":1,"\u0062":2}`), and JSON.parse is
- * what these tests compare with.
+ * No field is called by a single backslash here: once V8 (of Node 26.10) has parsed such an object, it takes the
+ * escape at the beginning of other objects' names for that name (`{"a":1,"\\":2}`, then `{"a":1,"\u0062":2}`), and
+ * JSON.parse is what these tests compare with.
  */
 const json = fc
   .jsonValue({ maxDepth: 4 })

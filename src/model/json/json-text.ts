@@ -1,7 +1,7 @@
 /**
- * Source text of JSON values, cut out of a document instead of being printed again: JSON.parse loses digits of
- * numbers, spelling and duplicate fields (docs/design/writing-a-page.md, "Parse"). Every function here expects text that JSON.parse has
- * accepted; on other text the result means nothing, but nothing hangs and nothing overflows the stack.
+ * Source text of JSON values, cut out of a document: JSON.parse loses digits of numbers, spelling and duplicate
+ * fields (docs/design/writing-a-page.md, "Parse"). Every function expects text that JSON.parse has accepted. On other
+ * text the result means nothing; nothing hangs or overflows the stack.
  */
 
 import {
@@ -16,10 +16,10 @@ import {
   valueStart,
 } from './json-scan.ts';
 
-/** Below this many levels `canonicalText` takes the text as it stands, so that no nesting overflows the stack. */
+/** Below this many levels `canonicalText` copies the text, so that no nesting overflows the stack. */
 const MAX_CANONICAL_DEPTH = 500;
 
-/** Values that begin with this character or one before it, and are no string, are numbers. */
+/** Values other than strings are numbers where their first character is this one or less. */
 const NINE = 57;
 
 /**
@@ -73,7 +73,7 @@ export function fieldSources(itemSource: string): Map<string, string> {
  * strings make no difference. Numbers keep their source text, digit by digit: parsed, 2⁵³ and 2⁵³+1 are equal.
  * The result is JSON that parses to the same value.
  * @param leaveOut top-level fields that are not to be part of it
- * @param spell how a number is spelled; left out: as it stands
+ * @param spell how a number is spelled; left out: as in the text
  */
 export function canonicalText(
   source: string,
@@ -85,7 +85,7 @@ export function canonicalText(
 
 type NumberSpelling = (source: string) => string;
 
-/** Where in the text the next value stands, and how its numbers are spelled. */
+/** Where in the text the next value begins, and how its numbers are spelled. */
 interface Place {
   at: number;
   readonly spell: NumberSpelling;
@@ -95,7 +95,7 @@ function asItStands(source: string): string {
   return source;
 }
 
-/** Reads the value at `place.at` and leaves `place.at` behind it. */
+/** Reads the value at `place.at`, which is behind it afterwards. */
 function canonical(
   text: string,
   place: Place,
@@ -167,12 +167,12 @@ function canonicalObject(
   return `${result}}`;
 }
 
-/** A string literal in JSON.stringify's spelling; most have no escapes and stand so already. */
+/** A string literal in JSON.stringify's spelling, which most have already: they have no escapes. */
 function canonicalString(literal: string): string {
   return literal.includes('\\') ? JSON.stringify(JSON.parse(literal)) : literal;
 }
 
-/** Where the value of `field` stands in the object that opens at `at`; the last one of duplicates. */
+/** Where the value of `field` is, in the object that opens at `at`; the last one of duplicates. */
 function findField(text: string, at: number, field: string): { start: number; end: number } | undefined {
   const literal = JSON.stringify(field);
   let found: { start: number; end: number } | undefined;
@@ -182,7 +182,7 @@ function findField(text: string, at: number, field: string): { start: number; en
   return found;
 }
 
-/** Calls `visit` for each member of the object that opens at `at`: name as it is spelled, place of the value. */
+/** Calls `visit` for each member of the object that opens at `at`: name as spelled, start and end of the value. */
 function eachMember(
   text: string,
   at: number,

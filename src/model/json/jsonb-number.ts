@@ -3,7 +3,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const MOST_DIGITS = 16_383;
 
 /**
- * A JSON number as PostgreSQL's `jsonb` prints it again: every digit, no exponent, no negative zero. One that is far too
+ * A JSON number as PostgreSQL's `jsonb` prints it: every digit, no exponent, no negative zero. One that is far too
  * large or too small for that stays as it is.
  */
 export function jsonbNumber(source: string): string {
@@ -11,7 +11,7 @@ export function jsonbNumber(source: string): string {
   const exponent = Number(power);
   if (whole === '' || Math.abs(exponent) + fraction.length > MOST_DIGITS) return source;
   const digits = whole + fraction;
-  // Where the point stands among them: before the first one, or behind the last one, where it is less or more.
+  // Digits before the decimal point: 0 or less puts it in front of all of them.
   const point = whole.length + exponent;
   const before = digits
     .slice(0, Math.max(0, point))

@@ -1,4 +1,4 @@
-/** The escapes that jsonb refuses: U+0000, and halves of surrogate pairs that stand alone. */
+/** The escapes that jsonb refuses: U+0000, and lone halves of surrogate pairs. */
 const SUSPECT = /\\u(?:0000|[dD][89a-fA-F])/;
 /** Every escape of a JSON text, in order: pairs first, then what is to be replaced, then any other. */
 const ESCAPES =

@@ -7,7 +7,7 @@ const MAX_OFFSET_HOURS = 15;
 /**
  * A moment in ISO 8601 in the one spelling that PostgreSQL reads the same under any setting, with all its digits
  * and its offset; no zone is UTC, no time of day is midnight.
- * @returns undefined for what is no such moment or none that PostgreSQL can hold
+ * @returns undefined for any other text, and for a moment that PostgreSQL can't hold
  */
 export function timestampText(text: string): string | undefined {
   const match = ISO_8601.exec(text);
@@ -32,8 +32,7 @@ export function timestampText(text: string): string | undefined {
 }
 
 /**
- * The latest moment that an item tells of itself in any of its own fields, under whatever name: none of them is in the
- * specification (section 2.5).
+ * The latest moment in any of an item's own fields, whatever their names: the specification (section 2.5) names none.
  * @returns milliseconds since the epoch; undefined where no field holds an ISO 8601 moment
  */
 export function latestMoment(fields: Readonly<Record<string, unknown>>): number | undefined {

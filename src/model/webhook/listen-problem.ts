@@ -11,7 +11,8 @@ export interface Listener {
 }
 
 /**
- * Why a listener can't be opened, for its operator: one sentence, without the system's own words where they add nothing.
+ * Why a listener can't be opened, for its operator: one sentence, with the system's words only where they add
+ * something.
  * @param error as `listen` gave it
  */
 export function listenProblem(

@@ -1,8 +1,8 @@
 import type { RegistrationState } from './webhook-secrets.ts';
 
 /**
- * Words of an account's webhook registration (docs/design/events.md, "Registration"): `db` keeps it, `webhooks` decides on it; neither knows the
- * other. Moments are by the database's clock.
+ * Words of an account's webhook registration (docs/design/events.md, "Registration"): `db` keeps it, `webhooks`
+ * decides on it; neither imports the other. Moments are by the database's clock.
  */
 
 /** What is stored of an account's registration. It holds a secret: in no log, error or answer. */
@@ -19,13 +19,13 @@ export interface Registration {
   readonly registeredAt: Date | null;
   /** When the service was last asked what is registered. */
   readonly checkedAt: Date | null;
-  /** When others were found to have replaced, changed or removed what is ours. */
+  /** When ours was found replaced, changed or removed by others. */
   readonly replacedAt: readonly Date[];
   /** When a delivery was last signed with `secret`. */
   readonly verifiedAt: Date | null;
-  /** Deliveries since then that no secret explains; not counted beyond `SUSPECT_MISMATCHES`. */
+  /** Deliveries since then that match no secret; not counted beyond `SUSPECT_MISMATCHES`. */
   readonly mismatches: number;
-  /** When it was last registered anew because of them. */
+  /** When it was last registered again because of them. */
   readonly suspectAt: Date | null;
   /** What an operator should know, with the remedy. */
   readonly error: string | null;
@@ -47,21 +47,21 @@ export const UNREGISTERED: Registration = {
 };
 
 /**
- * So many deliveries that no secret explains, and none that one does: the secret may have been replaced. Or somebody
- * sends anything: they are a reason to look, and prove nothing.
+ * After so many deliveries that match no secret, and none that does, the secret may have been replaced. Anybody can
+ * send such deliveries: they are a reason to look, and prove nothing.
  */
 export const SUSPECT_MISMATCHES = 3;
 
-/** So many changes that should have been announced since then, and were found by our own reading: it was replaced. */
+/** The secret was replaced if so many changes were not announced, and found by our own reading. */
 export const SUSPECT_MISSED = 3;
 
-/** For so long (ms) after a new secret, deliveries come that are signed with one before it: no reason to suspect it. */
+/** For so long (ms) after a new secret, deliveries may be signed with an earlier one: no reason to suspect it. */
 export const LATE_DELIVERIES_MS = 10 * 60_000;
 
-/** A moment further ahead than this (ms) was told by a clock that has been set back since. */
+/** A moment further ahead than this (ms) is from a clock that has been set back since. */
 const AHEAD_MS = 60_000;
 
-/** Less than `ms` ago; a moment of a clock that was set back is long ago, or one would wait for it for ever. */
+/** Less than `ms` ago. A moment of a clock that was set back counts as long ago: nobody waits for it. */
 export function isLately(at: Date, ms: number, now: Date): boolean {
   const age = now.getTime() - at.getTime();
   return age < ms && age > -AHEAD_MS;
@@ -103,12 +103,12 @@ export interface RegistrationChange extends Partial<
   >
 > {
   /**
-   * A registration was accepted: what was learnt of the signatures before is over. `secret` is its secret; undefined:
-   * the answer held none, and the one that is known stays. One that is replaced is accepted for another 24 h.
+   * A registration was accepted: what earlier signatures have proven is void. `secret` is undefined where the answer
+   * had none: the known one stays. A replaced one is accepted for another 24 h.
    */
   readonly accepted?: {
     readonly secret: string | undefined;
-    /** But for the scheme: it is the same service, whose deliveries were verified a short while ago. */
+    /** The pinned scheme stays: the same service's deliveries were verified a short while ago. */
     readonly keepScheme?: true;
   };
   /** They are ours from now on. */
@@ -120,7 +120,7 @@ export interface RegistrationChange extends Partial<
 export interface StoredRegistration {
   readonly registration: Registration;
   readonly ownUrls: readonly OwnUrl[];
-  /** The database may be a copy or a restored one: nothing is changed at the service until an operator releases it. */
+  /** The database may be a copy or restored: nothing changes at the service until an operator releases it. */
   readonly onHold: boolean;
   readonly now: Date;
 }
@@ -135,8 +135,8 @@ export interface RegistrationStore {
    */
   save(change: (now: Date) => RegistrationChange, seen?: Seen): Promise<void>;
   /**
-   * Changes of kinds that the service announces, between these moments, which our own reading found and no verified
-   * delivery told of.
+   * Counts changes between these moments, of kinds that the service announces, that our own reading found and no
+   * verified delivery announced.
    */
   missed(since: Date, until: Date): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import type { HintedRow } from '../hint.ts';
 
-/** A delivery whose signature was right (specification 2.4), as read from its body; whatever the body is, it is one. */
+/** What was read from the body of a rightly signed delivery (specification 2.4). Any body is an event. */
 export interface VerifiedEvent {
   /** As the service gave it; the SHA-256 of the body, in hex, where it gave none that can be a key. */
   readonly id: string;

@@ -20,7 +20,7 @@ export const REGISTRATION_STATES = [
 
 export type RegistrationState = (typeof REGISTRATION_STATES)[number];
 
-/** By what the signatures of an account's deliveries are judged. Secrets: in no log, error or answer. */
+/** What an account's deliveries are verified with. Secrets: in no log, error or answer. */
 export interface StoredSecrets {
   /** Undefined: none is known yet. */
   readonly current: StoredSecret | undefined;
@@ -44,23 +44,23 @@ export interface StoredSecret {
   readonly scheme: Scheme | undefined;
 }
 
-/** What a delivery has proven of the secret that it is signed with. */
+/** What a delivery has proven about the secret that signed it. */
 export interface ProvenSecret {
   readonly secret: string;
-  /** The scheme that the secret was held to when the delivery was judged. */
+  /** The pin of the secret when the delivery was judged. */
   readonly pinned: Scheme | undefined;
-  /** The one to hold it to from now on: the same, or a stronger one. */
+  /** Its pin from now on: the same scheme, or a stronger one. */
   readonly pin: Scheme;
 }
 
-/** What a receiver asks and tells of the accounts: any process may receive for all of them. */
+/** What a receiver needs of the accounts: any process may receive for all of them. */
 export interface ReceivingAccounts {
   /**
-   * `none`: there is no such account; `unknown-yet`: no ping has told the accounts yet.
-   * @param fresh the answer may be up to two seconds old where this is false; true after a signature that did not match
+   * `none`: there is no such account; `unknown-yet`: no ping has named the accounts yet.
+   * @param fresh false: the answer may be up to two seconds old; true after a signature that did not match
    */
   secretsOf(userId: string, fresh: boolean): Promise<StoredSecrets | 'none' | 'unknown-yet'>;
-  /** A delivery was rightly signed. What another one has proven of its secret since it was judged, stays. */
+  /** A delivery's signature was right. What another delivery has proven of the secret meanwhile stays. */
   verified(userId: string, proven: ProvenSecret): Promise<void>;
   /** A delivery that looks like one of the service's had a signature that no secret explains. */
   mismatched(userId: string): Promise<void>;

@@ -24,7 +24,7 @@ export class ByteRate {
     return bytes <= this.#left;
   }
 
-  /** Takes so much, or nothing where that is not left. */
+  /** Takes all of it, or nothing where that is more than is left. */
   take(bytes: number): boolean {
     if (!this.has(bytes)) return false;
     this.#left -= bytes;

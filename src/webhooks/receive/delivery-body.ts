@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Room } from './room.ts';
 
-/** A body in memory; its room is taken until `release`. */
+/** A body in memory, which takes up room until `release`. */
 export interface BufferedBody {
   readonly bytes: Buffer;
   /** To be called once, when nobody needs the bytes any more. */
@@ -11,14 +11,14 @@ export interface BufferedBody {
 /** Why there is no body: more than `maxBytes`; no room for it now; the sender went away before its end. */
 export type NoBody = 'too-large' | 'no-room' | 'broken';
 
-/** What a body takes at first: what most have. It counts even for an empty one, so that deliveries in hand are bounded too. */
+/** Room that a body takes at first: most need no more. Empty ones take it too: it bounds the deliveries in hand. */
 export const FIRST_BYTES = 16 * 1024;
 
 /**
- * Reads a body to its end, or as far as it may be held; what follows stays in the stream, which is paused then. Room
- * is taken for bytes that have come, not for those that are announced: whoever sends slowly holds only what it sent.
- * The bytes are copied into one piece, since the pieces in which they come may each keep much more memory than they show.
- * @param large asked before more bytes are held than a usual delivery has
+ * Reads a body to its end, or as far as there is room; the stream is then paused, with the rest in it. Room is taken
+ * for bytes that have come, not for announced ones: a slow sender takes only what it sent. The bytes are copied into
+ * one buffer, since each chunk may keep much more memory alive than it shows.
+ * @param large asked before a body takes more room than a usual one
  */
 export function readDeliveryBody(
   stream: Readable,
@@ -44,7 +44,7 @@ export function readDeliveryBody(
   return new Promise((resolve) => {
     const end = (result: BufferedBody | NoBody): void => {
       stream.off('data', onData).off('end', onEnd).off('close', onBroken).off('error', onBroken);
-      // Whatever becomes of the stream now, nobody waits for it.
+      // Nobody waits for the stream any more: its errors are no failures.
       stream.on('error', () => {});
       if (typeof result === 'string') {
         stream.pause();

@@ -11,7 +11,8 @@ import type { Scheme } from '../../model/webhook/signature-scheme.ts';
 import { Notes } from './notes.ts';
 import { CANONICAL, Receiver } from './receiver.ts';
 
-// What forged deliveries can make the receiver compute, at most: counted, since time on a busy machine proves nothing.
+// What forged deliveries can make the receiver compute, at most: counted, since time on a busy machine proves
+// nothing.
 
 const macs = vi.hoisted(() => ({ computed: 0 }));
 vi.mock('node:crypto', async (load) => {

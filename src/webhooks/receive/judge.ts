@@ -13,20 +13,20 @@ export type DeliveryVerdict =
       /** Milliseconds by which the signed moment is off, where that is more than a delivery takes. */
       readonly late: number | undefined;
     }
-  /** Rightly signed, but so long ago (or so far ahead) that it is not accepted any more. */
+  /** The signature is right, but too old (or too far ahead) to be accepted. */
   | { readonly kind: 'expired'; readonly off: number }
-  /** It carries nothing that could be a signature. */
+  /** No header could be a signature. */
   | { readonly kind: 'unsigned' }
-  /** No secret explains the signature. */
+  /** The signature matches no secret. */
   | { readonly kind: 'mismatch' }
-  /** No secret explains the signature, but one that would may be on its way: it must not be refused for good. */
+  /** No known secret matches, but a new one may not have arrived yet: it must not be refused for good. */
   | { readonly kind: 'undecided'; readonly why: string };
 
-/** A signed moment may be off by so much, for clocks and retries, before it is worth a word. */
+/** A signed moment that is off by more is logged; clocks and retries explain less. */
 export const FRESH_MS = 5 * 60_000;
-/** Beyond that a right signature proves nothing any more. In between, honest late retries come: events only hint. */
+/** A right signature is accepted for so long: honest retries come late, and events only hint. */
 export const ACCEPTED_MS = 24 * 3_600_000;
-/** For so long after a new secret, deliveries may be signed with one that is not known here. */
+/** How long after a new secret deliveries may be signed with one that is not known here. */
 export const REPLACED_MS = 10 * 60_000;
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
@@ -45,7 +45,7 @@ export function judgeDelivery(
   if (!isSigned(signed.presented)) return { kind: 'unsigned' };
   const { current, previous } = secrets;
   const stillValid = previous !== undefined && previous.until > secrets.now ? previous : undefined;
-  // Both are always tried: the time taken does not tell which one is right.
+  // Both are always tried, so that the time taken does not show which one is right.
   const byCurrent = current === undefined ? undefined : judgeBy(signed, current, choice, now);
   const byPrevious = stillValid === undefined ? undefined : judgeBy(signed, stillValid, choice, now);
   if (byPrevious?.kind === 'verified' && byCurrent?.kind !== 'verified') return byPrevious;
@@ -74,7 +74,7 @@ function judgeBy(
   return { kind: 'verified', proven: { secret, pinned, pin }, late: late > FRESH_MS ? late : undefined };
 }
 
-/** Services take a 4xx for final: it is given only where no secret on its way could explain the signature. */
+/** Services take a 4xx for final: it is given only where no secret that is still to arrive could match. */
 function unexplained({ current, state, now }: StoredSecrets): DeliveryVerdict {
   if (current === undefined) return { kind: 'undecided', why: 'no secret is known yet' };
   if (state === 'registering' || state === 'suspect') {

@@ -1,9 +1,9 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatCount } from '@research-mirror/runtime/figures';
 
-/** Lines that anybody on the network can cause: one of a kind at once, then at most one a minute. */
+/** Anybody on the network can cause these lines: the first of a kind is written at once, then one a minute. */
 const QUIET_MS = 60_000;
-/** Kinds that are remembered; more are told in no more lines than these. */
+/** Kinds that are remembered; lines of further kinds are dropped. */
 const MAX_KINDS = 1_000;
 
 export interface NoteLog {
@@ -11,7 +11,7 @@ export interface NoteLog {
   info(message: string): void;
 }
 
-/** Says what deliveries cause, without letting a flood of them become a flood of lines. */
+/** Log lines about deliveries, without letting a flood of them become a flood of lines. */
 export class Notes {
   readonly #clock: Clock;
   readonly #log: NoteLog;

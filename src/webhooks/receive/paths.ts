@@ -1,14 +1,13 @@
 export const HEALTH_PATH = '/healthz';
 
-/** `user_id` is a bigint: what has more digits is no account. */
+/** `user_id` is a bigint: more digits name no account. */
 const DELIVERY = /^\/webhooks\/(\d{1,19})\/?$/;
 const MAX_USER_ID = 2n ** 63n - 1n;
 
 /**
- * The path of a request's target, without query and without `prefix`. Nothing is decoded: our own paths need no
- * escapes.
- * @param prefix path of the public URL: proxies leave it, or take it away. Where they took it, what is left may begin
- *   like it (a public URL that ends in `/webhooks`): what is an address of ours as it came stays as it is
+ * The path of a request's target, without query and without `prefix`. Nothing is decoded: our paths need no escapes.
+ * @param prefix path of the public URL, which proxies leave or remove. A path that is ours as it came is not cut
+ *   again, though it may begin like the prefix (of a public URL that ends in `/webhooks`)
  */
 export function pathOf(target: string, prefix = ''): string {
   const path = target.split('?', 1)[0] ?? '';
@@ -18,8 +17,8 @@ export function pathOf(target: string, prefix = ''): string {
 }
 
 /**
- * The account to whose address a delivery came: `/webhooks/<user_id>`, also with the slash that some services put
- * behind a URL. Its digits are as in the account's row: 007 is nobody.
+ * The account of a delivery's address: `/webhooks/<user_id>`, also with the slash that some services append. The
+ * digits are those of the account's row: 007 is nobody.
  */
 export function deliveryAccount(path: string): string | undefined {
   const digits = DELIVERY.exec(path)?.[1];

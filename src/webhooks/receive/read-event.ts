@@ -4,12 +4,12 @@ import { fieldSource } from '../../model/json/json-text.ts';
 import { readKey } from '../../model/key.ts';
 import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
 
-/** Longest type, in characters: those of the service have some twenty (specification 6). */
+/** Longest type, in characters: the service's have some twenty (specification 6). */
 const MAX_TYPE = 200;
 
 /**
- * The event that a verified delivery's body is. Whatever the body holds, it is one: without an `id` that can be a key
- * its SHA-256 names it, and what is no JSON object has neither type nor data.
+ * Reads a verified delivery's body. Any body is an event: the SHA-256 names one without an `id` that can be a key,
+ * and one that is no JSON object has neither type nor data.
  */
 export function readEvent(body: Buffer): VerifiedEvent {
   const source = textOf(body);
@@ -32,8 +32,8 @@ export function readEvent(body: Buffer): VerifiedEvent {
 }
 
 /**
- * UTF-8, without a byte order mark. Bytes that are none are taken for characters of Latin-1, all of them: no byte is
- * lost, and JSON among them stays JSON.
+ * UTF-8, without a byte order mark. A body that is not UTF-8 is read as Latin-1: no byte is lost, and JSON stays
+ * JSON.
  */
 function textOf(body: Buffer): string {
   try {

@@ -33,30 +33,30 @@ export interface Delivery {
   readonly body: Buffer;
 }
 
-/** Mismatches of an account are told to the accounts at most so often: a flood of forgeries is one reason to look. */
+/** Mismatches of one account are counted at most so often (ms): a flood of forgeries is one reason to look. */
 const MISMATCH_MS = 1_000;
 
 /**
- * Canonical JSON takes up to a third of a millisecond a KiB on the thread that everything else runs on, and anybody can
- * ask for it. Bodies of the usual size are free: they cost no more than the request that brings them. All larger ones
- * together get so many bytes a second, some 20 ms of it, and after a quiet time as many as the largest has. So a flood
- * of large ones leaves enough for smaller ones; those that find too little are answered 503, and come again.
+ * Canonical JSON takes up to a third of a millisecond a KiB on the main thread, and anybody can ask for it. Bodies of
+ * the usual size are free: they cost no more than their request. All larger ones together get so many bytes a second
+ * (some 20 ms of work), and after a quiet time as many as the largest has. So a flood of large ones leaves enough
+ * time for smaller ones; those that find too little left are answered 503, and come again.
  */
 export const CANONICAL = { freeBytes: 2 * 1024, perSecond: 64 * 1024, burst: 1024 * 1024 };
 
-/** What becomes of a delivery whose body has been read (docs/design/events.md, "Deliveries"): judged, stored, answered, in this order. */
+/** Judges, stores and answers a delivery, in this order (docs/design/events.md, "Deliveries"). */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #canonical: ByteRate;
-  /** When mismatches were told, by account, on the monotonic clock. */
-  readonly #told = new Map<string, number>();
+  /** When a mismatch was last counted, by account, on the monotonic clock. */
+  readonly #countedAt = new Map<string, number>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
     this.#canonical = new ByteRate(options.clock, CANONICAL);
   }
 
-  /** Never throws: what could not be judged or stored now is answered 503, and comes again. */
+  /** Never throws: a delivery that can't be judged or stored now is answered 503, and comes again. */
   async receive(delivery: Delivery): Promise<ListenerAnswer> {
     const { notes } = this.#options;
     try {
@@ -141,9 +141,9 @@ export class Receiver {
       `a delivery for account ${userId} had a signature that is not the service's, and was refused`,
     );
     const now = clock.monotonic();
-    const told = this.#told.get(userId);
-    if (told !== undefined && now - told < MISMATCH_MS) return;
-    this.#told.set(userId, now);
+    const countedAt = this.#countedAt.get(userId);
+    if (countedAt !== undefined && now - countedAt < MISMATCH_MS) return;
+    this.#countedAt.set(userId, now);
     accounts.mismatched(userId).catch((error: unknown) => {
       notes.say('warn', 'mismatched', `a wrong signature could not be counted: ${messageOf(error)}`);
     });

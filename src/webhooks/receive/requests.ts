@@ -9,9 +9,9 @@ import { Room } from './room.ts';
 import { send } from './send.ts';
 
 export interface RequestsOptions extends ReceiverOptions {
-  /** Path of the public URL: in front of the listener's paths where a proxy leaves it there. */
+  /** Path of the public URL; some proxies leave it in front of the listener's paths. */
   readonly prefix?: string;
-  /** Each answer to a delivery, and the milliseconds from its last byte to the answer. */
+  /** Called for each answer to a delivery, with the milliseconds since its last byte. */
   readonly onAnswer?: (status: AnswerStatus, ms: number) => void;
   readonly limits: RequestLimits;
 }
@@ -22,16 +22,16 @@ export interface RequestLimits {
   /** Of all deliveries in hand. */
   readonly roomBytes: number;
   /**
-   * What large deliveries may have beyond the first 16 KiB, all together, a second, and twice that after a quiet time:
-   * each byte is read, and hashed up to ten times, before anything is known of who sent it. What is thrown away of
-   * bodies that are refused has the same bound.
+   * Bytes a second beyond the first 16 KiB of each delivery, for all of them together; twice that after a quiet time.
+   * Each byte is read, and hashed up to ten times, before anything is known of its sender. The same bound holds for
+   * bytes of refused bodies that are thrown away.
    */
   readonly largeBytesPerSecond: number;
   /** A delivery is judged and stored within this time, or answered 503; milliseconds. */
   readonly answerMs: number;
 }
 
-/** What becomes of the listener's requests. */
+/** Answers the listener's requests. */
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #receiver: Receiver;
@@ -93,7 +93,7 @@ export class Requests {
     if (buffered === 'broken') return undefined;
     if (buffered === 'too-large') return this.#tooLarge();
     if (buffered === 'no-room') return this.#noRoom();
-    // The body is released when nobody works on it any more, be it long after the answer.
+    // Released when nobody works on it any more, which may be long after the answer.
     const work = this.#receiver
       .receive({ userId, headers: request.headers, body: buffered.bytes })
       .finally(buffered.release);
@@ -113,7 +113,7 @@ export class Requests {
     }
     const announced = Number(headers['content-length'] ?? 0);
     if (announced > this.#options.limits.bodyBytes) return this.#tooLarge();
-    // Taken when they come: who only announces them takes nothing from others.
+    // Bytes are taken when they come: announced ones take nothing from others.
     return this.#large.has(announced - FIRST_BYTES) ? undefined : this.#noRoom();
   }
 
@@ -128,7 +128,7 @@ export class Requests {
     return answer(413, `more than ${most} bytes`);
   }
 
-  /** The answer, or 503 where it takes too long: what is stored after all is known when it comes again. */
+  /** The answer, or 503 where it takes too long: an event stored after all is known when it comes again. */
   async #inTime(work: Promise<ListenerAnswer>): Promise<ListenerAnswer> {
     const { clock } = this.#options;
     const over = new AbortController();

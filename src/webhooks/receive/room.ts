@@ -11,7 +11,7 @@ export class Room {
     return this.#taken;
   }
 
-  /** Takes so much, or nothing where that is not left. */
+  /** Takes all of it, or nothing where that is more than is left. */
   take(bytes: number): boolean {
     if (this.#taken + bytes > this.#bytes) return false;
     this.#taken += bytes;

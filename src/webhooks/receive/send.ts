@@ -3,14 +3,14 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { ListenerAnswer } from './answer.ts';
 import type { ByteRate } from './byte-rate.ts';
 
-/** After a refusal so much more of a body is read and thrown away, and for so long. */
+/** How much more of a refused body is read and thrown away, and for how long (ms). */
 const LINGER_BYTES = 1024 * 1024;
 const LINGER_MS = 1_000;
 
 /**
- * Answers a request. Where its body has not been read to the end, the connection is closed, but not at once: a sender
- * that is still sending would be reset, and never see the answer. What comes meanwhile is thrown away,
- * as long as not too many want that.
+ * Answers a request. Where its body has not been read to the end, the connection is closed after a while: a sender
+ * that is still sending would be reset at once, and never see the answer. The bytes that come meanwhile are thrown
+ * away, as far as `rate` allows.
  */
 export async function send(
   request: IncomingMessage,

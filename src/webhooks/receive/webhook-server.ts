@@ -21,7 +21,9 @@ export interface WebhookServerLimits extends RequestLimits {
   readonly connections: number;
 }
 
-/** docs/design/events.md, "Deliveries" says how much and how soon; the rest is generous for a service, and tight for a flood. */
+/**
+ * Body and answer: docs/design/events.md, "Deliveries". The rest is generous for a service, and tight for a flood.
+ */
 export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
   bodyBytes: 1024 * 1024,
   roomBytes: 64 * 1024 * 1024,
@@ -34,9 +36,9 @@ export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
 
 /** Headers of a request, all together. */
 const HEADER_BYTES = 16 * 1024;
-/** Longer than the proxies in front of us keep idle connections: the side that closes first should be theirs. */
+/** Longer than proxies in front of us keep idle connections: they should close first. */
 const IDLE_MS = 65_000;
-/** How often the time-outs are looked at. */
+/** How often the time-outs are checked. */
 const CHECK_MS = 1_000;
 
 export interface WebhookServer extends Service {
@@ -69,7 +71,7 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
     });
     server.maxConnections = limits.connections;
     server.on('request', (request, response) => void requests.take(request, response));
-    // A sender that asks first is told before it sends a body that nobody will read.
+    // A sender that asks first is answered before it sends a body that nobody will read.
     server.on('checkContinue', (request, response) => void requests.take(request, response));
     server.on('drop', () => {
       server.closeIdleConnections();

@@ -2,11 +2,11 @@ import { isLately, type Registration, type RegistrationChange } from '../../mode
 import type { RegistrationOutcome } from './registration-outcome.ts';
 import { NO_SECRET } from './remedies.ts';
 
-/** A scheme that has proven right within so long (ms) is the service's. */
+/** A scheme that was right within this time (ms) is the service's. */
 const SCHEME_MS = 24 * 3_600_000;
 
 /**
- * What to store of a request that registered `url`, or tried to.
+ * What to store after a request to register `url`.
  * @param before what was stored before it was claimed
  */
 export function afterRequest(
@@ -48,7 +48,7 @@ function accepted(
     state: known ? 'registered' : 'suspect',
     eventTypes: seen?.eventTypes ?? null,
     registeredAt: now,
-    // However the service spells it, it is ours.
+    // The service's spelling is ours, too.
     addOwnUrls: seen === undefined ? [url] : [url, seen.url],
     error: known ? null : NO_SECRET,
     ...(known ? {} : { suspectAt: now }),
@@ -56,8 +56,8 @@ function accepted(
 }
 
 /**
- * Registered because of deliveries that nothing explained, which may be anybody's: weaker signatures are refused as
- * before. Without any that was right for a day, the service may sign otherwise now.
+ * After a registration because of mismatches, which anybody can cause, weaker signatures are refused as before.
+ * Without a right one for a day, the service may sign by another scheme now.
  */
 function keepsScheme({ state, verifiedAt }: Registration, now: Date): boolean {
   return state === 'suspect' && verifiedAt !== null && isLately(verifiedAt, SCHEME_MS, now);

@@ -5,12 +5,12 @@ const ALL = new Set(['*', 'all']);
 
 /**
  * Whether a webhook that shows these types delivers what was registered, which is every type.
- * @param answered what the registration's own answer showed: whatever that is, it is how the service shows ours
+ * @param answered the types in the registration's own answer: that is how the service shows ours
  */
 export function deliversAll(seen: readonly string[] | null, answered: readonly string[] | null): boolean {
   if (seen === null || seen.some((type) => ALL.has(type))) return true;
   if (answered !== null && sameTypes(seen, answered)) return true;
-  // A registration for all of them lacks none that is known.
+  // A registration for all types has each known one.
   return EVENT_TYPES.every((type) => seen.includes(type));
 }
 

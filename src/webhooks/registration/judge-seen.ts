@@ -16,13 +16,14 @@ import {
 import { ON_HOLD, leftAlone, nothingThere, STOPPED } from './remedies.ts';
 import { sameUrl } from './same-url.ts';
 
-/** Ours replaced so often within `FIGHT_MS`: somebody else wants the account's one webhook, too. */
+/** Replaced so often within `FIGHT_MS` (ms): another program wants the account's one webhook, too. */
 const FIGHT_COUNT = 2;
 const FIGHT_MS = 60 * 60_000;
 
 /**
- * What an answer to "what is registered" means (docs/design/events.md, "Registration"); pure. Every registration makes a new secret, so none is idle:
- * only where nothing of ours is registered, it is not as it should be, or its secret is not known or not believed.
+ * What to do about the webhook that the service shows (docs/design/events.md, "Registration"); pure. Every
+ * registration makes a new secret, so there is one only where ours is missing or changed, or its secret is unknown or
+ * mistrusted.
  */
 export function judgeSeen(
   stored: StoredRegistration,
@@ -51,7 +52,7 @@ export function judgeSeen(
   return orLeave(stored, seen, settings, wanted, place);
 }
 
-/** It is not as it should be: registered anew, where that is allowed, no fight, and not refused a moment ago. */
+/** Ours is missing or changed: registers it again where that is allowed, is no fight, and was not just refused. */
 function orLeave(
   stored: StoredRegistration,
   seen: Seen,
@@ -78,8 +79,8 @@ function orLeave(
 }
 
 /**
- * Whose webhook is there: `ours`: at the URL wanted; `moved`: at another one of ours; `none` also where it is switched
- * off (docs/design/open-questions.md, "Webhooks").
+ * Whose webhook is registered. `ours`: at the URL wanted; `moved`: at another URL of ours; `none`: also where it is
+ * switched off (docs/design/open-questions.md, "Webhooks").
  */
 type Place = 'ours' | 'moved' | 'foreign' | 'none';
 
@@ -89,14 +90,14 @@ function placeOf(stored: StoredRegistration, seen: Seen, wanted: string): Place 
   return isOwn(stored, seen) ? 'moved' : 'foreign';
 }
 
-/** It is the URL wanted, whoever registered it, or how the service spelled it in the answer to the last registration. */
+/** It is the URL wanted, whoever registered it, or the service's spelling of it in its last answer. */
 function leadsTo(stored: StoredRegistration, url: string, wanted: string): boolean {
   return sameUrl(url, wanted) || (isRegisteredAs(stored, wanted) && isRegisteredAs(stored, url));
 }
 
 /**
- * The last registration that was accepted was of this URL, or showed it. (`url` of the registration is that of the last
- * request, which may have been refused: then what was there before is there still.)
+ * The last accepted registration sent this URL, or its answer showed it. (`registration.url` is that of the last
+ * request, which may have been refused: the one before is then still registered.)
  */
 function isRegisteredAs({ registration, ownUrls }: StoredRegistration, url: string): boolean {
   const registeredAt = registration.registeredAt?.getTime();
@@ -108,7 +109,7 @@ function isOwn({ ownUrls }: StoredRegistration, { url }: SeenWebhook): boolean {
   return ownUrls.some((own) => sameUrl(own.url, url));
 }
 
-/** The secret belongs to what is there, as far as can be seen, and every event is delivered. */
+/** The known secret is that of the registered webhook, as far as can be seen, and every event is delivered. */
 function isAsRegistered(stored: StoredRegistration, seen: Seen, wanted: string): boolean {
   const { registration } = stored;
   if (seen === 'none' || !isRegisteredAs(stored, wanted) || !hasItsSecret(registration)) return false;
@@ -116,7 +117,7 @@ function isAsRegistered(stored: StoredRegistration, seen: Seen, wanted: string):
 }
 
 /**
- * The secret is that of the present registration: it came with the last request that registers; or that one was
+ * The secret is that of the present registration: it came with the last request that registers; or that request was
  * refused, and deliveries are still signed with it.
  */
 function hasItsSecret(registration: Registration): boolean {
@@ -133,8 +134,8 @@ function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
 }
 
 /**
- * Something of ours was there as it should be, and has been changed by somebody else. Where setting it right was refused
- * since, that is the same change still, and no second one.
+ * Ours was registered as it should be, and somebody else has changed it. While repairs are refused, it is still the
+ * same change, not a second one.
  */
 function wasInForce(stored: StoredRegistration, wanted: string): boolean {
   const { state, secret } = stored.registration;
@@ -155,7 +156,7 @@ function wasRefused({ registration, now }: StoredRegistration, wanted: string): 
   return url !== null && sameUrl(url, wanted) && isLately(registeringAt, AGAIN_MS, now);
 }
 
-/** What a copy of a database believes to be its own may be the original's: all but the URL wanted, however it is spelled. */
+/** A copy of a database forgets all URLs but the one wanted: they may be the original's. */
 function forgetOthers(
   stored: StoredRegistration,
   wanted: string | undefined,

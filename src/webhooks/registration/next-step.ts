@@ -16,10 +16,10 @@ import {
   WEIGH_MS,
 } from './registration-step.ts';
 
-/** Without a success for so long, mismatches are no accident; and what changed so long ago has been announced, or never will be. */
+/** After so long (ms) without a success mismatches are no accident, and a change was announced or never will be. */
 const NO_SUCCESS_MS = 10 * 60_000;
 
-/** What to do next about an account's webhook (docs/design/events.md, "Registration"), by what is stored of it; pure. */
+/** What to do next about an account's webhook, by what is stored (docs/design/events.md, "Registration"); pure. */
 export function nextStep(stored: StoredRegistration, settings: RegistrationSettings): NextStep {
   const { registration, now } = stored;
   if (settings.wanted !== undefined) {
@@ -44,8 +44,8 @@ function isMistrusted({ secret, mismatches, verifiedAt }: Registration, now: Dat
 }
 
 /**
- * Anybody can send what mismatches: that alone is no evidence. What changed at the service is, where it announces such
- * changes, and no verified delivery told of anything since.
+ * Anybody can send deliveries that mismatch: they are no evidence. Changes at the service that no verified delivery
+ * announced are.
  */
 function whatToWeigh(
   registration: Registration,
@@ -65,7 +65,7 @@ function lookDue(stored: StoredRegistration, settings: RegistrationSettings): Da
   const { registration, now } = stored;
   const { state, checkedAt, registeringAt } = registration;
   if (state === 'registering' && registeringAt !== null) {
-    // Whatever is seen earlier, the request may still take effect.
+    // Until then the request may still take effect, whatever the service shows.
     const waitMs = Math.min(CHECK_MS, LOST_MS * 2 ** Math.max(0, settings.lost - 1));
     if (isLately(registeringAt, waitMs, now)) return new Date(registeringAt.getTime() + waitMs);
   }
@@ -76,7 +76,7 @@ function lookDue(stored: StoredRegistration, settings: RegistrationSettings): Da
   );
 }
 
-/** When something is to be looked at out of turn. */
+/** When there is reason to ask the service earlier than usual. */
 function reasonToLook(
   { registration, onHold, now }: StoredRegistration,
   { wanted }: RegistrationSettings,

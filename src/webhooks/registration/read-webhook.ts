@@ -8,7 +8,7 @@ export interface ServiceAnswer {
   readonly text: string;
 }
 
-/** Where an answer may hold the webhook one level down. What is overlooked here would be registered over. */
+/** Fields in which an answer may wrap the webhook. A webhook that is overlooked would be replaced. */
 const ENVELOPES = ['webhook', 'webhooks', 'data', 'items', 'results'];
 /** A field called a secret, at any depth, in canonical JSON. */
 const SECRET_FIELD = /"[^"\\]*secret[^"\\]*":/i;
@@ -16,10 +16,10 @@ const SECRET_FIELD = /"[^"\\]*secret[^"\\]*":/i;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What `GET /v1/webhooks` shows (specification 2.3). With none registered services answer `null`, `{}`, 404, 204, an
- * empty list (docs/design/open-questions.md, "Webhooks"): registered is what has a URL.
+ * What `GET /v1/webhooks` shows (specification 2.3). Without one, services answer `null`, `{}`, 404, 204 or an empty
+ * list (docs/design/open-questions.md, "Webhooks"): a webhook is what has a URL.
  * @param answer with a status of 2xx or 404
- * @throws MalformedAnswer where it can't be told
+ * @throws MalformedAnswer for any other body
  */
 export function readWebhook({ status, text }: ServiceAnswer): Seen {
   if (status === 404 || status === 204) return 'none';
@@ -30,7 +30,7 @@ export function readWebhook({ status, text }: ServiceAnswer): Seen {
 }
 
 /**
- * What a registration that was accepted answers: the webhook with its secret. Neither has to be there.
+ * The answer to an accepted registration: the webhook and its secret, either of which may be missing.
  * @throws MalformedAnswer where it is no JSON object
  */
 export function readRegistered({ text }: ServiceAnswer): {
@@ -49,7 +49,7 @@ interface JsonObject {
   readonly source: string;
 }
 
-/** The messages quote nothing: the text may hold a secret. */
+/** Its messages quote nothing: the text may hold a secret. */
 function parse(text: string): { readonly value: unknown; readonly source: string } {
   let value: unknown;
   try {
@@ -90,7 +90,7 @@ function seenOf({ fields, source }: JsonObject): SeenWebhook | undefined {
   };
 }
 
-/** Without whatever is called a secret; and without anything undocumented, should one stand deeper, or once more. */
+/** Without fields called a secret; and without all undocumented ones, if the secret is deeper, or there twice. */
 function withoutSecret(fields: Fields, source: string, secret: string): string {
   const secrets = new Set(Object.keys(fields).filter((field) => /secret/i.test(field)));
   const left = canonicalText(source, secrets);

@@ -35,11 +35,11 @@ export interface RegistrarOptions {
   readonly store: RegistrationStore;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'debug'>;
-  /** From now on this is in no line of output. */
+  /** No line of output shows this from now on. */
   readonly hide: (secret: string) => void;
-  /** Receivers, releases and the like ring it: look at what is stored. */
+  /** Rung when what is stored has changed, by receivers, releases and the like. */
   readonly bell: Doorbell;
-  /** Called at the beginning, whenever it is another one, and after each registration. */
+  /** Called at the beginning, at each change, and after each registration. */
   readonly onChange: (news: RegistrationNews) => void;
 }
 
@@ -48,22 +48,22 @@ export interface RegistrationNews {
   readonly state: RegistrationState;
   /** Host of our URL; null: none was ever sent. */
   readonly host: string | null;
-  /** What is in the way, with the remedy. */
+  /** What is wrong, with the remedy. */
   readonly error: string | null;
-  /** It has just been registered: what changed before was announced to nobody, and only a reading finds it. */
+  /** It has just been registered: nobody was told of earlier changes, and only a reading finds them. */
   readonly renewed: boolean;
-  /** Deliveries come that nothing explains: whether the service announces what changes, only a reading tells. */
+  /** Deliveries match no secret: only a reading shows whether the service announces its changes. */
   readonly mistrusted: boolean;
 }
 
-/** How often (ms) what receivers in other processes store is looked at. */
+/** How often (ms) the findings of receivers in other processes are read. */
 const STORED_MS = 60_000;
-/** Wait (ms) after a failure; doubled for each one more, up to the regular interval. */
+/** Wait (ms) after a failure; doubled for each further one, up to the regular interval. */
 const FIRST_RETRY_MS = 60_000;
 
 /**
- * Keeps one account's webhook registered as configured (docs/design/events.md, "Registration"), for as long as this process owns the account.
- * The loop ends only by throwing: KeyRefused where no key is good, LeaseLost, the signal's reason.
+ * Keeps one account's webhook registered as configured (docs/design/events.md, "Registration"), while this process
+ * owns the account. The loop ends only by throwing: KeyRefused where no key is good, LeaseLost, the signal's reason.
  */
 export function registrar(options: RegistrarOptions): (signal: AbortSignal) => Promise<never> {
   return async (signal) => {
@@ -81,12 +81,13 @@ class Registrar {
   #fresh = true;
   #lost = 0;
   #failures = 0;
-  /** Nothing is tried before then, on the monotonic clock, however often the bell rings. */
+  /** Next attempt, on the monotonic clock: not earlier, however often the bell rings. */
   #notBefore = Number.NEGATIVE_INFINITY;
-  #told = '';
+  /** The last news, as JSON. */
+  #lastNews = '';
   #renewed = false;
   #mistrusted = false;
-  /** By the database's clock: when it was weighed, and had read, because of mismatches. */
+  /** By the database's clock: when mismatches last made it check the secret, and read the changes. */
   #weighedAt: Date | undefined;
   #readAt: Date | undefined;
 
@@ -137,7 +138,9 @@ class Registrar {
     }
   }
 
-  /** Whether the secret was replaced. Where our own reading says nothing of it, it is read anew, at most hourly. */
+  /**
+   * Whether the secret was replaced. Where our own readings do not show it, another one is asked for, at most hourly.
+   */
   async #weigh(since: Date, until: Date, now: Date): Promise<void> {
     const { store } = this.#options;
     this.#weighedAt = now;
@@ -171,11 +174,11 @@ class Registrar {
     }
   }
 
-  /** Another program may have changed what is stored while the request waited for its slot. */
+  /** Decides again right before the request: what is stored may have changed while it waited for its slot. */
   async #claim(kind: 'register' | 'remove', seen: Seen): Promise<boolean> {
     const verdict = judgeSeen(await this.#load(), seen, this.#settings());
     if (verdict.kind !== kind) return false;
-    // Committed before the request is written: whoever comes after a crash knows that it may be under way.
+    // Committed before the request is written: after a crash its successor knows that it may be under way.
     await this.#options.store.save((now) => ({ ...verdict.change, checkedAt: now }), seen);
     return true;
   }
@@ -194,7 +197,7 @@ class Registrar {
     return 0;
   }
 
-  /** For `status`, where deliveries are wanted and nothing worse is known; as far as the database can be reached. */
+  /** Stores the failure for `status`, where deliveries are wanted and no other error is stored. */
   async #noteFailure(why: string): Promise<void> {
     if (this.#wanted === undefined) return;
     const { store } = this.#options;
@@ -214,9 +217,9 @@ class Registrar {
     if (secret !== null) hide(secret);
     const news = { userId, state, host: url === null ? null : hostOf(url), error };
     const text = JSON.stringify(news);
-    if (text !== this.#told || this.#renewed || this.#mistrusted) {
+    if (text !== this.#lastNews || this.#renewed || this.#mistrusted) {
       const [renewed, mistrusted] = [this.#renewed, this.#mistrusted];
-      this.#told = text;
+      this.#lastNews = text;
       this.#renewed = false;
       this.#mistrusted = false;
       if (mistrusted)
@@ -240,7 +243,7 @@ class Registrar {
   }
 }
 
-/** Waits so long, or until the bell is rung. */
+/** Waits for `waitMs`, or until the bell rings. */
 async function rungOrOver(
   { clock, bell }: RegistrarOptions,
   waitMs: number,

@@ -3,22 +3,22 @@ import type { SeenWebhook } from '../../model/webhook/registration.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { readRegistered, type ServiceAnswer } from './read-webhook.ts';
 
-/** What came of a request that registers. */
+/** The outcome of a request that registers. */
 export type RegistrationOutcome =
   | {
       readonly kind: 'accepted';
       readonly secret: string | undefined;
       readonly seen: SeenWebhook | undefined;
     }
-  /** It has had no effect, and asking the same again brings the same. */
+  /** It has had no effect, and would have none again. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** It has had no effect, but may have one later. */
+  /** It has had no effect, and may be repeated. */
   | { readonly kind: 'undone'; readonly why: string }
   /** It may have taken effect, or still may; its secret is lost. */
   | { readonly kind: 'lost'; readonly why: string };
 
 /**
- * What an answer to `POST /v1/webhooks/register` means. 401 and 403 are taken for the endpoint's: the key is good.
+ * What an answer to `POST /v1/webhooks/register` means. 401 and 403 come from the endpoint: the key is good.
  * @param said what the body says, fit to be quoted; never called for a 2xx, which holds the secret
  */
 export function registrationOutcomeOf(

@@ -6,25 +6,25 @@ export interface RegistrationSettings {
   readonly wanted: string | undefined;
   /** MIRROR_WEBHOOK_TAKEOVER. */
   readonly takeover: 'never' | 'if-empty' | 'always';
-  /** Nothing has been looked at yet since the account was taken: the settings may be other ones than before. */
+  /** The service has not been asked since the account was taken: the settings may have changed. */
   readonly fresh: boolean;
   /** Registrations in a row that got no answer. */
   readonly lost: number;
-  /** When it was last weighed whether the secret was replaced. */
+  /** When it was last checked whether the secret was replaced. */
   readonly weighedAt: Date | undefined;
 }
 
-/** What to do while nothing has been asked. */
+/** What to do before the service is asked. */
 export type NextStep =
   | { readonly kind: 'wait'; readonly until: Date }
   /** Ask the service what is registered. */
   | { readonly kind: 'look' }
-  /** Count the changes between these moments that only our own reading found. */
+  /** Count changes between these moments that only our own reading found. */
   | { readonly kind: 'weigh'; readonly since: Date; readonly until: Date }
-  /** What receivers told means this. */
+  /** Store what the receivers' findings mean. */
   | RecordOnly;
 
-/** What to do about what the service has just shown. */
+/** What to do about the webhook that the service has just shown. */
 export type RegistrationVerdict =
   | RecordOnly
   /** Register: the change is committed before the request is written. */
@@ -40,11 +40,11 @@ interface RecordOnly {
 /** How often (ms) the service is asked what is registered, and how often at most. */
 export const CHECK_MS = 15 * 60_000;
 export const LEAST_CHECK_MS = 60_000;
-/** How often (ms) it is weighed whether the secret was replaced, while receivers give reason to: it costs a query. */
+/** How often (ms), while receivers give reason, it is checked whether the secret was replaced: it costs a query. */
 export const WEIGH_MS = 5 * 60_000;
-/** After a lost answer: by then the request has taken effect, or never will. Doubled for each one more. */
+/** After a lost answer: by then (ms) the request has taken effect, or never will. Doubled for each further one. */
 export const LOST_MS = 60_000;
-/** An accepted registration shows by then; until then, what is seen instead of it proves nothing. */
+/** An accepted registration shows by then (ms); what is seen before proves nothing. */
 export const EFFECT_MS = 2 * 60_000;
-/** Least time between two registrations because of mismatches, two readings because of them, and after a refusal. */
+/** Least time (ms) between two registrations or two readings because of mismatches, and after a refusal. */
 export const AGAIN_MS = 60 * 60_000;

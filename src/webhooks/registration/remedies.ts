@@ -2,8 +2,7 @@ import type { Seen } from '../../model/webhook/registration.ts';
 import { hostOf } from './same-url.ts';
 
 /**
- * What `status` says of an account's webhook where something is in its way: one sentence each, with its remedy.
- * Of URLs only the host is told.
+ * What `status` says where something is wrong with an account's webhook, with the remedy. Of URLs they name the host.
  */
 
 export const SUSPECT_SIGNATURES =

@@ -1,6 +1,6 @@
 /**
- * Whether two URLs name the same address, however a service spells the one that it was given: letter case of scheme
- * and host, default port, slashes at the end, letter case of percent-encodings.
+ * Whether two URLs name the same address, however a service spells its own: letter case of scheme and host, default
+ * port, slashes at the end, letter case of percent-encodings.
  */
 export function sameUrl(one: string, other: string): boolean {
   return normalUrl(one) === normalUrl(other);
@@ -14,7 +14,7 @@ function normalUrl(text: string): string {
   return `${url.protocol}//${host}${path}${url.search}`;
 }
 
-/** Of a URL of somebody else only the host is told: path and query may hold secrets. */
+/** What may be shown of somebody else's URL: path and query may hold secrets. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? 'an address that is no URL';
 }

@@ -14,21 +14,21 @@ export interface WebhookRequest {
   readonly signal: AbortSignal;
   /** Its abort ends the wait for a slot. */
   readonly stop: AbortSignal;
-  /** Called when the slot is there, right before the request is written; false: it is not to be sent after all. */
+  /** Called right before the request is written, once it has its slot; false: it is not sent. */
   readonly claim?: () => Promise<boolean>;
 }
 
 /** The account's key at the service. */
 export interface WebhookService {
   /**
-   * Resolves whatever the status; undefined: the claim said no.
-   * @throws KeyRefused where no key is left that could be good, nothing was sent; TransportError; the stop's reason;
-   * what the claim throws
+   * Resolves for any status; undefined: the claim said no.
+   * @throws KeyRefused where no usable key is left (nothing was sent); TransportError; the stop's reason; what the
+   *   claim throws
    */
   readonly ask: (request: WebhookRequest) => Promise<ServiceAnswer | undefined>;
   /**
-   * Whether the key of the last request is good: asked where it was refused, which may mean this endpoint alone. One
-   * that is not is not used again.
+   * Whether the key of the last request is good, asked after a refusal, which may mean this endpoint alone. A bad key
+   * is not used again.
    */
   readonly keyIsGood: (stop: AbortSignal) => Promise<boolean>;
   /** What the body of a refusal says, fit to be quoted: one short line without secrets. */
@@ -43,7 +43,7 @@ export class WebhookProblem extends Error {
 const WEBHOOKS = { path: '/v1/webhooks', route: '/v1/webhooks' };
 const REGISTER = { path: '/v1/webhooks/register', route: '/v1/webhooks/register' };
 
-/** What is registered now. @throws WebhookProblem where it can't be told; KeyRefused where no key is good */
+/** What is registered now. @throws WebhookProblem where that can't be found out; KeyRefused where no key is good */
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
   const what = `GET ${WEBHOOKS.path}`;
   try {
@@ -70,7 +70,7 @@ export async function register(
   stop: AbortSignal,
 ): Promise<RegistrationOutcome | undefined> {
   try {
-    // Types are said to be all of them: left out, a service might keep those of the registration before.
+    // Null asks for all types: a service might keep those of the last registration where the field is left out.
     const body = JSON.stringify({ url, event_types: null });
     const answer = await service.ask({ ...REGISTER, method: 'POST', body, signal: unstopped(), stop, claim });
     if (answer === undefined) return undefined;
@@ -85,7 +85,7 @@ export async function register(
 /**
  * Has the service forget the account's webhook.
  * @returns whether it was sent
- * @throws WebhookProblem where it is not sure that it is gone; KeyRefused where no key is good
+ * @throws WebhookProblem where it may still be registered; KeyRefused where no key is good
  */
 export async function remove(
   service: WebhookService,
@@ -104,7 +104,7 @@ export async function remove(
   }
 }
 
-/** The answer is about the key, and not about what was asked. */
+/** The answer refuses the key, not the request. */
 async function isOfKey(
   service: WebhookService,
   { status }: ServiceAnswer,

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
 
 describe('canonicalJson', () => {
-  // Right sides as printed by Python: json.dumps(json.loads(t), sort_keys=True, separators=(",", ":"), ensure_ascii=True).
+  // Right sides as printed by Python: json.dumps(json.loads(t), sort_keys=True, separators=(",", ":"),
+  // ensure_ascii=True).
   it.each([
     [
       String.raw` { "b" : [1.5, 0, true ,null, "\/\u00e9\u007f\ud83d\ude00\b\u0001\"\\" ] , "a":{} , "a" : [] } `,

@@ -12,10 +12,10 @@ import {
 } from '../../model/json/json-scan.ts';
 
 /**
- * JSON in the one spelling that two programs agree on without sending it: fields sorted by name (code points), no
- * white space, everything but printable ASCII escaped, of fields named twice the last one. It is what Python prints by
- * `json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)`, but that numbers keep the text they
- * have in the body: programs that print a body and its canonical form print its numbers alike, each in its own way.
+ * JSON in one spelling: fields sorted by name (code points), no white space, everything but printable ASCII escaped,
+ * the last one of duplicate fields. Python prints it by
+ * `json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)`, except that numbers keep their text:
+ * a program prints the numbers of a body and of its canonical form alike.
  *
  * One pass over the text: parsing with a reviver, which knows the source of numbers, takes a second for a megabyte.
  */
@@ -23,7 +23,7 @@ import {
 /** Deeper nesting has no canonical form here (Python gives up at 1,000 levels). */
 const MAX_DEPTH = 500;
 
-/** @returns undefined for a text that is no JSON or is nested too deeply */
+/** @returns undefined for text that is not JSON or is nested too deeply */
 export function canonicalJson(text: string): string | undefined {
   try {
     JSON.parse(text);
@@ -33,7 +33,7 @@ export function canonicalJson(text: string): string | undefined {
   return new Printer(text).print();
 }
 
-/** Walks through text that is JSON; every method leaves `#at` behind what it has read. */
+/** Walks through JSON text; each method leaves `#at` behind what it has read. */
 class Printer {
   readonly #text: string;
   #at = 0;
@@ -53,7 +53,7 @@ class Printer {
     if (first === QUOTE) return this.#string();
     if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return this.#scalar();
     this.#depth += 1;
-    // Too deep: nothing is read any more, and everything unwinds.
+    // Too deep: stops reading, and unwinds.
     if (this.#depth > MAX_DEPTH) return '';
     this.#at += 1;
     const result = first === OPEN_BRACE ? this.#object() : this.#array();
@@ -114,7 +114,7 @@ function asciiLiteral(literal: string): string {
   );
 }
 
-/** JavaScript's own order is by UTF-16 units, which puts U+E000 to U+FFFF behind all pairs. */
+/** JavaScript's own order is by UTF-16 units: it puts U+E000 to U+FFFF behind all pairs. */
 function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {

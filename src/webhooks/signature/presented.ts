@@ -5,7 +5,7 @@ type Mac = Buffer;
 
 /** The signatures that a delivery's headers claim, whatever they are worth. */
 export interface Presented {
-  /** Nothing but MACs, over the raw body or its canonical form. */
+  /** MACs alone, of the raw body or its canonical form. */
   readonly bare: readonly { readonly spelling: 'hex' | 'sha256-hex' | 'base64'; readonly mac: Mac }[];
   readonly timestamped: { readonly signedAt: SignedMoment; readonly macs: readonly Mac[] } | undefined;
   readonly standardWebhooks:
@@ -20,14 +20,14 @@ export interface SignedMoment {
   readonly ms: number;
 }
 
-/** A service has a few secrets at a time: what stands behind so many parts of a header is not looked at. */
+/** Further parts of a header are ignored: a service has only a few secrets at a time. */
 const MAX_PARTS = 16;
 const MAC_BYTES = 32;
-/** From here on a number of seconds would be beyond the year 5000: it counts milliseconds. */
+/** A number from here on counts milliseconds: as seconds it would be beyond the year 5000. */
 const LEAST_MILLISECONDS = 1e11;
 
 /**
- * Reads the signatures of a delivery. What has no known form is left out: SHA-1, other versions, other lengths.
+ * Reads the signatures of a delivery. Unknown forms are left out: SHA-1, other versions, other lengths.
  * @param header name of the header that carries the signature; Standard Webhooks may use their own name instead
  */
 export function presentedSignatures(headers: IncomingHttpHeaders, header: string): Presented {
@@ -39,7 +39,7 @@ export function presentedSignatures(headers: IncomingHttpHeaders, header: string
   };
 }
 
-/** False for a delivery whose signature could be right under no secret. */
+/** False where no secret could make the delivery's signature right. */
 export function isSigned(presented: Presented): boolean {
   return (
     presented.bare.length > 0 ||
@@ -63,7 +63,7 @@ function bareMacs(value: string): Presented['bare'] {
   return macs.every((mac) => mac !== undefined) ? macs : [];
 }
 
-/** `t=1700000000,v1=…,v1=…,v0=…`: other versions than v1 are passed over. */
+/** `t=1700000000,v1=…,v1=…,v0=…`: other versions than v1 are skipped. */
 function timestampedMacs(value: string): Presented['timestamped'] {
   const fields = partsOf(value, ',').map((part) => /^(\w+)=(.*)$/.exec(part));
   const moments = fields.flatMap((field) => (field?.[1] === 't' ? [field[2] ?? ''] : []));
@@ -74,7 +74,7 @@ function timestampedMacs(value: string): Presented['timestamped'] {
   return signedAt === undefined || macs.length === 0 ? undefined : { signedAt, macs };
 }
 
-/** https://www.standardwebhooks.com: `webhook-signature: v1,<base64> v1,<base64>`; v1a, which is asymmetric, is passed over. */
+/** https://www.standardwebhooks.com: `webhook-signature: v1,<base64> v1,<base64>`; v1a (asymmetric) is skipped. */
 function standardWebhooksMacs(
   headers: IncomingHttpHeaders,
   ownHeader: string,

@@ -6,31 +6,33 @@ import type { Presented } from './presented.ts';
 /** A scheme by which a signature is right. */
 export interface SignatureProof {
   readonly scheme: Scheme;
-  /** When it was signed, milliseconds since the epoch, as the signature itself proves; undefined where it does not. */
+  /**
+   * When it was signed, milliseconds since the epoch, as the signature itself proves; undefined where it does not.
+   */
   readonly signedAt: number | undefined;
 }
 
-/** A delivery as far as its signature goes. */
+/** What of a delivery its signature concerns. */
 export interface Signed {
   readonly presented: Presented;
   /** The raw bytes. */
   readonly body: Buffer;
   /**
    * Their canonical form (canonical-json.ts); undefined where they have none.
-   * @param proven the sender has the secret: whatever it costs, it is printed
+   * @param proven the sender has the secret: it is printed at any cost
    */
   readonly canonical: (proven: boolean) => string | undefined | typeof LATER;
   /** HMAC-SHA-256 under `key` of `before` and the text, which is the body where none is given. */
   readonly mac: (key: Buffer, before: string, text?: string) => Buffer;
 }
 
-/** It would take more time than there is for senders whom nobody knows. */
+/** It would take more time than unknown senders are given. */
 export const LATER = Symbol('later');
 
 /**
- * A delivery is judged by several secrets, and again by fresh ones: its canonical form is printed once at most, and
- * each MAC is computed once.
- * @param mayPrint asked before the canonical form of so many bytes is printed, a thousand times the work of a MAC
+ * A delivery is judged by several secrets, and again by fresh ones: its canonical form is printed at most once, and
+ * each MAC computed once.
+ * @param mayPrint asked before the canonical form of so many bytes is printed: a thousand times the work of a MAC
  */
 export function signedBody(
   presented: Presented,
@@ -64,12 +66,12 @@ export function signedBody(
 }
 
 /**
- * The schemes by which a delivery is rightly signed with `secret`; none for a wrong signature; `LATER` where only the
- * one that is expensive could be right, and it was not tried.
+ * The schemes by which `secret` signs the delivery; none for a wrong signature; `LATER` where only the expensive one
+ * could be right, and was not tried.
  *
- * What is computed depends on the headers' form and on the schemes asked for, which are no secrets. Beyond that, every
- * scheme, key and claimed signature is compared to its end, whatever came of those before it, and each comparison
- * takes the same time: the time of a refusal tells nothing of a right signature, not even which scheme comes near.
+ * The work depends on the form of the headers and on the schemes asked for, which are no secrets. Beyond that every
+ * scheme, key and claimed signature is compared, each in constant time: the time of a refusal says nothing about a
+ * right signature, not even which scheme comes near.
  * @param schemes those that are permitted
  */
 export function proofsOf(
@@ -127,17 +129,17 @@ function equalsAny(right: readonly Buffer[], claimed: readonly Buffer[]): boolea
 }
 
 /**
- * The HMAC keys that a secret may stand for: its text, and the bytes that it spells in hex (specification 2.3 calls it
- * a hex string, and does not say which of the two is the key).
+ * The HMAC keys that a secret may mean: its text, and the bytes that it spells in hex. Specification 2.3 calls it a
+ * hex string, and does not say which of the two is the key.
  */
 export function secretKeys(secret: string): Buffer[] {
-  // An empty key is one that everybody has.
+  // Everybody has the empty key.
   if (secret === '') return [];
   const text = Buffer.from(secret);
   return /^(?:[0-9a-f]{2})+$/i.test(secret) ? [text, Buffer.from(secret, 'hex')] : [text];
 }
 
-/** Those of the Standard Webhooks scheme, whose secrets are `whsec_` and the key in base64; the prefix may be missing. */
+/** Keys of the Standard Webhooks scheme: a secret is `whsec_` and the key in base64; the prefix may be missing. */
 export function standardWebhooksKeys(secret: string): Buffer[] {
   const base64 = secret.replace(/^whsec_/, '');
   return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}={0,2}|[A-Za-z0-9+/]{3}=?)?$/.test(base64) && base64 !== ''
