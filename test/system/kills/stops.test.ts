@@ -34,7 +34,9 @@ async function rowsAsked(): Promise<number> {
 
 /** A stop in peace: nobody owns the account, and no process is left in the list. Who is broken off leaves both. */
 async function expectPeace(): Promise<void> {
-  expect((await system.db.query('select 1 from mirror_sync.account where owner is not null')).rows).toEqual([]);
+  expect((await system.db.query('select 1 from mirror_sync.account where owner is not null')).rows).toEqual(
+    [],
+  );
   expect((await system.db.query('select 1 from mirror_sync.process')).rows).toEqual([]);
 }
 
