@@ -7,6 +7,7 @@ const LONGEST_FIRST = [
   'test/model/',
   'test/attack/',
   'test/hostile/',
+  'test/settle/',
   'test/main-path/',
   'test/system/',
   'test/contract/',
