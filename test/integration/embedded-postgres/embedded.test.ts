@@ -6,13 +6,16 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { ROOT } from '../../support/rules/source-files.ts';
+
+/** Starts the embedded server in a process of its own. */
+const PROGRAM = fileURLToPath(new URL('../../support/postgres/try-embedded.ts', import.meta.url));
 
 const folders: string[] = [];
 const servers: EmbeddedServer[] = [];
@@ -60,10 +63,11 @@ interface Told {
 
 /** A second program; resolves with the line that it prints. */
 async function beginProgram(dataDir: string, port = 'free'): Promise<{ program: ChildProcess; told: Told }> {
-  const file = join(ROOT, 'test', 'support', 'try-embedded.ts');
-  const program = spawn(process.execPath, [file, dataDir, port], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const program = spawn(process.execPath, [PROGRAM, dataDir, port], { stdio: ['pipe', 'pipe', 'inherit'] });
   programs.push(program);
-  const [line] = (await once(createInterface(program.stdout), 'line')) as [string];
+  const lines = createInterface(program.stdout);
+  const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
+  if (line === undefined) throw new Error('the second program ended without a word');
   return { program, told: JSON.parse(line) as Told };
 }
 
