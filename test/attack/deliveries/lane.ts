@@ -5,7 +5,7 @@ import { DaemonLives } from '../real/daemon-lives.ts';
 import { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { type EventRow, judge } from './judge.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
 
@@ -39,7 +39,7 @@ export interface LaneOptions {
  */
 export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOptions): Promise<GameResult> {
   const scheme = new Draw(seed).one(SCHEMES) ?? 'hex';
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   const lives = await DaemonLives.open({
     seed,
     url,
