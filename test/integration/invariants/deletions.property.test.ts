@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbsenceProof } from '../../../src/model/absence.ts';
 import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/mirror/deleting.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
+import { runs } from '../../support/effort.ts';
 
 /*
  * Invariant 5: no deletion without proof, twice, and never beyond the brake. Whatever pages say, in whatever order: each
@@ -208,7 +209,7 @@ describe('no deletion without proof', () => {
         expect(await liveJobs(account)).toEqual(truth);
         expect(await account.suspects('research_jobs')).toEqual([]);
       }),
-      { numRuns: 40, examples: [[MASS_DELETION], [CONTRADICTED]] },
+      { numRuns: runs(8, 40), examples: [[MASS_DELETION], [CONTRADICTED]] },
     );
     expect(deletions).toBeGreaterThan(0);
     expect(blocked).toBeGreaterThan(0);

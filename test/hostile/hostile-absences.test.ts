@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
+import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
 import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
 import { hostileDifferences } from './hostile-truth.ts';
 
