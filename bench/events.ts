@@ -1,5 +1,5 @@
 /**
- * From an event to the row that it tells of: a daemon with a public URL, the sandbox without artificial latency. Each
+ * From an event to the row that it names: a daemon with a public URL, the sandbox without artificial latency. Each
  * event names a research job that was changed just before, without a trace that a poll would look for. Measured is
  * from the moment before the service is told to emit it until a reader saw the row by SQL (asked each 10 ms).
  *

@@ -137,7 +137,7 @@ async function watch(
   return { versions, analyzed };
 }
 
-/** All changes that the sandbox's items tell of. */
+/** All changes that the sandbox's items show. */
 async function changesOf(
   control: SandboxControl,
   analyzed: ReadonlyMap<string, number>,

@@ -22,7 +22,7 @@ async function mirrored(switches: Partial<SandboxOptions> = {}, freeze = true): 
   system = await createSystem({ maxLimit: 50, badLimit: 'clamped', ...switches });
   await system.sandbox.control.clock({ freeze });
   await system.sync(['--full'], { env: GRACE_PERIOD });
-  // Rows that came within the settle time may be unknown to a replica: they are no candidates yet. These came long ago.
+  // Rows that came within the grace period may be unknown to a replica: they are not suspected yet. These came long ago.
   for (const table of ['research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist']) {
     await system.db.query(
       `update mirror.${table} set _changed_at = _changed_at - interval '1 hour',
@@ -141,7 +141,7 @@ describe('sync --full', () => {
     // A pass over what is new has nothing to do with it.
     await system.sync([], { env: GRACE_PERIOD });
 
-    // Beside a daemon, too; and it reads nothing again and again for what the brake holds.
+    // Beside a daemon, too; and it reads nothing again and again for what the brake blocks.
     const daemon = await system.daemon({ ...GRACE_PERIOD, MIRROR_POLL_CRON: 'never' });
     await system.sync(['--full', 'watchlist'], { env: GRACE_PERIOD, code: 1 });
     const { requests } = await system.sandbox.control.counters();
@@ -159,7 +159,7 @@ describe('sync --full', () => {
     expect((await system.run(['status'])).stdout).not.toMatch(BLOCKED);
   });
 
-  it('ends at once when it is interrupted in the settle time, and says before what it waits for', async () => {
+  it('ends at once when it is interrupted in the grace period, and says before what it waits for', async () => {
     await mirrored();
     const [gone = ''] = await ids({ collection: 'watchlist' });
     await remove('watchlist', [gone]);
@@ -195,7 +195,7 @@ describe('a daemon', () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
-  it('goes on after a stop in the settle time, and stops at once in it', async () => {
+  it('goes on after a stop in the grace period, and stops at once in it', async () => {
     await mirrored();
     const [gone = ''] = await ids({ collection: 'watchlist' });
     await remove('watchlist', [gone]);
@@ -211,7 +211,7 @@ describe('a daemon', () => {
   });
 });
 
-describe('a replica that lags by less than the settle time', () => {
+describe('a replica that lags by less than the grace period', () => {
   it('deletes nothing that is there, and makes no history that never was', async () => {
     await mirrored({ watchlist: 60, staleMs: 700 }, false);
     await system.sandbox.control.change({ faultStale: 0.5 });
