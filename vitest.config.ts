@@ -7,7 +7,7 @@ const LONGEST_FIRST = [
   'test/model/',
   'test/attack/',
   'test/hostile/',
-  'test/settle/',
+  'test/grace-period/',
   'test/main-path/',
   'test/system/',
   'test/contract/',
@@ -38,7 +38,7 @@ class LongestFirst extends BaseSequencer {
 /** Patience with a machine under load: what passes does not wait for it. */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, restoreMocks: true };
 
-// Three workers on two cores: the longest wait for settle times and retries, not for a core.
+// Three workers on two cores: the longest wait for grace periods and retries, not for a core.
 export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres/postgres-server.ts'],

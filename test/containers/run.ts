@@ -53,7 +53,7 @@ function databaseTests(major: string): Promise<number | null> {
       'deep',
       'test/integration',
       'test/hostile',
-      'test/settle',
+      'test/grace-period',
       'test/main-path',
     ],
     {

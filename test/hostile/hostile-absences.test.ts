@@ -23,7 +23,7 @@ describe('replicas that lag', () => {
     const collection = 'research_jobs' as const;
     await account.readAll();
     const keys = (await control.truth({ collection, user })).map((source) => /\d+/.exec(source)?.[0] ?? '');
-    // They lag by less than the settle time; so that they lag at all, the data's clock runs.
+    // They lag by less than the grace period; so that they lag at all, the data's clock runs.
     await control.clock({ resume: true });
     await control.change({ faultStale: 0.5, staleMs: 400 });
     const signal = new AbortController().signal;
@@ -75,13 +75,13 @@ describe('a list that is deleted while its row is still mirrored', () => {
 });
 
 describe('a list that is deleted, answers empty, and whose row is still mirrored', () => {
-  const SETTLE_MS = 1_000;
+  const GRACE_PERIOD_MS = 1_000;
   let account: TestAccount;
   let id: string;
   let change: (op: 'delete' | 'restore') => Promise<void>;
   beforeEach(async () => {
     account = await createTestAccount({ deletedList: 'empty' }, systemClock, {
-      MIRROR_SETTLE: `${SETTLE_MS / 1000}s`,
+      MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s`,
     });
     const { control } = account.sandbox;
     await control.clock({ freeze: true });
@@ -105,16 +105,16 @@ describe('a list that is deleted, answers empty, and whose row is still mirrored
   };
   const live = (): Promise<number> =>
     itemsOf(`mirror.list_items where list_id = ${id} and _deleted_at is null`);
-  const inDoubt = (): Promise<number> => itemsOf('mirror_sync.candidate');
+  const suspects = (): Promise<number> => itemsOf('mirror_sync.candidate');
 
   it('takes no row with one answer', async () => {
     const items = await live();
     expect((await account.read('list_items', 'poll')).error).toBeUndefined();
-    expect([await inDoubt(), await live()]).toEqual([items, items]);
+    expect([await suspects(), await live()]).toEqual([items, items]);
     await change('restore');
     expect(await differencesNow()).toEqual([]);
     await account.read('list_items', 'poll');
-    expect(await inDoubt()).toBe(0);
+    expect(await suspects()).toBe(0);
   });
 
   it('takes no row where it is back before the second answer', async () => {
@@ -126,11 +126,11 @@ describe('a list that is deleted, answers empty, and whose row is still mirrored
     };
     expect((await account.read('list_items', 'full')).error).toBeUndefined();
     expect(asked).toBeGreaterThanOrEqual(2);
-    expect(await inDoubt()).toBe(0);
+    expect(await suspects()).toBe(0);
     expect(await differencesNow()).toEqual([]);
   });
 
-  it('takes its rows with a second answer, the settle time after the first, and they come back with it', async () => {
+  it('takes its rows with a second answer, the grace period after the first, and they come back with it', async () => {
     const items = await live();
     const asked: { readonly at: number; readonly live: number }[] = [];
     account.onRequest = async (path) => {
@@ -140,7 +140,7 @@ describe('a list that is deleted, answers empty, and whose row is still mirrored
     // Whenever it was asked all rows were there yet.
     expect(asked.map((each) => each.live)).toEqual(asked.map(() => items));
     expect(asked.length).toBeGreaterThanOrEqual(2);
-    expect((asked.at(-1)?.at ?? 0) - (asked[0]?.at ?? 0)).toBeGreaterThanOrEqual(SETTLE_MS);
+    expect((asked.at(-1)?.at ?? 0) - (asked[0]?.at ?? 0)).toBeGreaterThanOrEqual(GRACE_PERIOD_MS);
     await change('restore');
     await account.read('list_items', 'full');
     expect(await differencesNow()).toEqual([]);

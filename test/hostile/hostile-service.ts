@@ -2,7 +2,7 @@ import { createTransport } from '../../src/api/transport.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
 import type { AccountContext } from '../../src/app/accounts/open-account.ts';
 import { openAccount, type OpenAccount } from '../../src/app/accounts/open-account.ts';
-import { createSchedule } from '../../src/app/accounts/firings.ts';
+import { createSchedule } from '../../src/app/accounts/next-runs.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ensureAccount, takeAccount } from '../../src/db/ownership/lease.ts';
 import { ownIdentity } from '../../src/db/ownership/process-identity.ts';
@@ -71,7 +71,7 @@ export async function startHostileService(
   await sandbox.control.clock({ freeze: true });
   const transport = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
   const identity = await ownIdentity();
-  const { kysely: db, schema } = database;
+  const { db } = database;
   return {
     sandbox,
     database,
@@ -109,8 +109,8 @@ export async function startHostileService(
           onBudgetEvent: () => {},
         },
       };
-      await ensureAccount(db, schema, String(userId), new Date());
-      const taken = await takeAccount(db, schema, String(userId), 'tests', identity);
+      await ensureAccount(db, String(userId), new Date());
+      const taken = await takeAccount(db, String(userId), 'tests', identity);
       if (taken.state !== 'taken') throw new Error('the account is not free');
       const opened = await openAccount(parts, taken.fence, config.service.keys);
       return { ...opened, userId, readAll: (what = 'full') => readAll(opened, what) };

@@ -8,11 +8,11 @@ const ISOLATED = { pool: 'forks', isolate: true } as const;
  */
 export const PROJECTS = [
   {
-    // Every interleaving, every variant, every run of a property, real settle times, a real browser.
+    // Every interleaving, every variant, every run of a property, real grace periods, a real browser.
     ...ISOLATED,
     name: 'deep',
     include: [
-      'test/{attack,browser,containers,hostile,main-path,model,settle}/**/*.test.ts',
+      'test/{attack,browser,containers,hostile,main-path,model,grace-period}/**/*.test.ts',
       '{src,packages,test}/**/*.property.test.ts',
     ],
     provide: { effort: 'long' },

@@ -56,9 +56,9 @@ describe('a reading of hinted rows', () => {
           let left: readonly string[] = keys;
           for (let readings = 0; left.length > 0; readings += 1) {
             expect(readings).toBeLessThan(400);
-            const { outcome, tellsOf, walkNeeded } = await ask(left, requests);
+            const { outcome, covers, walkNeeded } = await ask(left, requests);
             expect(outcome.error).toBeUndefined();
-            left = left.filter((key) => !tellsOf(key));
+            left = left.filter((key) => !covers(key));
             if (!walkNeeded) continue;
             const all = await clock.runUntil(account.reader.read(NAME, { what: 'rows', signal }));
             expect(all.error).toBeUndefined();
@@ -87,9 +87,9 @@ describe('a reading of hinted rows', () => {
           operate(list, before);
           await pollFor(pollMs);
           operate(list, after);
-          const { tellsOf } = await ask([...new Set(ids.map(String))], requests);
+          const { covers } = await ask([...new Set(ids.map(String))], requests);
           const stale = account.stale(NAME);
-          expect(ids.map(String).filter((key) => tellsOf(key) && stale.includes(key))).toEqual([]);
+          expect(ids.map(String).filter((key) => covers(key) && stale.includes(key))).toEqual([]);
         },
       ),
       { numRuns: runs(30, 150) },
@@ -104,22 +104,22 @@ describe('a reading of hinted rows', () => {
     account.sent.length = 0;
     const newest = String(list.insert());
     const read = await ask([newest, '299', '20'], 50);
-    expect(['299', '20', newest].map(read.tellsOf)).toEqual([true, true, true]);
+    expect(['299', '20', newest].map(read.covers)).toEqual([true, true, true]);
     expect(account.sent[0]?.cursor).toBeUndefined();
     expect(account.sent.at(-1)?.cursor).toBe('21');
   });
 
   it('breaks off at its bound, and tells what it read until then', async () => {
     const { account, ask } = await mirrored(FALLING, 300);
-    const { tellsOf } = await ask(['280', '275', '180', '80'], 2);
+    const { covers } = await ask(['280', '275', '180', '80'], 2);
     expect(account.sent).toHaveLength(2);
-    expect(['280', '275', '180', '80'].map(tellsOf)).toEqual([true, true, true, false]);
+    expect(['280', '275', '180', '80'].map(covers)).toEqual([true, true, true, false]);
   });
 
   it('of a scope as a whole is a poll, however long it takes', async () => {
     const { account, ask } = await mirrored(FALLING, 300);
-    const { tellsOf } = await ask([], 1, true);
-    expect(tellsOf('')).toBe(true);
+    const { covers } = await ask([], 1, true);
+    expect(covers('')).toBe(true);
     // The overlap: 200 rows.
     expect(account.sent.length).toBeGreaterThanOrEqual(20);
   });
@@ -128,8 +128,8 @@ describe('a reading of hinted rows', () => {
     const { list, account, ask } = await mirrored({ ...FALLING, order: 'updated' }, 60);
     list.update(18);
     expect(account.stale(NAME)).toEqual(['42']);
-    const { tellsOf } = await ask(['42'], 5);
-    expect(tellsOf('42')).toBe(true);
+    const { covers } = await ask(['42'], 5);
+    expect(covers('42')).toBe(true);
     expect(account.stale(NAME)).toEqual([]);
     expect(account.sent.map(({ cursor }) => cursor)).toEqual(['43', undefined]);
   });
@@ -138,10 +138,10 @@ describe('a reading of hinted rows', () => {
     const { list, account, ask } = await mirrored({ ...FALLING, order: 'shuffled' }, 60);
     const [first = '', ...others] = list.liveKeys();
     const seen = await ask([first], 5);
-    expect(seen.tellsOf(first)).toBe(true);
+    expect(seen.covers(first)).toBe(true);
     const unseen = await ask([first, others.at(-1) ?? ''], 5);
     expect(unseen.walkNeeded).toBe(true);
-    expect([first, others.at(-1) ?? ''].map(unseen.tellsOf)).toEqual([true, false]);
+    expect([first, others.at(-1) ?? ''].map(unseen.covers)).toEqual([true, false]);
     expect(account.sent).toHaveLength(2);
   });
 });

@@ -95,9 +95,9 @@ async function happen(world: RegistrationWorld, { ...event }: Event): Promise<vo
       world.start();
       break;
     case 'hold':
-      store.held = true;
+      store.onHold = true;
       await clock.advance(20 * MINUTE);
-      store.held = false;
+      store.onHold = false;
       break;
     case 'database':
       store.failNext = new Error('the database is away');

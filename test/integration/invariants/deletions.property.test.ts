@@ -7,12 +7,12 @@ import { runs } from '../../support/effort.ts';
 
 /*
  * Invariant 5: no deletion without proof, twice, and never beyond the brake. Whatever pages say, in whatever order: each
- * row that went is looked up in the record of all observations, which knows nothing of candidates.
+ * row that went is looked up in the record of all observations, which knows nothing of suspected deletions.
  */
 
 const newAccount = testAccounts();
 
-const SETTLE = 60_000;
+const GRACE_PERIOD = 60_000;
 const DAY = 86_400_000;
 const KEYS = Array.from({ length: 30 }, (_, key) => key + 1);
 
@@ -57,7 +57,7 @@ const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 1
   const absent = page(fc.constant(gone));
   const pass = (ms: number): Step => ({ op: 'pass', ms });
   const block: fc.Arbitrary<Step[]> = fc.oneof(
-    { weight: 6, arbitrary: absent.map((each) => [pass(SETTLE), each]) },
+    { weight: 6, arbitrary: absent.map((each) => [pass(GRACE_PERIOD), each]) },
     { weight: 2, arbitrary: absent.map((each) => [pass(30_000), each]) },
     {
       weight: 1,
@@ -83,9 +83,9 @@ const WITHOUT_MANY: Page = {
 };
 /** Proven twice, held by the brake, accepted. */
 const MASS_DELETION: Step[] = [
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   WITHOUT_MANY,
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   WITHOUT_MANY,
   { op: 'delete', accept: false },
   { op: 'delete', accept: true },
@@ -95,13 +95,13 @@ const MASS_DELETION: Step[] = [
 const BY_ORDER: Page = { ...WITHOUT_MANY, without: [3], proof: falling(null, null) };
 const CONTRADICTION: Page = { ...BY_ORDER, proof: undefined, contradiction: true };
 const CONTRADICTED: Step[] = [
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   BY_ORDER,
   CONTRADICTION,
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   BY_ORDER,
   { op: 'delete', accept: false },
-  { op: 'pass', ms: SETTLE },
+  { op: 'pass', ms: GRACE_PERIOD },
   BY_ORDER,
   CONTRADICTION,
   { op: 'delete', accept: false },
@@ -113,31 +113,31 @@ interface Observation extends Page {
   readonly at: number;
 }
 
-const holds = ({ without }: Page, row: number): boolean => !without.includes(row);
+const shows = ({ without }: Page, row: number): boolean => !without.includes(row);
 
 function saysAbsent(observed: Observation, row: number): boolean {
   const said = observed.proof;
-  if (said === undefined || holds(observed, row)) return false;
+  if (said === undefined || shows(observed, row)) return false;
   if (said.kind === 'snapshot') return true;
   const above = said.after === null || row < Number(said.after);
   return above && (said.through === null || row >= Number(said.through));
 }
 
-/** Two proofs, the settle time apart, that nothing has contradicted since the first one. */
+/** Two proofs, the grace period apart, that nothing has contradicted since the first one. */
 function isProven(record: readonly Observation[], row: number, changedAt: number): boolean {
   return record.some((first, index) => {
     const since = record.slice(index + 1);
     const ordered = first.proof?.kind === 'interval';
     return (
       saysAbsent(first, row) &&
-      first.sentAt - changedAt >= SETTLE &&
-      since.every((later) => !holds(later, row) && !(ordered && later.contradiction)) &&
+      first.sentAt - changedAt >= GRACE_PERIOD &&
+      since.every((later) => !shows(later, row) && !(ordered && later.contradiction)) &&
       since.some((second, place) => {
         const afterwards = since.slice(place + 1);
         const fragile = second.proof?.kind === 'interval';
         return (
           saysAbsent(second, row) &&
-          second.sentAt - first.at >= SETTLE &&
+          second.sentAt - first.at >= GRACE_PERIOD &&
           !(fragile && afterwards.some((later) => later.contradiction))
         );
       })
@@ -146,9 +146,9 @@ function isProven(record: readonly Observation[], row: number, changedAt: number
 }
 
 describe('no deletion without proof', () => {
-  it('whatever pages say: two proofs, the settle time apart, uncontradicted; never beyond the brake', async () => {
+  it('whatever pages say: two proofs, the grace period apart, uncontradicted; never beyond the brake', async () => {
     let deletions = 0;
-    let held = 0;
+    let blocked = 0;
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const account = await newAccount();
@@ -168,7 +168,7 @@ describe('no deletion without proof', () => {
           } else if (each.op === 'page') {
             // A request is sent when the one before is answered.
             const took = Math.min(each.took, now - (record.at(-1)?.at ?? 0));
-            const seen = KEYS.filter((row) => holds(each, row));
+            const seen = KEYS.filter((row) => shows(each, row));
             const { proof: said, contradiction } = each;
             const result = await account.observe('research_jobs', items(each.version, each.without), {
               ...(said === undefined ? {} : { proof: said }),
@@ -194,7 +194,7 @@ describe('no deletion without proof', () => {
             }
             gone = each.accept ? [] : [...gone, { at: now, rows: rows.length }];
             deletions += rows.length;
-            held += result.held;
+            blocked += result.blocked;
           }
         }
         // And what is gone goes in the end.
@@ -203,15 +203,15 @@ describe('no deletion without proof', () => {
           3,
           KEYS.filter((row) => !truth.includes(row)),
         );
-        await account.age(SETTLE);
+        await account.age(GRACE_PERIOD);
         await account.observe('research_jobs', left);
         await deleteAllBut(account, 'research_jobs', left, { accept: true });
         expect(await liveJobs(account)).toEqual(truth);
-        expect(await account.candidates('research_jobs')).toEqual([]);
+        expect(await account.suspects('research_jobs')).toEqual([]);
       }),
       { numRuns: runs(8, 40), examples: [[MASS_DELETION], [CONTRADICTED]] },
     );
     expect(deletions).toBeGreaterThan(0);
-    expect(held).toBeGreaterThan(0);
+    expect(blocked).toBeGreaterThan(0);
   });
 });

@@ -124,7 +124,7 @@ describe('the embedded PostgreSQL', () => {
     expect(environment).not.toContain('MIRROR_API_KEY');
   });
 
-  it('is shared by programs: the last one out stops it, whoever started it', async () => {
+  it('is shared by programs: the last one stops it, whoever started it', async () => {
     const folder = await newFolder();
     const { program, told } = await beginProgram(folder);
     expect(told.owned).toBe(true);
@@ -150,7 +150,7 @@ describe('the embedded PostgreSQL', () => {
     const rounds = async (): Promise<void> => {
       for (let round = 0; round < 6; round += 1) {
         const server = await begin(folder);
-        // One that was stopped in the moment of our knock is brought back.
+        // A server that was stopped just as this program connected is restarted.
         await expect
           .poll(() => ask(server.url, 'select 1').catch(() => undefined), { timeout: 20_000, interval: 50 })
           .toBe(1);
@@ -161,7 +161,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await runningPostmaster(join(folder, 'pg18'))).toBeUndefined();
   });
 
-  it('outlives a program that is killed, and is adopted and stopped by the next one', async () => {
+  it('survives a program that is killed: the next one finds it and stops it', async () => {
     const folder = await newFolder();
     const { program, told } = await beginProgram(folder);
     const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
@@ -172,7 +172,7 @@ describe('the embedded PostgreSQL', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('is brought back on its port when it is killed under a program', async () => {
+  it('is restarted on its port when it is killed while a program uses it', async () => {
     const folder = await newFolder();
     const server = await begin(folder);
     const cluster = join(folder, 'pg18');

@@ -149,7 +149,7 @@ export class Courier {
       duplicate: delivery.duplicate,
       latencyMs: Math.round(this.#clock.monotonic() - begun),
     });
-    this.#settle(errand, status);
+    this.#finish(errand, status);
   }
 
   /** @returns null also where no answer came in time */
@@ -172,7 +172,7 @@ export class Courier {
     }
   }
 
-  #settle(errand: Errand, status: number | null): void {
+  #finish(errand: Errand, status: number | null): void {
     const options = this.#options();
     const accepted = status !== null && status >= 200 && status < 300;
     if (errand.delivery.forged) {

@@ -12,7 +12,7 @@ import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population } from '../world/population.ts';
 
 /** A request of a known user to a known endpoint. */
-export interface Asked {
+export interface RoutedRequest {
   readonly user: User;
   readonly action: Action;
   readonly query: URLSearchParams;
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 /** The service's honest answer. */
-export function respond(asked: Asked, state: SandboxState): Answer {
+export function respond(asked: RoutedRequest, state: SandboxState): Answer {
   const { user, action, time } = asked;
   const { options } = state;
   switch (action.kind) {
@@ -69,7 +69,7 @@ export function emptyPage(action: Action, options: SandboxOptions): Answer {
   return listAnswer([], 0, envelope(options.emptySays === 'more', undefined, nestedName, options));
 }
 
-function page(asked: Asked, population: Population, nestedName: string, state: SandboxState): Answer {
+function page(asked: RoutedRequest, population: Population, nestedName: string, state: SandboxState): Answer {
   const { options } = state;
   const { time } = asked;
   const reading = readPage(
@@ -91,7 +91,7 @@ function page(asked: Asked, population: Population, nestedName: string, state: S
 }
 
 /** Operations on a target may come without a body; everything else that is not JSON is refused. */
-function withJson(asked: Asked, state: SandboxState, then: (body: unknown) => Answer): Answer {
+function withJson(asked: RoutedRequest, state: SandboxState, then: (body: unknown) => Answer): Answer {
   if (asked.body === '' && 'id' in asked.action && asked.action.id !== '') return then(undefined);
   let body: unknown;
   try {
@@ -103,7 +103,11 @@ function withJson(asked: Asked, state: SandboxState, then: (body: unknown) => An
 }
 
 /** Writes down an operation that took effect, which its answer says. */
-function logged({ user, action, body, idempotencyKey }: Asked, state: SandboxState, answer: Answer): Answer {
+function logged(
+  { user, action, body, idempotencyKey }: RoutedRequest,
+  state: SandboxState,
+  answer: Answer,
+): Answer {
   if (answer.status < 300 && action.kind === 'post') {
     state.operations.add(
       {
@@ -120,7 +124,7 @@ function logged({ user, action, body, idempotencyKey }: Asked, state: SandboxSta
 }
 
 /** With `idempotency` honoured, a second POST with the same key gets the first one's answer and has no effect. */
-function once({ user, idempotencyKey }: Asked, state: SandboxState, act: () => Answer): Answer {
+function once({ user, idempotencyKey }: RoutedRequest, state: SandboxState, act: () => Answer): Answer {
   if (state.options.idempotency === 'ignored' || idempotencyKey === undefined) return act();
   const before = user.answered.get(idempotencyKey);
   if (before !== undefined) return json(before.status, before.body);

@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 async function take(account: MirroredAccount, taken: Step): Promise<void> {
-  if (taken.op === 'pass') return account.age(account.settleMs);
+  if (taken.op === 'pass') return account.age(account.gracePeriodMs);
   if (taken.op === 'delete') {
     const { accept } = taken;
     await account.applyDeletions('list_items', { parent: taken.parent, accept });
@@ -105,7 +105,7 @@ describe('after any sequence of pages and deletions', () => {
                 select from mirror_sync.candidate as c where c._user_id = ${user} and c.parent = s.parent))`),
         ).toEqual([]);
         // In the end one list is left, with one item.
-        await account.age(account.settleMs);
+        await account.age(account.gracePeriodMs);
         await account.observe('lists', itemsWith('list_id', [1]));
         await account.observe('list_items', itemsWith('id', [0]), { parent: '1' });
         await deleteAllBut(account, 'lists', itemsWith('list_id', [1]), { accept: true });

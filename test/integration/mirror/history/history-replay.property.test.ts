@@ -69,8 +69,8 @@ it.each(['soft', 'hard'] as const)(
       fc.asyncProperty(steps, async (all) => {
         accounts += 1;
         const run = accounts;
-        const account = await MirroredAccount.make(database, String(run), { settleMs: 0, deletes });
-        await openHistory(database.kysely, 'mirror', account.fence, ['research_jobs'], true);
+        const account = await MirroredAccount.make(database, String(run), { gracePeriodMs: 0, deletes });
+        await openHistory(database.db, account.fence, ['research_jobs'], true);
         const live = new Map<number, Record<string, unknown>>();
         /** Moment of a change (the last one of several) to the rows after it. */
         const states = new Map<string, Record<string, unknown>[]>();

@@ -32,13 +32,7 @@ async function unequal(
   json: string,
   { name = 'research_jobs', rules = NO_RULES }: { name?: CollectionName; rules?: StorageRules } = {},
 ): Promise<readonly UnequalItem[]> {
-  const compared = await compareItems(
-    database.kysely,
-    database.schema,
-    account.scope(name),
-    itemsOf(name, json),
-    rules,
-  );
+  const compared = await compareItems(database.db, account.scope(name), itemsOf(name, json), rules);
   return compared.unequal;
 }
 

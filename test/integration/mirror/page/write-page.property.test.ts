@@ -5,7 +5,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { runs } from '../../../support/effort.ts';
 
 // Contents come and go at once here: no page is taken for stale.
-const newAccount = testAccounts({ settleMs: 0 });
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 /** An item as text: few keys, few contents, in several spellings, some of them hostile. */
 const item = fc
