@@ -1,5 +1,5 @@
 /**
- * From an event to the row that it tells of: a daemon with a public URL, the sandbox without artificial latency. Each
+ * From an event to the row that it names: a daemon with a public URL, the sandbox without artificial latency. Each
  * event names a research job that was changed just before, without a trace that a poll would look for. Measured is
  * from the moment before the service is told to emit it until a reader saw the row by SQL (asked each 10 ms).
  *
@@ -25,7 +25,7 @@ import { pause } from './support/pause.ts';
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
-import { tellAndWatch } from './support/tell-and-watch.ts';
+import { emitAndWatch } from './support/emit-and-watch.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 /** Specification 8.2, and the default of MIRROR_BUDGET_SHARE. */
@@ -129,7 +129,7 @@ async function isReady(client: pg.Client): Promise<boolean> {
 async function measure(bench: Bench, name: string, jobs: readonly string[]): Promise<string[]> {
   const before = await lastRequest(bench);
   const ids = Array.from({ length: flags.events }, () => jobs[Math.floor(random() * jobs.length)] ?? '');
-  const delays = await tellAndWatch(bench, ids, flags.every);
+  const delays = await emitAndWatch(bench, ids, flags.every);
   const requests = jobRequests(await bench.control.log(before));
   const figures = [0.5, 0.9, 0.99].map((share) => quantile(delays, share));
   const ms = [...figures, delays.at(-1) ?? Number.NaN].map((value) => value.toFixed(0));
@@ -185,7 +185,7 @@ async function underRealLimits({ control }: Bench): Promise<void> {
 async function storm(bench: Bench, name: string, ids: readonly string[]): Promise<string[]> {
   const before = await lastRequest(bench);
   const { rateLimited } = await bench.control.counters();
-  const delays = await tellAndWatch(bench, ids, (flags['storm-seconds'] * 1000) / ids.length);
+  const delays = await emitAndWatch(bench, ids, (flags['storm-seconds'] * 1000) / ids.length);
   await pause(AFTERMATH_MS);
   const log = await bench.control.log(before);
   const refused = (await bench.control.counters()).rateLimited - rateLimited;

@@ -1,3 +1,4 @@
+import { Db } from '../src/db/connection/db.ts';
 /**
  * What a page costs to write (docs/design/writing-a-page.md, "Write"): first load, unchanged reload, and a reload in which 1 % of the rows changed,
  * against the naive ways, in one run. Ours are written as pages of a full walk in trusted order: each proves what its
@@ -83,7 +84,7 @@ function itemsOf(text: string): Item[] {
   });
 }
 
-async function ours(db: Kysely<unknown>, userId: string, pages: number, history: boolean): Promise<Way> {
+async function ours(db: Db, userId: string, pages: number, history: boolean): Promise<Way> {
   await sql`insert into ${sql.id(`${SCHEMA}_sync`, 'account')} (_user_id, owner, token, created_at)
     values (${userId}::bigint, 'bench', 1, now())`.execute(db);
   const fields = () => ({
@@ -95,17 +96,16 @@ async function ours(db: Kysely<unknown>, userId: string, pages: number, history:
     watchlist: [],
   });
   const mirror = createMirror(db, {
-    schema: SCHEMA,
     schemaDrift: 'add',
     ignoreFields: fields(),
     excludeFields: fields(),
-    settleMs: 60_000,
+    gracePeriodMs: 60_000,
     deletes: 'soft',
     history,
     stateOf: () => 'finished',
   });
   const scope: Scope = { userId, collection: 'research_jobs', parent: '' };
-  let obs = (await openScope(db, SCHEMA, scope)).lastObs;
+  let obs = (await openScope(db, scope)).lastObs;
   return {
     name: `read the (key, hash), write what differs${history ? ', history' : ''}`,
     table: `${SCHEMA}.research_jobs`,
@@ -238,8 +238,7 @@ async function deadTuples(db: Kysely<unknown>, table: string): Promise<number> {
 async function run(url: string, rows: number): Promise<void> {
   const admin = await openDatabase({ url, program: 'bench', bounds: MIGRATION_BOUNDS });
   await migrate({
-    db: admin.kysely,
-    schema: SCHEMA,
+    db: new Db(admin.kysely, SCHEMA),
     folder: join(import.meta.dirname, '../migrations'),
     version: programVersion(),
     clock: systemClock,
@@ -260,8 +259,8 @@ async function run(url: string, rows: number): Promise<void> {
     await naive(db, 'row_at_a_time', 'row at a time', few, 1, ''),
     await naive(db, 'upsert', '500 rows, on conflict do update', few, PAGE, ''),
     await naive(db, 'upsert_where', 'the same, where the hash differs', few, PAGE, hashDiffers),
-    await ours(db, '1', pages, false),
-    await ours(db, '2', pages, true),
+    await ours(new Db(db, SCHEMA), '1', pages, false),
+    await ours(new Db(db, SCHEMA), '2', pages, true),
   ];
   // WAL is counted for the whole server: nobody else may write any.
   await sql`alter system set autovacuum = off`.execute(db);

@@ -109,7 +109,7 @@ export function slowSenders(target: Target, count: number): () => void {
   ];
   let over = false;
   const sockets = new Set<ReturnType<typeof connect>>();
-  const hold = (head: string): void => {
+  const occupy = (head: string): void => {
     if (over) return;
     const socket = connect(target.port, '127.0.0.1', () => socket.write(head));
     sockets.add(socket);
@@ -117,10 +117,10 @@ export function slowSenders(target: Target, count: number): () => void {
     socket.resume();
     socket.on('close', () => {
       sockets.delete(socket);
-      hold(head);
+      occupy(head);
     });
   };
-  for (let index = 0; index < count; index += 1) hold(heads[index % heads.length] ?? '');
+  for (let index = 0; index < count; index += 1) occupy(heads[index % heads.length] ?? '');
   return () => {
     over = true;
     for (const socket of sockets) socket.destroy();

@@ -10,7 +10,7 @@ import type {
 } from './budget.ts';
 import { inheritBlocks } from './store/inherit.ts';
 import { KeyModel } from './key-model.ts';
-import { GroupLane } from './group-lane.ts';
+import { EndpointGroup } from './endpoint-group.ts';
 import { inheritLearnt, learntRow } from './learnt.ts';
 import { NotSent } from './not-sent.ts';
 import { HIGH_PRIORITY } from './priorities.ts';
@@ -29,7 +29,7 @@ export function createBudget(options: BudgetOptions): Budget {
 
 /** What a FreedSlots was made of, for `putBack`. */
 interface Taken {
-  readonly blocks: readonly { readonly lane: GroupLane; readonly block: Block }[];
+  readonly blocks: readonly { readonly endpointGroup: EndpointGroup; readonly block: Block }[];
   readonly learnt: readonly StoredGroup[];
 }
 
@@ -40,7 +40,7 @@ class KeyBudget implements Budget {
   readonly #onEvent: (event: BudgetEvent) => void;
   readonly #model: KeyModel;
   readonly #time: StoreTime;
-  readonly #lanes: ReadonlyMap<RateGroup, GroupLane>;
+  readonly #endpointGroups: ReadonlyMap<RateGroup, EndpointGroup>;
   readonly #taken = new WeakMap<FreedSlots, Taken>();
   /** Reservations that are being committed. */
   readonly #reserving = new Set<Promise<void>>();
@@ -60,7 +60,9 @@ class KeyBudget implements Budget {
     const now = clock.monotonic();
     this.#time = new StoreTime(loaded.now, now);
     this.#model = new KeyModel(share);
-    this.#lanes = new Map(RATE_GROUPS.map((name) => [name, new GroupLane(this.#model.group(name), clock)]));
+    this.#endpointGroups = new Map(
+      RATE_GROUPS.map((name) => [name, new EndpointGroup(this.#model.group(name), clock)]),
+    );
     inheritLearnt(this.#model, loaded.learnt, now, this.#time);
     inheritBlocks(this.#model, loaded.blocks, now, this.#time);
     this.#model.answered = loaded.known;
@@ -73,15 +75,19 @@ class KeyBudget implements Budget {
   async run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>> {
     request.signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
-    const lane = this.#lane(request.group);
-    const turn = lane.queue.add(() => this.#serve(lane, request, send), request.priority, request.signal);
-    this.#pump(lane);
+    const endpointGroup = this.#endpointGroup(request.group);
+    const turn = endpointGroup.queue.add(
+      () => this.#serve(endpointGroup, request, send),
+      request.priority,
+      request.signal,
+    );
+    this.#pump(endpointGroup);
     return await turn;
   }
 
   takeFreed(): FreedSlots | undefined {
-    const blocks = [...this.#lanes.values()].flatMap((lane) =>
-      lane.reservations.takeUnsaved().map((block) => ({ lane, block })),
+    const blocks = [...this.#endpointGroups.values()].flatMap((endpointGroup) =>
+      endpointGroup.reservations.takeUnsaved().map((block) => ({ endpointGroup, block })),
     );
     const learnt = [...this.#model.changed];
     this.#model.changed.clear();
@@ -90,8 +96,8 @@ class KeyBudget implements Budget {
     this.#serial = Math.max(this.#serial + 1, Math.floor(this.#time.toStore(now)));
     const freed: FreedSlots = {
       keyHash: this.#keyHash,
-      blocks: blocks.map(({ lane, block }) => ({
-        group: lane.model.name,
+      blocks: blocks.map(({ endpointGroup, block }) => ({
+        group: endpointGroup.model.name,
         blockId: block.id,
         freed: block.freed.map((moment) => this.#time.toStore(moment)),
       })),
@@ -103,7 +109,7 @@ class KeyBudget implements Budget {
 
   putBack(freed: FreedSlots): void {
     const taken = this.#taken.get(freed);
-    for (const { lane, block } of taken?.blocks ?? []) lane.reservations.putBack(block);
+    for (const { endpointGroup, block } of taken?.blocks ?? []) endpointGroup.reservations.putBack(block);
     for (const name of taken?.learnt ?? []) this.#model.changed.add(name);
   }
 
@@ -121,71 +127,86 @@ class KeyBudget implements Budget {
   }
 
   snapshot(): BudgetSnapshot {
-    return budgetSnapshotOf(this.#model, [...this.#lanes.values()], this.#clock.monotonic());
+    return budgetSnapshotOf(this.#model, [...this.#endpointGroups.values()], this.#clock.monotonic());
   }
 
   close(reason: Error): void {
     this.#closed ??= reason;
-    for (const lane of this.#lanes.values()) {
-      lane.fail(reason);
-      lane.stopWaking();
-      lane.reservations.release(this.#clock.monotonic());
+    for (const endpointGroup of this.#endpointGroups.values()) {
+      endpointGroup.fail(reason);
+      endpointGroup.stopWaking();
+      endpointGroup.reservations.release(this.#clock.monotonic());
     }
   }
 
   /** Starts as many tasks as may go now, and sees to it that somebody asks again for the rest. */
-  #pump(lane: GroupLane): void {
-    while (lane.queue.waiting > 0 && !lane.reserving && this.#closed === undefined) {
+  #pump(endpointGroup: EndpointGroup): void {
+    while (endpointGroup.queue.waiting > 0 && !endpointGroup.reserving && this.#closed === undefined) {
       const now = this.#clock.monotonic();
-      const { highWaits } = lane.queue;
-      const admission = this.#model.admission({ group: lane.model.name, high: highWaits, highWaits }, now);
+      const { highWaits } = endpointGroup.queue;
+      const admission = this.#model.admission(
+        { group: endpointGroup.model.name, high: highWaits, highWaits },
+        now,
+      );
       if (admission !== 'go') {
-        if (admission.at !== undefined) lane.wakeAt(admission.at, () => this.#pump(lane));
+        if (admission.at !== undefined) endpointGroup.wakeAt(admission.at, () => this.#pump(endpointGroup));
         return;
       }
-      if (lane.reservations.hasSlot(now)) {
+      if (endpointGroup.reservations.hasSlot(now)) {
         this.#startedAt = now;
-        lane.queue.startOne();
-      } else this.#beginReserve(lane);
+        endpointGroup.queue.startOne();
+      } else this.#beginReserve(endpointGroup);
     }
   }
 
-  #beginReserve(lane: GroupLane): void {
-    const reserving = this.#reserve(lane).finally(() => this.#reserving.delete(reserving));
+  #beginReserve(endpointGroup: EndpointGroup): void {
+    const reserving = this.#reserve(endpointGroup).finally(() => this.#reserving.delete(reserving));
     this.#reserving.add(reserving);
   }
 
   /** Commits a block of slots; on failure, every task that waits for it gets the store's error. */
-  async #reserve(lane: GroupLane): Promise<void> {
-    lane.reserving = true;
+  async #reserve(endpointGroup: EndpointGroup): Promise<void> {
+    endpointGroup.reserving = true;
     const calledAt = this.#clock.monotonic();
-    const size = lane.reservations.nextSize(lane.model.size(calledAt), this.#store.largestBlock);
-    const block = { group: lane.model.name, blockId: this.#nextBlockId++, size, validForMs: BLOCK_VALID_MS };
+    const size = endpointGroup.reservations.nextSize(
+      endpointGroup.model.size(calledAt),
+      this.#store.largestBlock,
+    );
+    const block = {
+      group: endpointGroup.model.name,
+      blockId: this.#nextBlockId++,
+      size,
+      validForMs: BLOCK_VALID_MS,
+    };
     const freed = this.takeFreed() ?? { keyHash: this.#keyHash, blocks: [], learnt: [] };
     try {
       const { now } = await this.#store.reserve(this.#keyHash, block, freed);
       this.#time.learn(now, calledAt);
-      lane.reservations.open(block.blockId, size, calledAt);
-      if (this.#closed !== undefined) lane.reservations.release(this.#clock.monotonic());
+      endpointGroup.reservations.open(block.blockId, size, calledAt);
+      if (this.#closed !== undefined) endpointGroup.reservations.release(this.#clock.monotonic());
     } catch (error) {
       this.putBack(freed);
-      lane.fail(error);
+      endpointGroup.fail(error);
     } finally {
-      lane.reserving = false;
+      endpointGroup.reserving = false;
     }
-    this.#pump(lane);
+    this.#pump(endpointGroup);
   }
 
   /** Runs within `startOne` up to its first `await`: slot and reservation are taken with the choice of the task. */
-  async #serve<T>(lane: GroupLane, request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>> {
-    lane.throwIfFailed();
+  async #serve<T>(
+    endpointGroup: EndpointGroup,
+    request: BudgetRequest,
+    send: Send<T>,
+  ): Promise<SlotAnswer<T>> {
+    endpointGroup.throwIfFailed();
     // The moment of the choice: a clock that is asked again may have passed the reservation's end meanwhile.
     const sentAt = this.#startedAt;
-    const block = lane.reservations.take(sentAt);
-    lane.model.sent(sentAt, request.priority >= HIGH_PRIORITY);
+    const block = endpointGroup.reservations.take(sentAt);
+    endpointGroup.model.sent(sentAt, request.priority >= HIGH_PRIORITY);
     try {
-      const answer = await this.#answerOf(request, send, lane, block);
-      this.#judge(lane, request, answer, sentAt, block);
+      const answer = await this.#answerOf(request, send, endpointGroup, block);
+      this.#judge(endpointGroup, request, answer, sentAt, block);
       return answer;
     } finally {
       this.#pumpAll();
@@ -195,7 +216,7 @@ class KeyBudget implements Budget {
   async #answerOf<T>(
     request: BudgetRequest,
     send: Send<T>,
-    lane: GroupLane,
+    endpointGroup: EndpointGroup,
     block: Block,
   ): Promise<SlotAnswer<T>> {
     try {
@@ -204,17 +225,20 @@ class KeyBudget implements Budget {
       const at = this.#clock.monotonic();
       if (error instanceof NotSent) {
         this.#model.unsent(request.group);
-        lane.reservations.giveBack(block, at);
+        endpointGroup.reservations.giveBack(block, at);
         throw error;
       }
       this.#model.unanswered(request.group, at);
-      lane.reservations.free(block, at + UNANSWERED_MS + WINDOW_MS + lane.model.pace.guardMs(at));
+      endpointGroup.reservations.free(
+        block,
+        at + UNANSWERED_MS + WINDOW_MS + endpointGroup.model.pace.guardMs(at),
+      );
       throw error;
     }
   }
 
   #judge(
-    lane: GroupLane,
+    endpointGroup: EndpointGroup,
     request: BudgetRequest,
     answer: SlotAnswer<unknown>,
     sentAt: number,
@@ -230,19 +254,19 @@ class KeyBudget implements Budget {
       receivedAt,
       headers,
     });
-    lane.reservations.free(block, receivedAt + WINDOW_MS + lane.model.pace.guardMs(now));
+    endpointGroup.reservations.free(block, receivedAt + WINDOW_MS + endpointGroup.model.pace.guardMs(now));
     for (const event of events) this.#onEvent(event);
     // A stopped group reads no pages that could carry the lesson. If this fails, it waits for the next chance.
     if (answer.status === 429) this.flush().catch(() => {});
   }
 
   #pumpAll(): void {
-    for (const lane of this.#lanes.values()) this.#pump(lane);
+    for (const endpointGroup of this.#endpointGroups.values()) this.#pump(endpointGroup);
   }
 
-  #lane(name: RateGroup): GroupLane {
-    const lane = this.#lanes.get(name);
-    if (lane === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
-    return lane;
+  #endpointGroup(name: RateGroup): EndpointGroup {
+    const endpointGroup = this.#endpointGroups.get(name);
+    if (endpointGroup === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
+    return endpointGroup;
   }
 }

@@ -78,8 +78,8 @@ export class GroupModel {
     return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
   }
 
-  held(now: number): number {
-    return this.log.held(now, this.pace.guardMs(now));
+  used(now: number): number {
+    return this.log.used(now, this.pace.guardMs(now));
   }
 
   /**
@@ -92,7 +92,7 @@ export class GroupModel {
     const size = this.size(now);
     const keepUntil = this.#lastHighAt + WINDOW_MS;
     const kept = !high && size > 1 && (highWaits || keepUntil > now) ? 1 : 0;
-    if (this.held(now) >= size - kept) {
+    if (this.used(now) >= size - kept) {
       const guard = this.pace.guardMs(now);
       const changes = [
         this.log.nextFree(now, guard),
@@ -114,7 +114,7 @@ export class GroupModel {
    * which costs nothing in the long run. Of a few slots the one that is kept is enough.
    */
   #spread(now: number, size: number): number {
-    if (size < SPREAD_FROM || this.#lastHighAt + HIGH_MEMORY_MS <= now || this.held(now) < size / 2)
+    if (size < SPREAD_FROM || this.#lastHighAt + HIGH_MEMORY_MS <= now || this.used(now) < size / 2)
       return now;
     return this.#lastLowAt + WINDOW_MS / size;
   }

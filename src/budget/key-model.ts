@@ -51,7 +51,7 @@ export class KeyModel {
     const limit = this.overallLimit(now);
     if (
       limit !== undefined &&
-      this.#sum((each) => each.held(now)) >= Math.max(1, Math.floor(this.#share * limit))
+      this.#sum((each) => each.used(now)) >= Math.max(1, Math.floor(this.#share * limit))
     ) {
       return { at: this.#nextFree(now) };
     }
@@ -97,8 +97,8 @@ export class KeyModel {
       ...facts,
       limit: answer.headers.limit,
       routeLimit,
-      held: group.held(now),
-      heldOverall: this.#sum((each) => each.held(now)),
+      used: group.used(now),
+      usedOverall: this.#sum((each) => each.used(now)),
       paced: lesson !== undefined,
     });
     this.#learn(group, cause, facts.size, answer);

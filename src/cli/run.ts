@@ -39,7 +39,8 @@ const COMMANDS: readonly AddCommand[] = [
 const AFTER_HELP = `
 Exit codes: 0 done or yes; 1 no (different, unhealthy, behind, rejected); 2 wrong usage or configuration; 3 could not find out
 or finish; 4 outcome of a submission unknown; 130 interrupted.
-Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more, see README.md.
+Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more. All of them: docs/operations.md,
+"All settings".
 
 Examples:
   $ npm run demo                                                    # no account needed: see it work

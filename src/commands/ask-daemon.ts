@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { databaseTime } from '../db/connection/database-time.ts';
-import { syncTables } from '../db/connection/tables.ts';
 import { wake } from '../db/notify/wakeups.ts';
 import type { Remedy } from '@research-mirror/runtime/errors';
 import {
-  ASKER_BEAT_MS,
-  ASKER_VALID_MS,
+  CLIENT_BEAT_MS,
+  CLIENT_VALID_MS,
   CommandFailed,
   type CommandQueue,
   type CommandRequest,
@@ -32,13 +31,14 @@ export interface Asking {
  *   withdrawn
  */
 export async function askDaemon(
-  { db, schema }: CommandQueue,
+  { db }: CommandQueue,
   request: CommandRequest,
   { clock, signal, onProgress, lives }: Asking,
 ): Promise<unknown> {
-  const tables = syncTables(db, schema);
+  const tables = db.state;
   const id = randomUUID();
-  const validUntil = async (): Promise<Date> => new Date((await databaseTime(db)).getTime() + ASKER_VALID_MS);
+  const validUntil = async (): Promise<Date> =>
+    new Date((await databaseTime(db)).getTime() + CLIENT_VALID_MS);
   await tables
     .insertInto('command')
     .values({
@@ -50,14 +50,14 @@ export async function askDaemon(
       wanted_until: await validUntil(),
     })
     .execute();
-  await wake(db, schema);
+  await wake(db);
   let shown = 'null';
   let beatAt = clock.monotonic();
   let gone = false;
   try {
     for (;;) {
       await clock.sleep(LOOK_MS, signal);
-      if (clock.monotonic() - beatAt >= ASKER_BEAT_MS) {
+      if (clock.monotonic() - beatAt >= CLIENT_BEAT_MS) {
         beatAt = clock.monotonic();
         await tables
           .updateTable('command')
@@ -84,7 +84,7 @@ export async function askDaemon(
         throw new CommandFailed(row.error ?? 'the daemon failed at it', remedy);
       }
       if (row.state === 'cancelled') {
-        const silent = `nothing was heard of this process for ${ASKER_VALID_MS / 1000} s`;
+        const silent = `nothing was heard of this process for ${CLIENT_VALID_MS / 1000} s`;
         throw new CommandFailed(`the daemon took the request for withdrawn: ${silent}; try again`, 'retry');
       }
       if (gone) {
@@ -93,12 +93,12 @@ export async function askDaemon(
       }
     }
   } finally {
-    if (signal.aborted) await cancel({ db, schema }, id);
+    if (signal.aborted) await cancel({ db }, id);
   }
 }
 
-async function cancel({ db, schema }: CommandQueue, id: string): Promise<void> {
-  await syncTables(db, schema)
+async function cancel({ db }: CommandQueue, id: string): Promise<void> {
+  await db.state
     .updateTable('command')
     .set({ state: 'cancelled' })
     .where('command_id', '=', id)

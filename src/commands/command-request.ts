@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../db/connection/db.ts';
 import { ClassifiedError, type Remedy } from '@research-mirror/runtime/errors';
 
 /**
@@ -17,13 +17,12 @@ export interface CommandRequest {
 
 /** Where the queue is, and who speaks. */
 export interface CommandQueue {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
 }
 
 /** The asker says this often (ms) that it still waits, and counts as gone this long after it last did. */
-export const ASKER_BEAT_MS = 1_000;
-export const ASKER_VALID_MS = 10_000;
+export const CLIENT_BEAT_MS = 1_000;
+export const CLIENT_VALID_MS = 10_000;
 
 /** How the daemon failed at a command, as the asker hears of it. */
 export class CommandFailed extends ClassifiedError {

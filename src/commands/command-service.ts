@@ -1,4 +1,3 @@
-import { syncTables } from '../db/connection/tables.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
@@ -33,8 +32,8 @@ const KEEP_MS = 3_600_000;
 
 /** Looks for commands that askers left, and carries them out side by side. */
 export function commandService(options: CommandServiceOptions): Service {
-  const { db, schema, handlers, bell, clock } = options;
-  const tables = syncTables(db, schema);
+  const { db, handlers, bell, clock } = options;
+  const tables = db.state;
 
   const carryOut = async (id: string, kind: string, given: unknown, stop: AbortSignal): Promise<void> => {
     const withdrawn = new AbortController();
@@ -126,10 +125,9 @@ export function commandService(options: CommandServiceOptions): Service {
  */
 async function* claim({
   db,
-  schema,
   processId,
 }: CommandServiceOptions): AsyncGenerator<{ command_id: string; kind: string; arguments: unknown }> {
-  const tables = syncTables(db, schema);
+  const tables = db.state;
   const queued = await tables
     .selectFrom('command')
     .select(['command_id', 'wanted_until'])

@@ -2,7 +2,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { SchemeChoice } from '../model/webhook/signature-scheme.ts';
 import type { Secret } from './secret.ts';
 
-/** Everything that an operator can set, validated; docs/operations.md, "All settings". Durations are milliseconds. */
+/** All settings (settings.ts), validated and in their shape. Durations are milliseconds. */
 export interface Config {
   readonly database: DatabaseConfig;
   /** `MIRROR_DATA_DIR`, absolute. */
@@ -19,8 +19,8 @@ export interface Config {
   readonly budgetShare: number;
   readonly deletes: 'soft' | 'hard';
   readonly history: History;
-  /** Least time between the two proofs of a deletion. */
-  readonly settleMs: number;
+  /** `MIRROR_SETTLE`: least time between the two proofs of a deletion. */
+  readonly gracePeriodMs: number;
   readonly schemaDrift: 'add' | 'raw';
   /** Fields whose change alone is no change. Every collection has an entry. */
   readonly ignoreFields: FieldsByCollection;
@@ -49,7 +49,7 @@ export type DatabaseConfig =
       readonly url: Secret;
       /** `DATABASE_URL_DIRECT`: unpooled, for migrations and LISTEN. */
       readonly directUrl: Secret | undefined;
-      /** libpq's `PG*`, which fill what the URLs leave out. A function: the password is among them. */
+      /** libpq's `PG*`, which fill what the URLs leave out. A function, so that no print shows the passwords in it. */
       readonly variables: () => Readonly<Record<string, string>>;
     }
   | {
@@ -73,7 +73,7 @@ export interface CronLines {
   readonly full: string;
 }
 
-/** What a cron line says when a walk is not to run by itself. */
+/** The cron line for walks that never start by themselves. */
 export const NEVER = 'never';
 
 /** `forMs` undefined: superseded versions are kept for ever. */
@@ -88,7 +88,7 @@ export interface SubmitConfig {
   readonly creditsFloor: string | undefined;
 }
 
-/** As `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` say (or their lower-case names, which come first); they may hold passwords. */
+/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; their lower-case names win. They may hold passwords. */
 export interface ProxyConfig {
   readonly http: string | undefined;
   readonly https: string | undefined;
@@ -99,7 +99,7 @@ export interface HttpConfig {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Undefined: none is asked for on loopback; elsewhere one is made and shown. */
+  /** Undefined: on loopback no token is needed; elsewhere the program makes one and shows it. */
   readonly token: Secret | undefined;
 }
 

@@ -2,10 +2,10 @@ import { InvalidValue } from './invalid.ts';
 import { Secret } from './secret.ts';
 import { splitList } from './values.ts';
 
-/** Below it a token can be guessed. */
+/** A shorter token can be guessed. */
 const LEAST_TOKEN_LENGTH = 16;
 
-/** One key, or several separated by commas or line breaks. No message quotes one. */
+/** Parses one key, or several separated by commas or line breaks. Messages quote no key. */
 export function parseKeys(text: string): readonly Secret[] {
   const keys = [...new Set(splitList(text))];
   if (keys.length === 0) throw new InvalidValue('holds no key');
@@ -21,7 +21,7 @@ export function parseKeys(text: string): readonly Secret[] {
   return keys.map((key) => new Secret(key));
 }
 
-/** What the status page, the API and the metrics ask for. */
+/** Parses the token that the status page, the API and the metrics ask for. */
 export function parseToken(text: string): Secret {
   if (text.length < LEAST_TOKEN_LENGTH) {
     throw new InvalidValue(`is too short: at least ${LEAST_TOKEN_LENGTH} characters`);

@@ -9,7 +9,7 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
-/** A hundred years: beyond it a duration is a slip of the keyboard, and dates would overflow. */
+/** A hundred years. A longer duration is a slip of the keyboard, and dates would overflow. */
 const LONGEST_MS = 36_525 * 86_400_000;
 
 /**

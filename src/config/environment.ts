@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '@research-mirror/runtime/message';
 import { suggestion } from './suggestion.ts';
-import { VARIABLES, type VariableName } from './variables.ts';
+import { VARIABLES, type VariableName } from './settings.ts';
 
 /** Names to values, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Text of each variable that is set, wherever it came from; and what was wrong on the way. */
-export interface Settings {
+/** The text of each variable of ours that is set, from the environment or from a file, and what was wrong. */
+export interface FoundVariables {
   readonly values: ReadonlyMap<VariableName, string>;
   readonly problems: readonly string[];
-  /** Variables that are set, but whose text could not be had. */
+  /** Variables that are set, but have no text: their file can't be read, or they are set twice. */
   readonly unreadable: readonly VariableName[];
 }
 
 /**
- * Collects our variables from `X` and `X_FILE`. An empty value counts as not set, as compose files and shells
- * leave them behind. An `X_FILE` is read relative to the working directory and trimmed: editors end files with a
- * line break.
+ * Reads our variables from `X` and `X_FILE`. An empty value counts as not set: compose files and shells leave such
+ * values behind. The path in `X_FILE` is relative to the working directory. The file's text is trimmed: editors end
+ * files with a line break.
  */
-export function readSettings(env: Environment): Settings {
+export function readVariables(env: Environment): FoundVariables {
   const values = new Map<VariableName, string>();
   const problems = unknownNames(env);
   const unreadable: VariableName[] = [];
@@ -55,7 +55,7 @@ export function textOf(env: Environment, name: string): string | undefined {
   return text === undefined || text === '' ? undefined : text;
 }
 
-/** A name with our prefix that means nothing is a slip whose default would be taken silently. */
+/** A name with our prefix that is not ours is a slip. Unreported, the default would be used without a word. */
 function unknownNames(env: Environment): string[] {
   const known = VARIABLES.flatMap((name) => [name, `${name}_FILE`]);
   return Object.keys(env)

@@ -1,11 +1,11 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 
-/** Why a value is not legal, to follow the variable's name and a colon. Never quotes a secret. */
+/** Says why a value is not legal. The variable's name and a colon come before it. Never quotes a secret. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
 }
 
-/** The environment as it stands can't be used: every problem of it, each beginning with a variable's name. */
+/** The environment can't be used. Lists every problem; each begins with a variable's name. */
 export class InvalidConfig extends ClassifiedError {
   readonly remedy = 'stop';
   readonly problems: readonly string[];

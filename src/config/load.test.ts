@@ -29,7 +29,7 @@ describe('loadConfig', () => {
       budgetShare: 0.8,
       deletes: 'soft',
       history: { kept: true, forMs: undefined },
-      settleMs: 60_000,
+      gracePeriodMs: 60_000,
       http: { host: '127.0.0.1', port: 8080, token: undefined },
       webhook: { publicUrl: undefined, port: 8081, takeover: 'if-empty', header: 'X-Service-Signature' },
     });

@@ -15,7 +15,7 @@ const FIELDS = [
 
 /**
  * Checks a cron line and gives it back with single spaces: five fields in node-cron's dialect, a name such as
- * `@daily`, or `never`. The optional field for seconds of node-cron is refused: the service is not polled so often.
+ * `@daily`, or `never`. Refuses node-cron's optional field for seconds: the service is not polled so often.
  * @throws InvalidValue naming the field and what is legal in it
  */
 export function parseCronLine(text: string): string {
@@ -47,7 +47,7 @@ function faultsOfDialect(line: string): string[] {
   });
 }
 
-/** node-cron takes a step that leaps over the whole field, which fires once where many were meant. */
+/** node-cron accepts a step as large as the field. It would fire once where the operator meant many times. */
 function faultsOfSteps(parts: readonly string[]): string[] {
   return FIELDS.flatMap(({ name, size }, index) =>
     [...(parts[index] ?? '').matchAll(/\/(\d+)/g)]

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const HIDDEN = '***';
 
-/** A value that must never be printed: only `reveal` gives it, and whoever calls that is easily found. */
+/** A value that must never be printed. Only `reveal` gives it, so its users are easy to find. */
 export class Secret {
   readonly #value: string;
 

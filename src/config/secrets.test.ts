@@ -14,6 +14,7 @@ describe('secretsOf', () => {
         DATABASE_URL: 'postgres://u:p%40ss@db/mirror',
         DATABASE_URL_DIRECT: 'postgres://db/mirror?user=u&password=direct%2B',
         PGPASSWORD: 'from-pg',
+        PGSSLPASSWORD: 'of-the-key',
         HTTPS_PROXY: 'http://me:proxied@proxy:3128',
       }).sort(),
     ).toEqual(
@@ -26,9 +27,16 @@ describe('secretsOf', () => {
         'direct%2B',
         'direct+',
         'from-pg',
+        'of-the-key',
         'proxied',
       ].sort(),
     );
+  });
+
+  it('finds a key that is set twice, which is wrong', () => {
+    expect(revealed({ MIRROR_API_KEY: 'key-one', MIRROR_API_KEY_FILE: '/run/secrets/key' })).toEqual([
+      'key-one',
+    ]);
   });
 
   it('finds the password of a malformed DSN whole', () => {

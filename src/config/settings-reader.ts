@@ -1,32 +1,52 @@
-import { readSettings, type Environment } from './environment.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { readVariables, type Environment } from './environment.ts';
 import { InvalidValue } from './invalid.ts';
-import type { VariableName } from './variables.ts';
+import {
+  ofCollection,
+  SETTINGS,
+  type PerCollection,
+  type Setting,
+  type SettingName,
+  type ValueOf,
+  type VariableName,
+} from './settings.ts';
 
-/** Reads variables one by one. A wrong one is noted and its default stands in, so that all others are read too. */
+/** Reads settings one by one. Notes a wrong one as a problem and goes on with its default: all problems are found. */
 export class SettingsReader {
   readonly problems: string[];
   readonly #values: ReadonlyMap<VariableName, string>;
   readonly #wrong: Set<VariableName>;
 
   constructor(env: Environment) {
-    const settings = readSettings(env);
-    this.#values = settings.values;
-    this.#wrong = new Set(settings.unreadable);
-    this.problems = [...settings.problems];
+    const found = readVariables(env);
+    this.#values = found.values;
+    this.#wrong = new Set(found.unreadable);
+    this.problems = [...found.problems];
   }
 
-  /** Whether somebody set it, rightly or not. */
+  /** Whether it is set, to a right value or a wrong one. */
   isSet(name: VariableName): boolean {
     return this.#values.has(name) || this.#wrong.has(name);
   }
 
-  /** False once a problem of this variable was noted: rules that span variables then have nothing to say. */
+  /** False once it has a problem: rules between settings then leave it out. */
   isRight(name: VariableName): boolean {
     return !this.#wrong.has(name);
   }
 
-  /** The variable's value, or `otherwise` where it is not set or wrong. */
-  value<T, D>(name: VariableName, parse: (text: string) => T, otherwise: D): T | D {
+  /** The setting's value; its default where it is not set or wrong. */
+  value<N extends SettingName>(name: N): ValueOf<N> {
+    const { parse, default: text }: Setting = SETTINGS[name];
+    const otherwise = text === undefined ? undefined : parse(text);
+    return this.#parsed(name, parse, otherwise) as ValueOf<N>;
+  }
+
+  /** The setting's value for one collection; `otherwise`, where none of its own is set, or a wrong one. */
+  valueFor(collection: CollectionName, name: PerCollection, otherwise: string): string {
+    return this.#parsed(ofCollection(name, collection), SETTINGS[name].parse, otherwise);
+  }
+
+  #parsed<T>(name: VariableName, parse: (text: string) => T, otherwise: T): T {
     const text = this.#values.get(name);
     if (text === undefined) return otherwise;
     try {

@@ -1,10 +1,10 @@
 /** ` (did you mean X?)` for the candidate nearest to `name`, or '' where none is near. */
-export function suggestion(name: string, candidates: readonly string[]): string {
-  const near = candidates
-    .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
-    .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 4)))
+export function suggestion(name: string, words: readonly string[]): string {
+  const near = words
+    .map((match) => ({ match, distance: editDistance(name, match) }))
+    .filter(({ match, distance }) => distance <= Math.max(2, Math.floor(match.length / 4)))
     .toSorted((a, b) => a.distance - b.distance)[0];
-  return near === undefined ? '' : ` (did you mean ${near.candidate}?)`;
+  return near === undefined ? '' : ` (did you mean ${near.match}?)`;
 }
 
 /** Letters to insert, delete or replace, or neighbours to swap (optimal string alignment). */

@@ -2,8 +2,8 @@ import { InvalidValue } from './invalid.ts';
 import { suggestion } from './suggestion.ts';
 
 /**
- * `{base_url}` without trailing slash and `/v1`. The bearer token travels with every request: `http://` is for
- * loopback only.
+ * Parses the service's address: `{base_url}` without trailing slash and `/v1`. Every request carries the API key, so
+ * `http://` is for loopback only.
  */
 export function parseServiceUrl(text: string): string {
   const url = parseWebUrl(text);
@@ -15,13 +15,13 @@ export function parseServiceUrl(text: string): string {
   return withoutTrailingSlash(url).replace(/\/v1$/, '').replace(/\/+$/, '');
 }
 
-/** Where the service delivers events; without trailing slash. */
+/** Parses the URL that the service delivers events to: without trailing slash. */
 export function parsePublicUrl(text: string): string {
   return withoutTrailingSlash(parseWebUrl(text));
 }
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-/** What of libpq's parameters on TLS has an effect here. */
+/** Those of libpq's TLS parameters that have an effect here. */
 const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'];
 
 /** Checks a Postgres URL and gives it back as it is; no message quotes it, since it may hold a password. */
@@ -29,7 +29,7 @@ export function parseDatabaseUrl(text: string): string {
   if (!/^postgres(ql)?:\/\//.test(text)) {
     throw new InvalidValue('is no connection URL of Postgres: postgres://user:password@host:5432/database');
   }
-  // libpq allows an empty host (a socket, or PGHOST) even after a user, which URL does not.
+  // libpq allows an empty host (a socket, or PGHOST) even after a user. URL does not.
   if (!URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/?#@]*@)(?=[/?]|$)/, '$1localhost'))) {
     throw new InvalidValue(
       "can't be read as a URL: one host, a port up to 65535, and special characters in user and password percent-encoded (@ is %40, # is %23, / is %2F)",
@@ -39,7 +39,7 @@ export function parseDatabaseUrl(text: string): string {
   if (mode !== undefined && !SSL_MODES.includes(mode)) {
     throw new InvalidValue(`sslmode ${JSON.stringify(mode)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`);
   }
-  // Passed over, `sslmod=require` would be a connection that nobody protects.
+  // If `sslmod=require` were ignored, the connection would be unprotected.
   for (const [, name = ''] of text.matchAll(/[?&](ssl[^=&#]*)/g)) {
     if (SSL_PARAMETERS.includes(name)) continue;
     const near = suggestion(name, SSL_PARAMETERS);

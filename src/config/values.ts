@@ -1,9 +1,10 @@
 import { COLLECTION_NAMES, collection, type CollectionName } from '../model/collections.ts';
-import type { FieldsByCollection } from './config.ts';
+import type { FieldsByCollection, History } from './config.ts';
+import { parseDuration } from './duration.ts';
 import { InvalidValue } from './invalid.ts';
 import { suggestion } from './suggestion.ts';
 
-// Readers of single values: text in, value out, InvalidValue with what is legal where it can't be one.
+// Parsers of single values. They throw InvalidValue, which says what is legal.
 
 export function parseChoice<const T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) => {
@@ -30,13 +31,24 @@ export function parseShare(text: string): number {
   throw new InvalidValue(`${JSON.stringify(text)} is no share: over 0, up to 1, such as 0.8`);
 }
 
-/** Kept as text: credits are decimal, and no digit may be lost. */
+/** Keeps the text: credits are decimal, and no digit may be lost. */
 export function parseAmount(text: string): string {
   if (/^\d+(\.\d+)?$/.test(text)) return text;
   throw new InvalidValue(`${JSON.stringify(text)} is no amount, such as 100 or 12.50`);
 }
 
-/** Short enough that `<schema>_sync` and names made of it stay within Postgres's 63 bytes. */
+/** Parses `on`, `off`, or how long superseded versions are kept: an hour at least. */
+export function parseHistory(text: string): History {
+  const choice = text.toLowerCase();
+  if (choice === 'on') return { kept: true, forMs: undefined };
+  if (choice === 'off') return { kept: false };
+  if (!/^\d/.test(text)) {
+    throw new InvalidValue(`${JSON.stringify(text)} is none of on, off, and no duration such as 400d`);
+  }
+  return { kept: true, forMs: parseDuration(text, 3_600_000) };
+}
+
+/** Keeps the name short: `<schema>_sync` and names made of it must stay within Postgres's 63 bytes. */
 export function parseSchema(text: string): string {
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(text)) {
     throw new InvalidValue(
@@ -60,7 +72,7 @@ export function parseHeaderName(text: string): string {
   throw new InvalidValue(`${JSON.stringify(text)} is no name of an HTTP header`);
 }
 
-/** In the catalogue's order, without repetitions; a collection whose parent is left out can't be read. */
+/** Gives the catalogue's order, without repetitions. A collection can't be read without its parent. */
 export function parseCollections(text: string): readonly CollectionName[] {
   if (text === 'all') return COLLECTION_NAMES;
   const names = splitList(text);
@@ -75,7 +87,7 @@ export function parseCollections(text: string): readonly CollectionName[] {
   return COLLECTION_NAMES.filter((name) => names.includes(name));
 }
 
-/** `collection.field,…`. @param keysToo whether key fields may be named: a row without its key can't be stored */
+/** Parses `collection.field,…`. @param keysToo whether key fields may be named: no row is stored without its key */
 export function parseFields(keysToo: boolean): (text: string) => FieldsByCollection {
   return (text) => {
     const fields = new Map<CollectionName, string[]>();
@@ -108,7 +120,7 @@ export function splitList(text: string): string[] {
 }
 
 function requireCollection(name: string): CollectionName {
-  const found = COLLECTION_NAMES.find((candidate) => candidate === name);
+  const found = COLLECTION_NAMES.find((match) => match === name);
   if (found !== undefined) return found;
   throw new InvalidValue(
     `there is no collection ${JSON.stringify(name)}${suggestion(name, COLLECTION_NAMES)}: ${COLLECTION_NAMES.join(', ')}`,

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../db/connection/db.ts';
 import { fenced } from '../db/ownership/fenced.ts';
 import { sqlState } from '../db/connection/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
@@ -11,7 +11,7 @@ import { contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
-import { recordDoubts } from './deletion/record-doubts.ts';
+import { recordSuspects } from './deletion/record-suspects.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { TableColumns } from './columns/table-columns.ts';
@@ -25,8 +25,8 @@ const MAX_ATTEMPTS = 8;
 /** A registered column is gone or has another type: somebody changed the table by hand. */
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
-export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirror {
-  const { schema, history, settleMs } = options;
+export function createMirror(db: Db, options: MirrorOptions): Mirror {
+  const { history, gracePeriodMs } = options;
   const hard = options.deletes === 'hard';
   const tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
   const stateOfTable = (name: CollectionName): TableState => {
@@ -44,11 +44,11 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
     for (let attempt = 1; ; attempt += 1) {
       const registry = await columns.forPage();
       try {
-        const written = await fenced(db, schema, fence, (trx, now) =>
+        const written = await fenced(db, fence, (trx, now) =>
           writePage(
             trx,
             now,
-            { table, registry, rule, history, hard, settleMs, careful, stateOf },
+            { table, registry, rule, history, hard, gracePeriodMs, careful, stateOf },
             page,
             write,
           ),
@@ -75,28 +75,28 @@ export function createMirror(db: Kysely<unknown>, options: MirrorOptions): Mirro
         items: [{ ...item, key: '', problem: undefined }],
       }),
     endWalk: (fence, scope, stop, obs) =>
-      fenced(db, schema, fence, async (trx, now) => {
-        if (stop.walkEnd !== undefined) await logWalk(trx, schema, stop.walkEnd, now);
+      fenced(db, fence, async (trx, now) => {
+        if (stop.walkEnd !== undefined) await logWalk(trx, stop.walkEnd, now);
         const { userId, collection } = scope;
         if (stop.collection !== undefined) {
-          await saveCollection(trx, schema, userId, collection, stop.collection);
+          await saveCollection(trx, userId, collection, stop.collection);
         }
-        await saveScope(trx, schema, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0);
+        await saveScope(trx, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0);
       }),
-    recordDoubts: (fence, scope, change, obs) =>
-      fenced(db, schema, fence, (trx, at) => recordDoubts(trx, schema, scope, change, obs, at)),
+    recordSuspects: (fence, scope, change, obs) =>
+      fenced(db, fence, (trx, at) => recordSuspects(trx, scope, change, obs, at)),
     applyDeletions: (fence, scope, how) => applyDeletions(db, options, fence, scope, how),
     backfill: async (fence) => {
       for (const { columns } of tables.values()) await columns.addWaiting();
-      return fillBatch(db, fence, schema);
+      return fillBatch(db, fence);
     },
   };
 }
 
 type TableState = ReturnType<typeof tableState>;
 
-function tableState(db: Kysely<unknown>, options: MirrorOptions, name: CollectionName) {
-  const table = tableOf(options.schema, name);
+function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
+  const table = tableOf(db.schema, name);
   return {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),

@@ -1,4 +1,4 @@
-import type { DoubtChange } from '../model/absence.ts';
+import type { SuspectChange } from '../model/absence.ts';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
@@ -22,7 +22,7 @@ export interface Mirror {
    * @param obs number of the last observation that is committed, and that it rests on
    * @throws Superseded, DatabaseWentBack: nothing is written
    */
-  recordDoubts(fence: Fence, scope: Scope, change: DoubtChange, obs: number): Promise<void>;
+  recordSuspects(fence: Fence, scope: Scope, change: SuspectChange, obs: number): Promise<void>;
 
   /**
    * Deletes the scope's proven candidates, unless the brake holds them: then, and while doubts remain, `data_quality`
@@ -64,7 +64,7 @@ export interface DeletionResult {
   /** Rows of other collections that hung on these, and went with them. */
   readonly along: RowsByCollection;
   /** Proven deletions of the scope that the brake holds. */
-  readonly held: number;
+  readonly blocked: number;
   /** Rows of the scope that are still in doubt. */
   readonly waiting: number;
   /** For NOTIFY after the commits. */
@@ -91,7 +91,6 @@ export interface SingleWrite {
 export type StateClass = 'finished' | 'failed' | 'open';
 
 export interface MirrorOptions {
-  readonly schema: string;
   /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
   readonly schemaDrift: 'add' | 'raw';
   /** `MIRROR_IGNORE_FIELDS`: fields whose change alone is no change. */
@@ -99,7 +98,7 @@ export interface MirrorOptions {
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
   readonly excludeFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_SETTLE`, milliseconds: least time between two observations that contradict a third. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** `MIRROR_DELETES`. */
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */

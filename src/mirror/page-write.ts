@@ -1,7 +1,7 @@
-import type { Candidate, DoubtChange, MissingRow, AbsenceProof } from '../model/absence.ts';
+import type { Db } from '../db/connection/db.ts';
+import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
-import type { Transaction } from 'kysely';
 import type { Unseen } from './quarantine/unseen.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
@@ -36,7 +36,7 @@ export interface PageWrite {
    * More that belongs into the page's transaction, for example slots of the budget that came free. Not called when
    * nothing of the page is written.
    */
-  readonly alsoInTransaction?: (trx: Transaction<unknown>) => Promise<void>;
+  readonly alsoInTransaction?: (trx: Db) => Promise<void>;
 }
 
 /**
@@ -70,7 +70,7 @@ export interface ObservedPage {
   /** Live rows that the page proves absent. */
   readonly missing: readonly MissingRow[];
   /** Rows in doubt among the page's keys and the missing ones. */
-  readonly candidates: readonly Candidate[];
+  readonly suspects: readonly SuspectedDeletion[];
   /** Hashes of its items that are in quarantine. */
   readonly quarantined: readonly string[];
 }
@@ -91,7 +91,7 @@ export interface PageCounts {
 export interface Decision {
   readonly scope: ScopeChange;
   /** What it changes of the scope's rows in doubt; left out: nothing. */
-  readonly doubts?: DoubtChange;
+  readonly suspectChange?: SuspectChange;
   /** Given when the page ends a complete reading of the scope. */
   readonly unseen?: Unseen;
   /** Given when the walk ends with this page. */

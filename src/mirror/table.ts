@@ -37,18 +37,8 @@ export function keyColumns(table: Table): string[] {
 }
 
 /** The table's name in SQL, quoted. */
-export function named(table: Table, suffix = ''): RawBuilder<unknown> {
+export function dataTable(table: Table, suffix = ''): RawBuilder<unknown> {
   return sql.id(table.schema, `${table.name}${suffix}`);
-}
-
-/** A table of the mirror that readers see beside the mirrored ones. */
-export function beside(schema: string, name: string): RawBuilder<unknown> {
-  return sql.id(schema, name);
-}
-
-/** A table of the daemon's own state. */
-export function own(schema: string, name: string): RawBuilder<unknown> {
-  return sql.id(`${schema}_sync`, name);
 }
 
 /** The rows of a scope: condition on the table named (or aliased) `t`. */

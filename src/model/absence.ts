@@ -22,12 +22,12 @@ export type AbsenceProof =
  * one like it (`pair`, P2). `returned`: it was seen, but so soon after the observation that says otherwise that the
  * page may be stale.
  */
-export type DoubtKind = AbsenceProof['kind'] | 'pair' | 'returned';
+export type SuspectKind = AbsenceProof['kind'] | 'pair' | 'returned';
 
 /** A row in doubt; a second observation decides. Moments are milliseconds since the epoch, by the database's clock. */
-export interface Candidate {
+export interface SuspectedDeletion {
   readonly key: string;
-  readonly kind: DoubtKind;
+  readonly kind: SuspectKind;
   /** Observation number of the answer that raised the doubt. */
   readonly obs: number;
   /** When that answer was written. */
@@ -46,9 +46,9 @@ export interface MissingRow {
 }
 
 /** What an observation changes of a scope's rows in doubt. Keys without a candidate are passed over by `prove` and `withdraw`. */
-export interface DoubtChange {
+export interface SuspectChange {
   /** Takes the place of a candidate that is there. */
-  readonly add: readonly Pick<Candidate, 'key' | 'kind'>[];
+  readonly add: readonly Pick<SuspectedDeletion, 'key' | 'kind'>[];
   readonly prove: readonly string[];
   readonly withdraw: readonly string[];
   /** The order was contradicted: all candidates of kind `interval` go, proven ones too. */
@@ -57,4 +57,4 @@ export interface DoubtChange {
   readonly servedAt?: number;
 }
 
-export const NO_DOUBTS: DoubtChange = { add: [], prove: [], withdraw: [], withdrawOrdered: false };
+export const NO_SUSPECTS: SuspectChange = { add: [], prove: [], withdraw: [], withdrawOrdered: false };

@@ -100,7 +100,7 @@ export const COLLECTION_NAMES: readonly CollectionName[] = COLLECTIONS.map((coll
 
 /** The entry named `name`. @throws RangeError for a name that is not in the catalogue (a defect of ours) */
 export function collection(name: string): Collection {
-  const found = COLLECTIONS.find((candidate) => candidate.name === name);
+  const found = COLLECTIONS.find((match) => match.name === name);
   if (found === undefined) throw new RangeError(`no collection named ${JSON.stringify(name)}`);
   return found;
 }
@@ -108,8 +108,7 @@ export function collection(name: string): Collection {
 /** Collections whose scopes hang on the rows of `name` (`list_items` for `lists`). */
 export function childrenOf(name: string): readonly ListCollection[] {
   return COLLECTIONS.filter(
-    (candidate): candidate is ListCollection =>
-      candidate.kind === 'list' && candidate.parent?.collection === name,
+    (match): match is ListCollection => match.kind === 'list' && match.parent?.collection === name,
   );
 }
 

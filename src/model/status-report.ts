@@ -28,7 +28,7 @@ export interface StatusReport {
   /** The last few errors over all accounts, the newest first. */
   readonly errors: readonly ErrorStatus[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
-  readonly held: HeldStatus | null;
+  readonly held: HoldStatus | null;
   /** When the database was found last to have gone back, and by what; null: not within the last week. */
   readonly recovery: RecoveryStatus | null;
 }
@@ -40,7 +40,7 @@ export interface RecoveryStatus {
   readonly open: boolean;
 }
 
-export interface HeldStatus {
+export interface HoldStatus {
   readonly since: string;
   readonly why: string;
 }
@@ -89,11 +89,11 @@ export interface WebhookStatus {
   /** Rows and scopes that events named, and that are to be read again. */
   readonly hintsWaiting: number;
   /** What was found first by whom; null where nothing was registered, or not counted. */
-  readonly changes: FoundChanges | null;
+  readonly changes: EventCoverage | null;
 }
 
 /** Of the last changes into a finished state. */
-export interface FoundChanges {
+export interface EventCoverage {
   /** An event was there before the reading that found it had ended. */
   readonly announced: number;
   /** A poll found it without one. */

@@ -85,9 +85,9 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
     '1 while submissions are held: the database was restored or copied.',
     [],
   );
-  const edges = [registered, lastEvent, hints, changes, submissions];
+  const accountGauges = [registered, lastEvent, hints, changes, submissions];
 
-  const setEdges = ({ userId: user_id, webhook, submissions: counts }: AccountStatus): void => {
+  const setAccountGauges = ({ userId: user_id, webhook, submissions: counts }: AccountStatus): void => {
     registered.set({ user_id }, webhook.state === 'registered' ? 1 : 0);
     const last = seconds(webhook.lastEventAt);
     if (last !== undefined) lastEvent.set({ user_id }, last);
@@ -100,13 +100,13 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
 
   return (report) => {
     // Rows of accounts that are gone must go, too.
-    for (const each of [healthy, accounts, held, ...edges]) each.reset();
+    for (const each of [healthy, accounts, held, ...accountGauges]) each.reset();
     for (const each of [...collections, ...budgets]) each.gauge.reset();
     healthy.set(report?.healthy === true ? 1 : 0);
     held.set(report?.held === null || report === undefined ? 0 : 1);
     for (const account of report?.accounts ?? []) {
       const user_id = account.userId;
-      setEdges(account);
+      setAccountGauges(account);
       accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
       for (const collection of account.collections) {
         for (const each of collections) {

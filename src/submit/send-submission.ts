@@ -12,7 +12,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Mutex } from '@research-mirror/runtime/mutex';
 import { messageOf } from '@research-mirror/runtime/message';
 import { OPERATIONS } from './operations.ts';
-import { doubtsKey, outcomeOfAnswer, outcomeOfFailure } from './submission-outcome.ts';
+import { mayMeanBadKey, outcomeOfAnswer, outcomeOfFailure } from './submission-outcome.ts';
 
 /** The account's way to the service. */
 export interface SubmissionSource {
@@ -104,7 +104,7 @@ export async function sendSubmission(
   try {
     const answer = await source.once(request);
     if (answer === undefined) return { kind: 'not-claimed' };
-    const good = doubtsKey(answer) ? await ask(() => source.isGood(answer.keyHash, waiting)) : undefined;
+    const good = mayMeanBadKey(answer) ? await ask(() => source.isGood(answer.keyHash, waiting)) : undefined;
     return { kind: 'answered', outcome: outcomeOfAnswer(answer, good, timeoutMs) };
   } catch (error) {
     if (claimed === undefined) throw error;

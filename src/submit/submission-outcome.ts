@@ -3,13 +3,13 @@ import { RateLimited, type TransportError } from '../model/errors.ts';
 import type { SubmissionOutcome } from '../model/submission.ts';
 
 /** Milliseconds before a submission is tried again whose key was in doubt: until then another may stand in. */
-const KEY_IN_DOUBT_MS = 5_000;
+const KEY_UNSURE_MS = 5_000;
 /** Milliseconds that a request may take to arrive, and replicas to show what it did: as for deletions. */
 const ON_ITS_WAY_MS = 30_000;
 const LISTED_AFTER_MS = 60_000;
 
 /** Whether an answer may mean that the key is refused: a ping tells. */
-export function doubtsKey({ status }: Pick<RawAnswer, 'status'>): boolean {
+export function mayMeanBadKey({ status }: Pick<RawAnswer, 'status'>): boolean {
   return status === 401 || status === 403;
 }
 
@@ -32,9 +32,9 @@ export function outcomeOfAnswer(
   if (refusal instanceof RateLimited) {
     return { state: 'queued', error, retryInMs: refusal.retryAfter * 1000 };
   }
-  if (doubtsKey(answer) && keyIsGood !== true) {
+  if (mayMeanBadKey(answer) && keyIsGood !== true) {
     const ping = keyIsGood === undefined ? 'a ping could not tell why' : 'a ping was refused, too';
-    return { state: 'queued', error: `${error} (${ping})`, retryInMs: KEY_IN_DOUBT_MS };
+    return { state: 'queued', error: `${error} (${ping})`, retryInMs: KEY_UNSURE_MS };
   }
   if (status >= 400 && status < 500 && status !== 408 && status !== 425) {
     return { state: 'rejected', status, body: text, error };

@@ -104,7 +104,7 @@ describe('a group whose oldest has to wait', () => {
 describe('too few credits', () => {
   it('hold the queue, which says why, once in the log; then it goes on', async () => {
     const scenario = new SubmitterScenario();
-    scenario.creditsHold = 'waits: too few';
+    scenario.creditsTooLow = 'waits: too few';
     scenario.queue(2);
     const running = await scenario.start();
     for (let second = 0; second < 60; second++) {
@@ -116,7 +116,7 @@ describe('too few credits', () => {
     // Rows that were queued meanwhile are told, too, but not each second.
     expect(scenario.explained.length).toBeGreaterThan(5);
     expect(scenario.explained.length).toBeLessThan(10);
-    scenario.creditsHold = undefined;
+    scenario.creditsTooLow = undefined;
     scenario.bell.ring();
     await scenario.untilDone();
     expect(scenario.explained.at(-1)).toBe('nothing');

@@ -11,7 +11,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { messageOf } from '@research-mirror/runtime/message';
-import { BackInQueue, SubmissionLane } from './submission-lane.ts';
+import { BackInQueue, InFlight } from './in-flight.ts';
 import { OPERATIONS } from './operations.ts';
 import { type SendingContext, sendSubmission, type SubmissionSource } from './send-submission.ts';
 
@@ -20,7 +20,7 @@ export interface SubmitterOptions {
   readonly store: SubmissionStore;
   readonly clock: Clock;
   /** Why the account's credits let nothing be sent (MIRROR_CREDITS_FLOOR); undefined: they suffice. */
-  readonly whyCreditsHold: () => Promise<string | undefined>;
+  readonly whyCreditsTooLow: () => Promise<string | undefined>;
   /** Writes into the queued rows why they wait; undefined: takes it out of those that say so. */
   readonly explainWait: (why: string | undefined) => Promise<void>;
   /** Monotonic moment until which this process may send for its accounts. */
@@ -61,7 +61,7 @@ export function submitter(options: SubmitterOptions): (signal: AbortSignal) => P
 class Submitter {
   readonly #options: SubmitterOptions;
   readonly #parts: SendingContext;
-  readonly #lanes: ReadonlyMap<RateGroup, SubmissionLane>;
+  readonly #allInFlight: ReadonlyMap<RateGroup, InFlight>;
   /** Ends all of it from within. */
   readonly #broken = new AbortController();
   readonly #stop: AbortSignal;
@@ -81,8 +81,8 @@ class Submitter {
     this.#options = options;
     this.#parts = { ...options, claiming: new Mutex() };
     const { clock, source } = options;
-    this.#lanes = new Map(
-      RATE_GROUPS.map((name) => [name, new SubmissionLane(clock, () => source.sizeOf(name))]),
+    this.#allInFlight = new Map(
+      RATE_GROUPS.map((name) => [name, new InFlight(clock, () => source.sizeOf(name))]),
     );
     this.#stop = AbortSignal.any([signal, this.#broken.signal]);
   }
@@ -140,17 +140,17 @@ class Submitter {
   async #startQueued(): Promise<number> {
     const { store, clock, ownsUntil } = this.#options;
     if (clock.monotonic() >= ownsUntil()) return TROUBLE_MS;
-    const lanes = [...this.#lanes.values()];
-    const queued = await store.queued(Math.max(...lanes.map((lane) => lane.width)));
+    const allInFlight = [...this.#allInFlight.values()];
+    const queued = await store.queued(Math.max(...allInFlight.map((inFlight) => inFlight.width)));
     if (queued.length > 0 && (await this.#waitsForCredits())) return LOOK_MS;
     for (const submission of queued) this.#start(submission);
-    return Math.min(LOOK_MS, ...lanes.map((lane) => lane.heldForMs).filter((ms) => ms > 0));
+    return Math.min(LOOK_MS, ...allInFlight.map((inFlight) => inFlight.pausedForMs).filter((ms) => ms > 0));
   }
 
   async #waitsForCredits(): Promise<boolean> {
-    const { whyCreditsHold, explainWait, clock, log } = this.#options;
-    const why = await whyCreditsHold();
-    for (const lane of why === undefined ? [] : this.#lanes.values()) lane.hold(0);
+    const { whyCreditsTooLow, explainWait, clock, log } = this.#options;
+    const why = await whyCreditsTooLow();
+    for (const inFlight of why === undefined ? [] : this.#allInFlight.values()) inFlight.pause(0);
     const before = this.#explained;
     const news = why !== before;
     // Rows that were queued meanwhile are told, too.
@@ -165,13 +165,13 @@ class Submitter {
   }
 
   #start(submission: QueuedSubmission): void {
-    const lane = this.#lanes.get(OPERATIONS[submission.operation].group);
-    if (lane === undefined || lane.has(submission.id) || !lane.hasRoom) return;
-    const wait = lane.add(submission.id);
-    const sending = this.#send(lane, submission, wait)
-      .catch((error: unknown) => this.#failed(lane, error))
+    const inFlight = this.#allInFlight.get(OPERATIONS[submission.operation].group);
+    if (inFlight === undefined || inFlight.has(submission.id) || !inFlight.hasRoom) return;
+    const wait = inFlight.add(submission.id);
+    const sending = this.#send(inFlight, submission, wait)
+      .catch((error: unknown) => this.#failed(inFlight, error))
       .finally(() => {
-        lane.ended(submission.id);
+        inFlight.ended(submission.id);
         this.#inHand.delete(submission.id);
         this.#underWay.delete(sending);
         this.#options.bell.ring();
@@ -179,31 +179,31 @@ class Submitter {
     this.#underWay.add(sending);
   }
 
-  async #send(lane: SubmissionLane, submission: QueuedSubmission, wait: AbortSignal): Promise<void> {
+  async #send(inFlight: InFlight, submission: QueuedSubmission, wait: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([this.#stop, wait]);
     const onClaim = (): void => {
-      lane.claimed(submission.id);
+      inFlight.claimed(submission.id);
       this.#inHand.add(submission.id);
     };
-    const sent = await sendSubmission(this.#parts, submission, stop, onClaim, lane.waitMs);
+    const sent = await sendSubmission(this.#parts, submission, stop, onClaim, inFlight.waitMs);
     if (sent.kind === 'left') {
       this.#leave(submission.id);
       if (!this.#stop.aborted) this.#say('service', messageOf(sent.error));
       return;
     }
     if (sent.kind === 'not-claimed') {
-      lane.hold(NOT_CLAIMED_MS);
+      inFlight.pause(NOT_CLAIMED_MS);
       return;
     }
     const { kind, outcome } = sent;
     const waitMs = outcome.state === 'queued' ? outcome.retryInMs : 0;
     // Where the service is in trouble, each further attempt would end unknown: one alone tries, later and later.
-    if (kind === 'unsent' || outcome.state === 'unknown') lane.failed(Math.max(waitMs, lane.waitMs));
-    else lane.answered();
+    if (kind === 'unsent' || outcome.state === 'unknown') inFlight.failed(Math.max(waitMs, inFlight.waitMs));
+    else inFlight.answered();
     this.#tell(submission, outcome);
     await this.#finish(submission.id, outcome);
     // It is in the queue again, but may not be tried before the wait, which the store counts from here.
-    if (waitMs > 0) lane.hold(waitMs);
+    if (waitMs > 0) inFlight.pause(waitMs);
     this.#options.onDone({ operation: submission.operation, state: outcome.state });
   }
 
@@ -231,14 +231,14 @@ class Submitter {
   }
 
   /** Nothing of it was claimed, or its outcome can't be stored any more. */
-  #failed(lane: SubmissionLane, error: unknown): void {
+  #failed(inFlight: InFlight, error: unknown): void {
     if (this.#stop.aborted || error instanceof BackInQueue) return;
     if (isFinal(error)) {
       this.#broken.abort(error);
       return;
     }
     this.#say('queue', messageOf(error));
-    lane.failed(lane.waitMs);
+    inFlight.failed(inFlight.waitMs);
   }
 
   #tell({ id, operation }: QueuedSubmission, outcome: SubmissionOutcome): void {

@@ -97,7 +97,7 @@ describe('a walk over cursors that the service offers', () => {
       page(range(50, 26), true, 'z'),
     ];
     for (const covering of [
-      beginRefresh(memory, { unsettled: ['60', '30'], now: 0 }),
+      beginRefresh(memory, { unfinished: ['60', '30'], now: 0 }),
       beginConfirm(memory, { keys: ['30', '60'], now: 0 }),
     ]) {
       expect(asks(covering, pages)).toEqual(['top/500', 'x/500', 'y/500', 'reached']);
@@ -128,7 +128,7 @@ describe('a walk over cursors that the service offers', () => {
 
   it('begins a refresh again at the top where it finds out that a service refuses IDs', () => {
     const memory: ScopeMemory = { ...usableMemory(), cursors: 'offered' };
-    const begun = beginRefresh(memory, { unsettled: ['90'], now: 0 });
+    const begun = beginRefresh(memory, { unfinished: ['90'], now: 0 });
     const found: WalkAnswer = { type: 'predecessor', key: '91' };
     expect(asks(begun, [found, refused(400), page(range(100, 76), true, 'x')])).toEqual([
       '<90#1',

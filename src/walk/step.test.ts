@@ -44,7 +44,7 @@ describe('step', () => {
             : kind === 'full'
               ? beginFull(memory, { liveRows: 0, now: 0 })
               : kind === 'refresh'
-                ? beginRefresh(memory, { unsettled: range(10, 30), now: 0 })
+                ? beginRefresh(memory, { unfinished: range(10, 30), now: 0 })
                 : beginConfirm(memory, { keys: range(10, 30), now: 0 });
         let requests = 0;
         for (; stepped.ask.type !== 'end' && requests < 20_000; requests += 1) {

@@ -1,25 +1,31 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { composeEnvironment } from '../../build/settings-table.ts';
+import { SETTINGS, type Setting } from '../../src/config/settings.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const composeFile = read('docker-compose.yml');
 
-/** Set by the image, or without meaning beside a Postgres in a container of its own. */
-const FIXED: ReadonlySet<string> = new Set([
-  'DATABASE_URL_DIRECT',
-  'MIRROR_DATA_DIR',
-  'MIRROR_HTTP_HOST',
-  'MIRROR_PG_PORT',
-  'MIRROR_WEBHOOK_HOST',
-]);
+/** `NAME: value` of the daemon's container; null where the value is the environment's or .env's. */
+function environmentOf(service: string): Record<string, string | null> {
+  const lines = [...service.matchAll(/^ {6}([A-Z_]+):(?: (.+))?$/gm)];
+  return Object.fromEntries(lines.map(([, name = '', value = null]) => [name, value]));
+}
 
 describe('the compose file', () => {
-  it('hands every variable of the program on', () => {
-    const passed = new Set([...composeFile.matchAll(/^ {6}([A-Z_]+):/gm)].map((match) => match[1]));
-    expect(VARIABLES.filter((name) => !FIXED.has(name) && !passed.has(name))).toEqual([]);
+  it('sets and hands on what the settings say', () => {
+    const service = /^ {2}mirror:\n[\s\S]*?\n\n/m.exec(composeFile)?.[0] ?? '';
+    expect(environmentOf(service)).toEqual(composeEnvironment());
+  });
+
+  it('leaves to the image what the image sets', () => {
+    const set = [...read('Dockerfile').matchAll(/^.* ((?:MIRROR|LOG|DATABASE)_[A-Z_]+)=/gm)].map(
+      ([, name]) => name,
+    );
+    const left = Object.entries<Setting>(SETTINGS).filter(([, { compose }]) => compose === 'image');
+    expect(new Set(set)).toEqual(new Set(left.map(([name]) => name)));
   });
 
   it('stands in for a missing account with what docker/compose-start.js takes for one', () => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { VARIABLES } from '../../src/config/settings.ts';
 import { freePort } from '@research-mirror/embedded-postgres/ports';
 import { ROOT } from '../support/rules/source-files.ts';
 

@@ -95,7 +95,7 @@ class Search {
       this.#found.mistaken.push(told(world));
     }
     const { interrupted } = world;
-    if (interrupted?.claims === true && world.doubts.size === 0) {
+    if (interrupted?.claims === true && world.suspectChange.size === 0) {
       const byId = order === 'falling' || order === 'rising';
       const stale = liveKeys(world.mirror).some((key) => !interrupted.present.has(Number(key)));
       if (byId && stale) this.#found.incomplete.push(told(world));
@@ -209,7 +209,7 @@ const memoryKeys = new WeakMap<ScopeMemory, string>();
 
 /** Equal for worlds that no walk and no check can tell apart. */
 function keyOf(world: World): string {
-  const { list, mirror, doubts, memory, running, interrupted, stages, clock, absent, moves } = world;
+  const { list, mirror, suspectChange, memory, running, interrupted, stages, clock, absent, moves } = world;
   const old = (at: number): number => Math.min(1, clock - at);
   let remembered = memoryKeys.get(memory);
   if (remembered === undefined) {
@@ -233,7 +233,7 @@ function keyOf(world: World): string {
     [...list.versions].sort(byFirst),
     [...list.live.keys()].sort(byNumber),
     [...mirror].sort(byFirst).map(([key, row]) => [key, row.version, row.live, old(row.changedAt)]),
-    [...doubts.values()]
+    [...suspectChange.values()]
       .map(({ key, kind, at, ...flags }) =>
         [key, kind, old(at), flags.proven, flags.untrue, flags.sighted].join(),
       )

@@ -1,6 +1,6 @@
-import { NO_DOUBTS, type AbsenceProof } from '../../src/model/absence.ts';
+import { NO_SUSPECTS, type AbsenceProof } from '../../src/model/absence.ts';
 import { beginConfirm } from '../../src/walk/kinds/confirm.ts';
-import { judgePage } from '../../src/walk/absence/doubt.ts';
+import { judgePage } from '../../src/walk/absence/suspects.ts';
 import { beginFull } from '../../src/walk/kinds/full.ts';
 import { resumeFull } from '../../src/walk/checkpoint.ts';
 import { orderGrade, type ScopeMemory } from '../../src/walk/memory/memory.ts';
@@ -11,12 +11,12 @@ import { beginPoll } from '../../src/walk/kinds/poll.ts';
 import { hasReadThrough } from '../../src/walk/kinds/read-through.ts';
 import { step } from '../../src/walk/step.ts';
 import type { End, Step, Walk } from '../../src/walk/walk.ts';
-import { changed, deleteProven, sighted } from './doubts.ts';
+import { changed, deleteProven, sighted } from './suspects.ts';
 import { readPage, type ListVariant } from './list-model.ts';
 import {
   liveKeys,
   versionOf,
-  type Doubt,
+  type SuspectInWorld,
   type Running,
   type Stage,
   type Trail,
@@ -24,14 +24,14 @@ import {
 } from './world.ts';
 
 /** Least time between two proofs, on a clock that counts walks: two proofs come from two walks. */
-const SETTLE = 1;
+const GRACE_PERIOD = 1;
 
 /** Begins the next stage that has something to do; without one the world rests (`running` is undefined). */
 export function beginNext(world: World): World {
   const [stage, ...stages] = world.stages;
   if (stage === undefined) return { ...world, running: undefined };
   const next = { ...world, stages, running: undefined };
-  const open = [...world.doubts.values()].filter(({ proven }) => !proven);
+  const open = [...world.suspectChange.values()].filter(({ proven }) => !proven);
   if (stage === 'confirm' && open.every(({ kind }) => kind === 'pair')) return beginNext(next);
   // What was not enough has gone on to the list's end, where two whole walks may tell.
   if (stage === 'pair' && !open.some(({ kind }) => kind === 'pair')) return beginNext(next);
@@ -41,7 +41,7 @@ export function beginNext(world: World): World {
   return goOn({ ...next, clock, absent, trail: { event: stage, before: world.trail } }, begun, [], true);
 }
 
-function begin(stage: Stage, { memory, mirror, interrupted }: World, open: readonly Doubt[]): Step {
+function begin(stage: Stage, { memory, mirror, interrupted }: World, open: readonly SuspectInWorld[]): Step {
   if (stage === 'rest' && interrupted !== undefined) return resumeFull(memory, interrupted.checkpoint);
   const now = 0; // frontiers and overlaps are not this model's subject: everything is recent
   const live = liveKeys(mirror).sort((a, b) => Number(b) - Number(a));
@@ -68,8 +68,8 @@ export function request(variant: ListVariant, world: World): World {
   const read = [...running.read, ...keys.map((key) => [key, versionOf(world.list, key)] as const)];
   const proof = stepped.page?.proof ?? null;
   // Beyond its last item a page tells only where it shows that nothing follows.
-  const isTold = stepped.ask.type !== 'end' || proof?.kind === 'snapshot' || proof?.through === null;
-  const trusted = running.trusted && !overlooks && isTold && orderGrade(noted) === 'trusted';
+  const isCovered = stepped.ask.type !== 'end' || proof?.kind === 'snapshot' || proof?.through === null;
+  const trusted = running.trusted && !overlooks && isCovered && orderGrade(noted) === 'trusted';
   const [next, enough] = isEnough(written, stepped, keys);
   const ask = enough ? ({ type: 'end', outcome: 'reached' } as const) : stepped.ask;
   return goOn(next, { ...stepped, memory: noted, ask }, read, trusted);
@@ -93,11 +93,11 @@ function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly stri
 interface Written {
   readonly world: World;
   readonly memory: ScopeMemory;
-  /** Rows are missing that changed too lately to be doubted. */
+  /** Rows are missing that changed too lately to be suspected. */
   readonly overlooks: boolean;
 }
 
-/** Writes a page: rows, evidence, rows in doubt. */
+/** Writes a page: rows, evidence, suspected deletions. */
 function write(world: World, { memory, page }: Step, keys: readonly string[]): Written {
   const { clock, list } = world;
   const mirror = new Map(world.mirror);
@@ -109,20 +109,24 @@ function write(world: World, { memory, page }: Step, keys: readonly string[]): W
     if (!known || changed) mirror.set(key, { version, live: true, changedAt: clock });
     return { key, known, changed };
   });
-  const candidates = [...world.doubts.values()];
+  const suspects = [...world.suspectChange.values()];
   const { proof = null, contradiction = false } = page ?? {};
   const missing = liveKeys(world.mirror)
     .filter((key) => !keys.includes(key) && covers(proof, memory, key))
     .map((key) => ({ key, changedAt: world.mirror.get(key)?.changedAt ?? 0 }));
-  const view = { proof, contradiction, sentAt: clock, seen: keys, deferred: [], missing, candidates };
-  const change = page === undefined ? NO_DOUBTS : judgePage({ ...view, settleMs: SETTLE });
-  const doubts = sighted(
+  const view = { proof, contradiction, sentAt: clock, seen: keys, deferred: [], missing, suspects };
+  const change = page === undefined ? NO_SUSPECTS : judgePage({ ...view, gracePeriodMs: GRACE_PERIOD });
+  const suspectChange = sighted(
     changed(world, change, ({ id }) => list.live.has(id)),
     keys,
   );
   const mistaken = missing.map(({ key }) => key).filter((key) => list.live.has(Number(key)));
-  const overlooks = missing.some(({ key }) => !doubts.has(key));
-  return { world: { ...world, mirror, doubts, mistaken }, memory: noteWritten(memory, rows), overlooks };
+  const overlooks = missing.some(({ key }) => !suspectChange.has(key));
+  return {
+    world: { ...world, mirror, suspectChange, mistaken },
+    memory: noteWritten(memory, rows),
+    overlooks,
+  };
 }
 
 /** Looks stored rows up, until the walk asks the source again or ends. */
@@ -132,7 +136,7 @@ function goOn(world: World, from: Step, read: Running['read'], trusted: boolean)
     const { of, nth, direction } = ask;
     const place = (a: string, b: string): number => compareInList(memory.keyType, direction, a, b);
     const before = liveKeys(world.mirror)
-      .filter((key) => place(key, of) < 0 && !world.doubts.has(key))
+      .filter((key) => place(key, of) < 0 && !world.suspectChange.has(key))
       .sort((a, b) => place(b, a));
     const key = before[nth - 1] ?? before.at(-1) ?? null;
     ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, 0));
@@ -170,15 +174,15 @@ function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): 
   const missing = [...world.mirror]
     .filter(([key, row]) => row.live && !sequence.has(key))
     .map(([key, { changedAt }]) => ({ key, changedAt }));
-  const candidates = [...world.doubts.values()].filter(({ key }) => !sequence.has(key));
-  const change = judgePair(memory.whole, whole, { missing, candidates, settleMs: SETTLE });
+  const suspects = [...world.suspectChange.values()].filter(({ key }) => !sequence.has(key));
+  const change = judgePair(memory.whole, whole, { missing, suspects, gracePeriodMs: GRACE_PERIOD });
   const wholeRead = JSON.stringify([...new Map(read)]);
   const alike = wholeRead === world.wholeRead;
   const present = ({ id }: { id: number }): boolean => list.live.has(id) && !absent.has(id);
-  const doubts = [...changed(world, change, present)].map(
-    ([key, doubt]) => [key, { ...doubt, alike }] as const,
+  const suspectChange = [...changed(world, change, present)].map(
+    ([key, suspect]) => [key, { ...suspect, alike }] as const,
   );
-  return { ...next, wholeRead, doubts: new Map(doubts) };
+  return { ...next, wholeRead, suspectChange: new Map(suspectChange) };
 }
 
 function covers(proof: AbsenceProof | null, { keyType }: ScopeMemory, key: string): boolean {

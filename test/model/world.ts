@@ -1,4 +1,4 @@
-import type { Candidate } from '../../src/model/absence.ts';
+import type { SuspectedDeletion } from '../../src/model/absence.ts';
 import type { Checkpoint } from '../../src/walk/checkpoint.ts';
 import type { ScopeMemory } from '../../src/walk/memory/memory.ts';
 import type { Ask, Walk } from '../../src/walk/walk.ts';
@@ -16,7 +16,7 @@ export interface MirrorRow {
   readonly changedAt: number;
 }
 
-export interface Doubt extends Candidate {
+export interface SuspectInWorld extends SuspectedDeletion {
   /** The second proof was given although the source had the row at each moment of it. */
   readonly untrue: boolean;
   /** The row was read after the first proof. */
@@ -27,7 +27,7 @@ export interface Doubt extends Candidate {
 
 /**
  * What is done one after the other: `rest`: an interrupted full walk goes on, then `again`: what it had read is read again;
- * `confirm` where rows are in doubt, `pair` (a full walk once more) where only two
+ * `confirm` where deletions are suspected, `pair` (a full walk once more) where only two
  * whole walks can prove it.
  */
 export type Stage = 'full' | 'rest' | 'again' | 'confirm' | 'pair' | 'poll';
@@ -53,7 +53,7 @@ export interface Interrupted {
   readonly looked: boolean;
   /** Rows that the source had at some moment since it goes on. */
   readonly present: ReadonlySet<number>;
-  /** Everything is mirrored as of when it went on, once nothing is in doubt. */
+  /** Everything is mirrored as of when it went on, once nothing is suspected any more. */
   readonly claims: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface Interrupted {
 export interface World {
   readonly list: ListState;
   readonly mirror: ReadonlyMap<string, MirrorRow>;
-  readonly doubts: ReadonlyMap<string, Doubt>;
+  readonly suspectChange: ReadonlyMap<string, SuspectInWorld>;
   /** What the last whole walk read, told independently of its digest. */
   readonly wholeRead: string;
   readonly memory: ScopeMemory;
@@ -106,7 +106,7 @@ export function newWorld(list: ListState, memory: ScopeMemory): World {
   return {
     list,
     mirror: new Map(),
-    doubts: new Map(),
+    suspectChange: new Map(),
     wholeRead: '',
     memory,
     running: undefined,

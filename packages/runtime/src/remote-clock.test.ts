@@ -28,7 +28,7 @@ describe('a remote clock', () => {
           for (const { after, there, back } of questions) {
             const askedAt = now + after;
             now = askedAt + there + back;
-            clock.told(askedAt + there + ahead, askedAt, now);
+            clock.observe(askedAt + there + ahead, askedAt, now);
             shortest = Math.min(shortest, there + back);
             const time = clock.at(now) ?? Number.NaN;
             expect(time).toBeGreaterThanOrEqual(latest);
@@ -44,10 +44,10 @@ describe('a remote clock', () => {
 
   it('follows a remote clock that is set', () => {
     const clock = new RemoteClock();
-    clock.told(1_000_000, 0, 10);
-    clock.told(500_000, 100, 110);
+    clock.observe(1_000_000, 0, 10);
+    clock.observe(500_000, 100, 110);
     expect(clock.at(110)).toBe(500_010);
-    clock.told(2_000_000, 200, 230);
+    clock.observe(2_000_000, 200, 230);
     expect(clock.at(230)).toBe(2_000_000);
   });
 });

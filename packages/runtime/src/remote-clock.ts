@@ -8,7 +8,7 @@ export class RemoteClock {
   #ahead: number | undefined;
 
   /** @param time the time in an answer, requested at `askedAt` and received at `answeredAt` */
-  told(time: number, askedAt: number, answeredAt: number): void {
+  observe(time: number, askedAt: number, answeredAt: number): void {
     const least = time - answeredAt;
     const most = time - askedAt;
     this.#ahead = Math.min(Math.max(this.#ahead ?? least, least), most);

@@ -11,10 +11,10 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
 import { accountService, type AccountService } from '../../sync/account/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
-import { accountEdges, type AccountEdges } from './account-edges.ts';
+import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount } from './open-account.ts';
-import { mendPromises } from './promises.ts';
+import { correctRuns } from './scheduled-runs.ts';
 import type { RunnerContext } from './runner-context.ts';
 import { servableKeys } from './servable-keys.ts';
 
@@ -22,7 +22,7 @@ import { servableKeys } from './servable-keys.ts';
 export interface RunningAccount {
   readonly account: OpenAccount;
   readonly service: AccountService;
-  readonly bells: AccountEdges['bells'];
+  readonly bells: AccountCompanions['bells'];
 }
 
 /** An account as the daemon keeps it: taken when it is free, run while it is ours, taken again. */
@@ -33,7 +33,7 @@ export interface AccountRunner extends Service {
 }
 
 /** Waits (ms) before a held account is looked at again, and before a failed one is opened again. */
-const HELD_MS = 2_000;
+const OWNED_ELSEWHERE_MS = 2_000;
 const BROKEN_MS = 5_000;
 
 export function accountRunner(parts: RunnerContext, userId: string, keys: readonly Secret[]): AccountRunner {
@@ -41,7 +41,7 @@ export function accountRunner(parts: RunnerContext, userId: string, keys: readon
   let current: ReturnType<AccountRunner['current']>;
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
-    await ensureAccount(parts.db, parts.config.schema, userId, await databaseTime(parts.db));
+    await ensureAccount(parts.db, userId, await databaseTime(parts.db));
     const servable = await servableKeys(parts, userId, keys);
     if ('why' in servable) return standStill(parts, userId, servable.why, signal);
     const fence = await take(parts, userId, signal);
@@ -50,10 +50,10 @@ export function accountRunner(parts: RunnerContext, userId: string, keys: readon
     const run = async (): Promise<void> => {
       // What was refused before may be another key: the first answers tell anew.
       await account.store.saveState('active', null);
-      await mendPromises(parts.db, parts.config.collections, parts.schedule, account.store, userId);
-      const edges = accountEdges(parts, account);
-      const running = serviceOf(parts, account, edges);
-      current = { account, service: running, bells: edges.bells };
+      await correctRuns(parts.db, parts.config.collections, parts.schedule, account.store, userId);
+      const background = accountCompanions(parts, account);
+      const running = serviceOf(parts, account, background);
+      current = { account, service: running, bells: background.bells };
       const stop = (): void => void running.stop();
       signal.addEventListener('abort', stop, { signal: over.signal });
       if (signal.aborted) return;
@@ -98,18 +98,18 @@ async function take(parts: RunnerContext, userId: string, signal: AbortSignal): 
     if ('fence' in found) return found.fence;
     if (told !== found.why) log.info(found.why);
     told = found.why;
-    await link.clock.sleep(HELD_MS, signal);
+    await link.clock.sleep(OWNED_ELSEWHERE_MS, signal);
   }
 }
 
 /** Takes the account, or says why that can't be. */
 async function lookAt(
-  { db, config, processId, identity }: RunnerContext,
+  { db, processId, identity }: RunnerContext,
   userId: string,
 ): Promise<{ readonly fence: Fence } | { readonly why: string }> {
   try {
-    const taken = await takeAccount(db, config.schema, userId, processId, identity);
-    return taken.state === 'taken' ? taken : { why: heldBy(userId, taken.by) };
+    const taken = await takeAccount(db, userId, processId, identity);
+    return taken.state === 'taken' ? taken : { why: ownedBy(userId, taken.by) };
   } catch (error) {
     if (!(error instanceof AccountRetired)) throw error;
     return { why: `${error.message}; MIRROR_API_KEY has a key of it, which is not used` };
@@ -123,13 +123,13 @@ async function standStill(
   why: string,
   signal: AbortSignal,
 ): Promise<never> {
-  const { db, config, log } = parts;
+  const { db, log } = parts;
   log.error(`account ${userId} is not mirrored: ${why}`);
   const found = await lookAt(parts, userId);
   // Another process may have what this one lacks.
   if ('fence' in found) {
-    await createAccountStore(db, config.schema, found.fence).saveState('stopped', why);
-    await releaseAccount(db, config.schema, found.fence);
+    await createAccountStore(db, found.fence).saveState('stopped', why);
+    await releaseAccount(db, found.fence);
   }
   const aborted = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => aborted.reject(signal.reason as Error), { once: true });
@@ -137,7 +137,7 @@ async function standStill(
   return aborted.promise;
 }
 
-export function heldBy(userId: string, { command, pid, here }: Holder): string {
+export function ownedBy(userId: string, { command, pid, here }: Holder): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
 }
@@ -145,7 +145,7 @@ export function heldBy(userId: string, { command, pid, here }: Holder): string {
 function serviceOf(
   parts: RunnerContext,
   { fence, reader, source, store, mirror }: OpenAccount,
-  { loops }: AccountEdges,
+  { loops }: AccountCompanions,
 ): AccountService {
   const { config, db, log, link } = parts;
   const { userId } = fence;
@@ -162,12 +162,12 @@ function serviceOf(
       for (const { budget } of source.keys) await budget.flush();
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
-      await pruneLog(db, config.schema, fence, config.retention.logMs, signal);
-      await pruneSubmissions(db, config.schema, fence, config.retention.logMs, signal);
-      await pruneEvents(db, config.schema, fence, config.retention.eventsMs, signal);
+      await pruneLog(db, fence, config.retention.logMs, signal);
+      await pruneSubmissions(db, fence, config.retention.logMs, signal);
+      await pruneEvents(db, fence, config.retention.eventsMs, signal);
       const { history } = config;
       if (history.kept && history.forMs !== undefined) {
-        await pruneHistory(db, config.schema, fence, history.forMs, signal);
+        await pruneHistory(db, fence, history.forMs, signal);
       }
     },
     onState: async (state, reason) => {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { Secret } from '../../config/secret.ts';
 import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
@@ -8,21 +8,20 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { hashOfKey, linkKey, pingOwner, type ServiceLink } from './service-link.ts';
 
 export interface KeyRegister {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly link: ServiceLink;
 }
 
 /** Keys whose owner is known from earlier runs, by owner, and those that have to be asked for. */
 export async function sortKeys(
-  { db, schema }: KeyRegister,
+  { db }: KeyRegister,
   keys: readonly Secret[],
 ): Promise<{
   readonly byOwner: ReadonlyMap<string, readonly Secret[]>;
   readonly unknown: readonly Secret[];
 }> {
   const known = new Map(
-    (await knownKeys(db, schema, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
+    (await knownKeys(db, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
   );
   const byOwner = new Map<string, Secret[]>();
   const unknown: Secret[] = [];
@@ -40,20 +39,16 @@ export async function sortKeys(
  * @returns the account
  * @throws KeyRefused, and what requests throw
  */
-export async function askOwner(
-  { db, schema, link }: KeyRegister,
-  key: Secret,
-  stop: AbortSignal,
-): Promise<string> {
-  const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db, schema));
+export async function askOwner({ db, link }: KeyRegister, key: Secret, stop: AbortSignal): Promise<string> {
+  const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db));
   try {
     const userId = await pingOwner(api, stop);
-    await rememberKey(db, schema, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
+    await rememberKey(db, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
     return userId;
   } catch (error) {
     if (error instanceof KeyRefused) {
       const pingedAt = await databaseTime(db);
-      await rememberKey(db, schema, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });
+      await rememberKey(db, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });
     }
     throw error;
   } finally {

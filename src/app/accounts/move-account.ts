@@ -1,15 +1,14 @@
+import type { Db } from '../../db/connection/db.ts';
 import { randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import type { ServiceConfig } from '../../config/config.ts';
 import { setOrigin } from '../../db/accounts/account-identity.ts';
 import { forgetOwner } from '../../db/accounts/api-keys.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
-import { syncTables } from '../../db/connection/tables.ts';
 import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { heldBy } from './account-runner.ts';
+import { ownedBy } from './account-runner.ts';
 import { hashOfKey } from './service-link.ts';
 
 /** What has been accepted of an account. */
@@ -28,30 +27,30 @@ export interface MovedAccount {
  * @throws Unusable while a living process holds it
  */
 export async function moveAccount(
-  db: Kysely<unknown>,
-  { schema, service }: Pick<ServiceConfig, 'schema' | 'service'>,
+  db: Db,
+  { service }: Pick<ServiceConfig, 'schema' | 'service'>,
   userId: string,
 ): Promise<MovedAccount | undefined> {
   const { url: origin } = service;
-  const account = await syncTables(db, schema)
+  const account = await db.state
     .selectFrom('account')
     .select('_user_id')
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   if (account === undefined) return undefined;
-  const taken = await takeAccount(db, schema, userId, randomUUID(), await ownIdentity());
-  if (taken.state === 'held') throw new Unusable(`${heldBy(userId, taken.by)}: stop it first`);
+  const taken = await takeAccount(db, userId, randomUUID(), await ownIdentity());
+  if (taken.state === 'owned') throw new Unusable(`${ownedBy(userId, taken.by)}: stop it first`);
   const { fence } = taken;
   try {
-    await fenced(db, schema, fence, async (trx, now) => {
-      await setOrigin(trx, schema, userId, origin);
-      await forgetReadings(trx, schema, userId, now);
-      const stopped = syncTables(trx, schema).updateTable('account').set({ state: 'active', error: null });
+    await fenced(db, fence, async (trx, now) => {
+      await setOrigin(trx, userId, origin);
+      await forgetReadings(trx, userId, now);
+      const stopped = trx.state.updateTable('account').set({ state: 'active', error: null });
       await stopped.where('_user_id', '=', userId).execute();
     });
-    const keys = await forgetOwner(db, schema, userId, service.keys.map(hashOfKey));
+    const keys = await forgetOwner(db, userId, service.keys.map(hashOfKey));
     return { userId, origin, keys: keys.map((hash) => hash.slice(0, 8)) };
   } finally {
-    await releaseAccount(db, schema, fence);
+    await releaseAccount(db, fence);
   }
 }

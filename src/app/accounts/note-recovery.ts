@@ -16,7 +16,7 @@ const AGAIN_MS = 1_000;
  * @throws what `task` throws; the signal's reason
  */
 export async function notingRecovery<T>(
-  { db, config: { schema }, link: { clock }, log }: Pick<AccountContext, 'db' | 'config' | 'link' | 'log'>,
+  { db, link: { clock }, log }: Pick<AccountContext, 'db' | 'link' | 'log'>,
   fence: Fence,
   signal: AbortSignal,
   task: () => Promise<T>,
@@ -27,9 +27,9 @@ export async function notingRecovery<T>(
     if (!(error instanceof DatabaseWentBack)) throw error;
     for (;;) {
       try {
-        if (error.by === 'commits') await recordRecovery(db, schema, fence, error);
+        if (error.by === 'commits') await recordRecovery(db, fence, error);
         // A new timeline is judged against what is stored: of several who see it, one makes it known.
-        else await openInstallation({ db, schema, host: undefined, clock }, signal);
+        else await openInstallation({ db, host: undefined, clock }, signal);
         throw error;
       } catch (cause) {
         if (!(cause instanceof DatabaseUnavailable)) throw cause;

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { createBudgetStore } from '../../db/budget/budget-store.ts';
@@ -20,13 +20,13 @@ import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
 import { stateClass } from '../../walk/memory/warmth.ts';
-import type { Schedule } from './firings.ts';
+import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
 export interface AccountContext {
   readonly config: ServiceConfig;
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   readonly link: ServiceLink;
   readonly observers: readonly SyncObserver[];
   readonly onChanged: (change: TableChange) => void;
@@ -65,27 +65,25 @@ export async function openAccount(
 
 async function compose(parts: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
   const { config, db, link } = parts;
-  const { schema } = config;
-  if (await recheckIfDue(db, schema, fence, config.collections)) {
+  if (await recheckIfDue(db, fence, config.collections)) {
     parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
   }
-  await mendMoments(db, schema, fence);
-  const budgetStore = createBudgetStore(db, schema, fence);
+  await mendMoments(db, fence);
+  const budgetStore = createBudgetStore(db, fence);
   const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
-  const store = createAccountStore(db, schema, fence);
+  const store = createAccountStore(db, fence);
   const ownership = new Ownership({
     userId: fence.userId,
-    store: createOwnershipStore({ db, schema, fence, origin: config.service.url }),
+    store: createOwnershipStore({ db, fence, origin: config.service.url }),
     clock: link.clock,
   });
   const source = new AccountSource(all, ownership);
-  await openHistory(db, schema, fence, config.collections, config.history.kept);
+  await openHistory(db, fence, config.collections, config.history.kept);
   const mirror = createMirror(db, {
-    schema,
     schemaDrift: config.schemaDrift,
     ignoreFields: config.ignoreFields,
     excludeFields: config.excludeFields,
-    settleMs: config.settleMs,
+    gracePeriodMs: config.gracePeriodMs,
     deletes: config.deletes,
     history: config.history.kept,
     stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
@@ -99,7 +97,7 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
       observer: observeAll(parts.observers),
       onChanged: parts.onChanged,
       clock: parts.clock,
-      settleMs: config.settleMs,
+      gracePeriodMs: config.gracePeriodMs,
     },
     (name, now) => parts.schedule.after(fence.userId, name, now),
   );
@@ -112,7 +110,7 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
     close: async () => {
       for (const { budget } of all) budget.close(new Error('the account is closed'));
       const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
-      const released = await Promise.allSettled([releaseAccount(db, schema, fence)]);
+      const released = await Promise.allSettled([releaseAccount(db, fence)]);
       parts.owned.remove(fence);
       for (const each of [...flushed, ...released]) {
         // The lease may be lost or the database away: then there is nothing to store or to give up.

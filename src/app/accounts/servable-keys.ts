@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { movedKeys, originOf, otherService } from '../../db/accounts/account-identity.ts';
@@ -13,17 +13,14 @@ export type ServableKeys = { readonly keys: readonly Secret[] } | { readonly why
  * @param keys of the account, as far as known
  */
 export async function servableKeys(
-  {
-    db,
-    config,
-  }: { readonly db: Kysely<unknown>; readonly config: Pick<ServiceConfig, 'schema' | 'service'> },
+  { db, config }: { readonly db: Db; readonly config: Pick<ServiceConfig, 'schema' | 'service'> },
   userId: string,
   keys: readonly Secret[],
 ): Promise<ServableKeys> {
   const { url } = config.service;
-  const origin = await originOf(db, config.schema, userId);
+  const origin = await originOf(db, userId);
   if (origin !== null && origin !== url) return { why: otherService(userId, origin, url) };
-  const moved = await movedKeys(db, config.schema, keys.map(hashOfKey));
+  const moved = await movedKeys(db, keys.map(hashOfKey));
   const [first] = moved;
   const left = keys.filter((key) => !moved.some(({ keyHash }) => keyHash === hashOfKey(key)));
   if (first !== undefined && left.length === 0) return { why: first.why };

@@ -1,6 +1,6 @@
 import { TRANSPORT_LIMITS } from '../../api/transport.ts';
 import { createSubmissionStore } from '../../db/submissions/submission-store.ts';
-import { explainWait, whyCreditsHold } from '../../db/submissions/waiting-submissions.ts';
+import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-submissions.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { submitter } from '../../submit/submitter.ts';
 import type { RunnerContext } from './runner-context.ts';
@@ -16,15 +16,15 @@ export function submitLoop(
   bell = new Doorbell(),
 ): (signal: AbortSignal) => Promise<never> {
   const { config, db, link, log } = parts;
-  const { schema, submit } = config;
+  const { submit } = config;
   const { creditsFloor: floor } = submit;
   return submitter({
     source,
-    store: createSubmissionStore({ db, schema, fence, collections: new Set(config.collections) }),
+    store: createSubmissionStore({ db, fence, collections: new Set(config.collections) }),
     clock: link.clock,
-    whyCreditsHold: async () =>
-      floor === undefined ? undefined : whyCreditsHold(db, schema, fence.userId, floor),
-    explainWait: (why) => explainWait(db, schema, fence, why),
+    whyCreditsTooLow: async () =>
+      floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
+    explainWait: (why) => explainWait(db, fence, why),
     ownsUntil: parts.ownsUntil,
     bell,
     enabled: submit.enabled,

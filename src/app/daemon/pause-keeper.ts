@@ -1,11 +1,11 @@
 import {
-  askedOfDaemons,
-  isAskedFor,
+  daemonAssignments,
+  isAssigned,
   retiredAccounts,
-  sayAsked,
+  saveAssignment,
   type StoredPause,
   storedPauses,
-} from '../../db/accounts/asked.ts';
+} from '../../db/accounts/assignments.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
@@ -35,21 +35,20 @@ export function pauseKeeper(
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
   const { db, config, clock, log, processId } = parts;
-  const { schema } = config;
 
   const look = async (): Promise<void> => {
-    const retired = await retiredAccounts(db, schema);
+    const retired = await retiredAccounts(db);
     const runners = accounts.runners();
     for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
-    await sayAsked(db, schema, processId, {
+    await saveAssignment(db, processId, {
       accounts: runners.map(({ userId }) => userId).filter((userId) => !retired.has(userId)),
       collections: config.collections,
       allKnown: accounts.allKnown(),
     });
-    const daemons = await askedOfDaemons(db, schema, DAEMON);
-    const wrong = (await storedPauses(db, schema)).filter(
+    const daemons = await daemonAssignments(db, DAEMON);
+    const wrong = (await storedPauses(db)).filter(
       ({ userId, collection, paused }) =>
-        !retired.has(userId) && paused === isAskedFor(daemons, userId, collection),
+        !retired.has(userId) && paused === isAssigned(daemons, userId, collection),
     );
     if (wrong.length === 0) return;
     const now = await databaseTime(db);
@@ -64,19 +63,18 @@ export function pauseKeeper(
   };
 
   const store = (fence: Fence, pauses: Pauses): Promise<void> =>
-    fenced(db, schema, fence, async (trx) => {
-      for (const [name, pausedAt] of pauses)
-        await saveCollection(trx, schema, fence.userId, name, { pausedAt });
+    fenced(db, fence, async (trx) => {
+      for (const [name, pausedAt] of pauses) await saveCollection(trx, fence.userId, name, { pausedAt });
     });
 
   const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
-    const taken = await takeAccount(db, schema, userId, processId, parts.identity);
-    if (taken.state === 'held') return;
+    const taken = await takeAccount(db, userId, processId, parts.identity);
+    if (taken.state === 'owned') return;
     try {
       await store(taken.fence, pauses);
       log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);
     } finally {
-      await releaseAccount(db, schema, taken.fence);
+      await releaseAccount(db, taken.fence);
     }
   };
 

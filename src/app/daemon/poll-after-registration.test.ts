@@ -8,12 +8,12 @@ const CRON = Object.fromEntries(
 ) as Record<CollectionName, CronLines>;
 
 function polledAfter({
-  doubted = false,
+  mistrusted = false,
   ...news
 }: {
   readonly userId: string;
   readonly renewed: boolean;
-  readonly doubted?: boolean;
+  readonly mistrusted?: boolean;
 }): string[] {
   const polled: string[] = [];
   const account = (userId: string) => ({
@@ -24,7 +24,7 @@ function polledAfter({
   });
   const elsewhere = { userId: '3', current: () => undefined };
   const config = { collections: ['research_jobs', 'lists', 'watchlist'] as const, cron: CRON };
-  pollAfterRegistration(config, [account('1'), account('2'), elsewhere], { ...news, doubted });
+  pollAfterRegistration(config, [account('1'), account('2'), elsewhere], { ...news, mistrusted });
   return polled;
 }
 
@@ -33,7 +33,10 @@ it('has the account’s collections polled that are ever polled', () => {
 });
 
 it('has those polled that events announce where it is in doubt whether events are understood, also if never else', () => {
-  expect(polledAfter({ userId: '2', renewed: false, doubted: true })).toEqual(['2 research_jobs', '2 lists']);
+  expect(polledAfter({ userId: '2', renewed: false, mistrusted: true })).toEqual([
+    '2 research_jobs',
+    '2 lists',
+  ]);
 });
 
 it('does nothing for a registration that was there before, or an account that is not run here', () => {

@@ -1,5 +1,5 @@
 import { type Config, NEVER } from '../../config/config.ts';
-import { ANNOUNCED } from '../../db/webhook/announced.ts';
+import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/stored-event-coverage.ts';
 import type { AccountService } from '../../sync/account/account-service.ts';
 import type { RegistrationNews } from '../../webhooks/registration/registrar.ts';
 
@@ -17,11 +17,12 @@ interface PolledAccount {
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,
   accounts: readonly PolledAccount[],
-  { userId, renewed, doubted }: Pick<RegistrationNews, 'userId' | 'renewed' | 'doubted'>,
+  { userId, renewed, mistrusted }: Pick<RegistrationNews, 'userId' | 'renewed' | 'mistrusted'>,
 ): void {
   const account = accounts.find((each) => each.userId === userId)?.current();
   for (const name of collections) {
-    const reads = (renewed && cron[name].poll !== NEVER) || (doubted && ANNOUNCED.includes(name));
+    const reads =
+      (renewed && cron[name].poll !== NEVER) || (mistrusted && COLLECTIONS_WITH_EVENTS.includes(name));
     if (reads) account?.service.pollDue(name);
   }
 }

@@ -1,10 +1,11 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Ready } from '../../status/answers.ts';
 
 export interface ReadinessSources {
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   /** Until when the last heartbeat counts (db/heartbeat.ts): each is a committed write. */
   readonly ownsUntil: () => number;
   readonly clock: Clock;

@@ -20,7 +20,7 @@ import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, DAEMON } from '../process/process.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
-import { owedReadings } from './owed-readings.ts';
+import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/quarantine-handler.ts';
 import { readiness } from './readiness.ts';
@@ -117,7 +117,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const { schema } = config;
     const installation = createInstallation({
       db: mirror.db,
-      schema,
       host: endpointHost(mirror.direct.url, mirror.direct.variables),
       submit: config.submit,
       clock,
@@ -132,9 +131,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       pauseKeeper(parts, accounts),
       workFinder({
         db: mirror.db,
-        schema,
         runners,
-        owed: owedReadings(parts),
+        startMisfires: misfireStarter(parts),
         bell: work,
         clock,
         onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
@@ -151,7 +149,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       }),
       commandService({
         db: mirror.db,
-        schema,
         processId: heartbeat.processId,
         bell: commands,
         handlers: {

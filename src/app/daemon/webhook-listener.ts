@@ -45,9 +45,9 @@ export async function webhookListener(
   publicUrl: string,
   { config, mirror, accounts, metrics, clock, log, hide }: WebhookListenerOptions,
 ): Promise<WebhookListener> {
-  const { schema, webhook } = config;
+  const { webhook } = config;
   const db = await mirror.openPool(CONNECTIONS);
-  const sink = createEventSink({ db, schema, collections: config.collections, clock });
+  const sink = createEventSink({ db, collections: config.collections, clock });
   const bellsOf = (userId: string) =>
     accounts
       .runners()
@@ -55,7 +55,6 @@ export async function webhookListener(
       ?.current()?.bells;
   const receiving = receivingAccounts({
     db,
-    schema,
     clock,
     allPinged: () => accounts.allKnown(),
     hide,

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { accountsWithDueHints } from '../../db/events/hint-store.ts';
 import { accountsWithSubmissions } from '../../db/submissions/stored-submissions.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -7,11 +7,10 @@ import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 
 export interface WorkFinderOptions {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly runners: () => readonly AccountRunner[];
   /** Sees to it that what their schedules promised is read. */
-  readonly owed: (runners: readonly AccountRunner[]) => Promise<void>;
+  readonly startMisfires: (runners: readonly AccountRunner[]) => Promise<void>;
   /** Rung when another process may have left something. */
   readonly bell: Doorbell;
   readonly clock: Clock;
@@ -28,9 +27,8 @@ const LOOK_MS = 1_000;
  */
 export function workFinder({
   db,
-  schema,
   runners,
-  owed,
+  startMisfires,
   bell,
   clock,
   onFailure,
@@ -40,9 +38,9 @@ export function workFinder({
     let failing = false;
     for (;;) {
       try {
-        await owed(runners());
-        const hinted = new Set(await accountsWithDueHints(db, schema));
-        const queued = new Set(await accountsWithSubmissions(db, schema));
+        await startMisfires(runners());
+        const hinted = new Set(await accountsWithDueHints(db));
+        const queued = new Set(await accountsWithSubmissions(db));
         for (const runner of runners()) {
           if (hinted.has(runner.userId)) runner.current()?.bells.hints.ring();
           if (queued.has(runner.userId)) runner.current()?.bells.submissions.ring();

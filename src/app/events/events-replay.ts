@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { type ReplayedEvent, replayEvents } from '../../db/events/stored-events.ts';
@@ -40,19 +41,19 @@ const PATIENCE_MS = 60_000;
  * @throws the signal's reason
  */
 export async function replayAndFollow(
-  { schema, collections }: Config,
-  db: Kysely<unknown>,
+  { collections }: Config,
+  db: Db,
   { ids, clock, signal, onProgress }: ReplayOptions,
 ): Promise<ReplayReport> {
-  const replayed = await replayEvents(db, schema, ids, collections);
-  await wake(db, schema);
+  const replayed = await replayEvents(db, ids, collections);
+  await wake(db);
   const found = new Set(replayed.map(({ id }) => id));
-  const daemon = await daemonLives(db, schema, await ownIdentity());
+  const daemon = await daemonLives(db, await ownIdentity());
   const rows = namedRows(replayed);
   const until = clock.monotonic() + PATIENCE_MS;
   let read = 0;
   for (;;) {
-    read = rows.length - (await unread(db, schema, rows));
+    read = rows.length - (await unread(db, rows));
     onProgress({ rows: rows.length, read });
     if (!daemon || read === rows.length || clock.monotonic() > until) break;
     await clock.sleep(LOOK_MS, signal);
@@ -79,10 +80,10 @@ function namedRows(replayed: readonly ReplayedEvent[]): NamedRow[] {
 }
 
 /** How many of the rows no reading has come to since: each reading removes a hint, or raises its step. */
-async function unread(db: Kysely<unknown>, schema: string, rows: readonly NamedRow[]): Promise<number> {
+async function unread(db: Db, rows: readonly NamedRow[]): Promise<number> {
   const column = (field: keyof NamedRow): string[] => rows.map((row) => row[field]);
   const { rows: found } = await sql<{ unread: string }>`
-    select count(*) as unread from ${sql.id(`${schema}_sync`, 'hint')} as h
+    select count(*) as unread from ${db.stateTable('hint')} as h
     join unnest(${column('userId')}::bigint[], ${column('collection')}::text[], ${column('parent')}::text[],
       ${column('key')}::text[]) as x (user_id, collection, parent, key)
       on h._user_id = x.user_id and h.collection = x.collection and h.parent = x.parent and h.key = x.key

@@ -5,7 +5,7 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import { ensureAccount, type Holder, livingHolder, takeAccount } from '../../db/ownership/lease.ts';
 import { AccountRetired, KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { heldBy } from '../accounts/account-runner.ts';
+import { ownedBy } from '../accounts/account-runner.ts';
 import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
 import { notingRecovery } from '../accounts/note-recovery.ts';
@@ -47,7 +47,7 @@ export interface WorkDone<T> {
 }
 
 /** An account and its keys. */
-interface Candidate {
+interface FoundAccount {
   readonly userId: string;
   readonly keys: readonly Secret[];
 }
@@ -73,21 +73,21 @@ async function workOnAll<T>(
   signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<WorkDone<T>> {
-  const { found, unknownKeys } = await candidates(config, parts, work.asksService, signal);
+  const { found, unknownKeys } = await findAccounts(config, parts, work.asksService, signal);
   const results: T[] = [];
-  const held = new Map<string, string[]>();
-  for (const candidate of found) {
-    const outcome = await workOnOne(parts, candidate, signal, work);
+  const byDaemon = new Map<string, string[]>();
+  for (const next of found) {
+    const outcome = await workOnOne(parts, next, signal, work);
     if ('results' in outcome) {
       results.push(...outcome.results);
     } else if (outcome.holder.command === DAEMON) {
       const { processId } = outcome.holder;
-      held.set(processId, [...(held.get(processId) ?? []), candidate.userId]);
+      byDaemon.set(processId, [...(byDaemon.get(processId) ?? []), next.userId]);
     } else {
-      results.push(...work.notDone(candidate.userId, heldBy(candidate.userId, outcome.holder)));
+      results.push(...work.notDone(next.userId, ownedBy(next.userId, outcome.holder)));
     }
   }
-  for (const [processId, userIds] of held) {
+  for (const [processId, userIds] of byDaemon) {
     results.push(...(await workOfDaemon(parts, signal, work, processId, userIds)));
   }
   return { results, unknownKeys };
@@ -95,21 +95,21 @@ async function workOnAll<T>(
 
 async function workOnOne<T>(
   parts: RunnerContext,
-  { userId, keys }: Candidate,
+  { userId, keys }: FoundAccount,
   signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
-  const { db, config } = parts;
-  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  const { db } = parts;
+  await ensureAccount(db, userId, await databaseTime(db));
   const servable = await servableKeys(parts, userId, keys);
   if ('why' in servable) return { results: work.notDone(userId, servable.why) };
-  const take = takeAccount(db, config.schema, userId, parts.processId, parts.identity);
+  const take = takeAccount(db, userId, parts.processId, parts.identity);
   const taken = await take.catch((error: unknown) => {
     if (error instanceof AccountRetired) return error;
     throw error;
   });
   if (taken instanceof AccountRetired) return { results: work.notDone(userId, taken.message) };
-  if (taken.state === 'held') return { holder: taken.by };
+  if (taken.state === 'owned') return { holder: taken.by };
   const account = await openAccount(parts, taken.fence, servable.keys);
   try {
     return { results: await notingRecovery(parts, taken.fence, signal, () => work.own(account, parts)) };
@@ -123,19 +123,18 @@ async function workOnOne<T>(
 }
 
 async function workOfDaemon<T>(
-  { db, config, identity, link }: RunnerContext,
+  { db, identity, link }: RunnerContext,
   signal: AbortSignal,
   work: AccountWork<T>,
   processId: string,
   userIds: readonly string[],
 ): Promise<readonly T[]> {
-  const { schema } = config;
   const request = { kind: work.command, arguments: { userIds, ...work.arguments }, to: processId };
-  const result = await askDaemon({ db, schema }, request, {
+  const result = await askDaemon({ db }, request, {
     clock: link.clock,
     signal,
     onProgress: work.onProgress,
-    lives: async () => (await livingHolder(db, schema, processId, identity)) !== undefined,
+    lives: async () => (await livingHolder(db, processId, identity)) !== undefined,
   });
   return result as readonly T[];
 }
@@ -144,15 +143,17 @@ async function workOfDaemon<T>(
  * Accounts of all keys that have one. A key that is refused, or can't be asked for, holds up no other.
  * @throws what the first key was answered with, when no account is known at all
  */
-async function candidates(
+async function findAccounts(
   config: ServiceConfig,
   { db, link }: RunnerContext,
   asksService: boolean,
   signal: AbortSignal,
-): Promise<{ readonly found: readonly Candidate[]; readonly unknownKeys: readonly UnknownKey[] }> {
+): Promise<{ readonly found: readonly FoundAccount[]; readonly unknownKeys: readonly UnknownKey[] }> {
   const register = { db, schema: config.schema, link };
   const { byOwner, unknown } = await sortKeys(register, config.service.keys);
-  const found = new Map<string, Candidate>([...byOwner].map(([userId, keys]) => [userId, { userId, keys }]));
+  const found = new Map<string, FoundAccount>(
+    [...byOwner].map(([userId, keys]) => [userId, { userId, keys }]),
+  );
   const unknownKeys: UnknownKey[] = [];
   let first: unknown;
   for (const key of unknown) {

@@ -7,19 +7,19 @@ export function logObserver(log: Logger): SyncObserver {
   return {
     pageWritten: ({ scope, ...rest }) => log.debug({ ...scope, ...rest }, 'page written'),
     walkStarted: ({ scope, kind, resumed }) => log.debug({ ...scope, kind, resumed }, 'walk begun'),
-    doubtsWait: ({ rows, milliseconds, ...rest }) =>
+    suspectsWait: ({ rows, milliseconds, ...rest }) =>
       log.info(
         { ...rest, rows },
         `${rest.collection}: ${countOf(rows, 'row')} in doubt, read again in ${formatSpan(milliseconds)}`,
       ),
-    deletionsJudged: ({ scope, deleted, held }) => {
+    deletionsJudged: ({ scope, deleted, blocked }) => {
       if (deleted > 0)
         log.info({ ...scope, deleted }, `${scope.collection}: ${countOf(deleted, 'row')} deleted`);
-      if (held > 0) {
+      if (blocked > 0) {
         const remedy = `sync ${scope.collection} --full --accept-deletions`;
         log.warn(
-          { ...scope, held },
-          `${scope.collection}: the brake holds ${held} deletions back (${remedy})`,
+          { ...scope, held: blocked },
+          `${scope.collection}: the brake holds ${blocked} deletions back (${remedy})`,
         );
       }
     },

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
@@ -13,11 +13,11 @@ import { MIGRATIONS, programVersion } from '../program-files.ts';
 /** The mirror's database, reached and brought to this version. */
 export interface OpenMirror {
   /** For pages, walks and reports. */
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   /** A small pool of its own: a heartbeat must not wait for a page's connection. */
-  readonly heartbeatDb: Kysely<unknown>;
+  readonly heartbeatDb: Db;
   /** One pool more of so many connections, for what must not wait for a page's; closed with the mirror. */
-  readonly openPool: (connections: number) => Promise<Kysely<unknown>>;
+  readonly openPool: (connections: number) => Promise<Db>;
   /** Unpooled where DATABASE_URL_DIRECT says so: for LISTEN. */
   readonly direct: ConnectionOptions;
   /** For people, without password: `embedded Postgres, port 54329`. */
@@ -44,10 +44,10 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
   const open = async (
     connection: ConnectionOptions,
     more: Omit<Parameters<typeof openDatabase>[0], keyof ConnectionOptions>,
-  ): Promise<Kysely<unknown>> => {
+  ): Promise<Db> => {
     const database = await openDatabase({ ...connection, ...more });
     closers.push(() => database.close());
-    return database.kysely;
+    return new Db(database.kysely, config.schema);
   };
   const close = async (): Promise<void> => {
     for (const each of closers.toReversed()) await each();
@@ -56,7 +56,7 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
     await bringUp(config, reached.direct, options);
     const db = await open(reached.connection, {});
     const heartbeatDb = await open(reached.connection, { max: 1 });
-    const openPool = (max: number): Promise<Kysely<unknown>> => open(reached.connection, { max });
+    const openPool = (max: number): Promise<Db> => open(reached.connection, { max });
     return { db, heartbeatDb, openPool, direct: reached.direct, words: reached.words, close };
   } catch (error) {
     await close();
@@ -111,10 +111,8 @@ async function bringUp(
 ): Promise<void> {
   const database = await openDatabase({ ...connection, max: 1, bounds: MIGRATION_BOUNDS });
   try {
-    const { schema } = config;
     const applied = await migrate({
-      db: database.kysely,
-      schema,
+      db: new Db(database.kysely, config.schema),
       folder: MIGRATIONS,
       version: programVersion(),
       clock,

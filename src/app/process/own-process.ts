@@ -39,7 +39,7 @@ export async function asProcess<T>(
   });
   try {
     // Nothing is written into a database that went back before that is known.
-    await openInstallation({ db: mirror.db, schema: config.schema, host: undefined, clock }, signal);
+    await openInstallation({ db: mirror.db, host: undefined, clock }, signal);
     const running = await createProcess({
       command,
       config,

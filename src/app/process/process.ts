@@ -11,7 +11,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { RunnerContext } from '../accounts/runner-context.ts';
-import { createSchedule } from '../accounts/firings.ts';
+import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
@@ -48,14 +48,12 @@ export interface MirrorProcess {
 
 export async function createProcess(options: ProcessOptions): Promise<MirrorProcess> {
   const { config, mirror, clock, log } = options;
-  const { schema } = config;
   const identity = await ownIdentity();
   const processId = randomUUID();
   const version = programVersion();
   const owned = new OwnedAccounts();
   const heartbeat = createHeartbeat({
     db: mirror.heartbeatDb,
-    schema,
     processId,
     identity,
     command: options.command,
@@ -66,15 +64,15 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       log.warn(
         'the clock of the database went back: accounts are opened anew, so that nothing waits for the future',
       );
-      await owned.reopen(mirror.heartbeatDb, schema);
+      await owned.reopen(mirror.heartbeatDb);
     },
     afterBeat: async () => {
-      for (const userId of await owned.releaseStrays(mirror.heartbeatDb, schema, processId)) {
+      for (const userId of await owned.releaseStrays(mirror.heartbeatDb, processId)) {
         log.warn(`account ${userId}: named this process as its owner, which does not work on it: given up`);
       }
     },
   });
-  const notifications = createNotifications(mirror.db, schema, clock);
+  const notifications = createNotifications(mirror.db, clock);
   const wire = createTransport({
     baseUrl: config.service.url,
     clock,

@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { type Holder, livingHolder } from '../../db/ownership/lease.ts';
 import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
-import { syncTables } from '../../db/connection/tables.ts';
 import { DAEMON } from './process.ts';
 
 /**
@@ -11,41 +10,32 @@ import { DAEMON } from './process.ts';
  * - `nobody`
  */
 export type Carrier =
-  | { readonly kind: 'daemon'; readonly holds: boolean }
+  | { readonly kind: 'daemon'; readonly owns: boolean }
   | { readonly kind: 'other'; readonly holder: Holder }
   | { readonly kind: 'nobody' };
 
-export async function carrierOf(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  own: ProcessIdentity,
-): Promise<Carrier> {
-  const account = await syncTables(db, schema)
+export async function carrierOf(db: Db, userId: string, own: ProcessIdentity): Promise<Carrier> {
+  const account = await db.state
     .selectFrom('account')
     .select('owner')
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   const owner = account?.owner ?? undefined;
-  const holder = owner === undefined ? undefined : await livingHolder(db, schema, owner, own);
-  if (holder?.command === DAEMON) return { kind: 'daemon', holds: true };
+  const holder = owner === undefined ? undefined : await livingHolder(db, owner, own);
+  if (holder?.command === DAEMON) return { kind: 'daemon', owns: true };
   if (holder !== undefined) return { kind: 'other', holder };
-  return (await daemonLives(db, schema, own)) ? { kind: 'daemon', holds: false } : { kind: 'nobody' };
+  return (await daemonLives(db, own)) ? { kind: 'daemon', owns: false } : { kind: 'nobody' };
 }
 
 /** Whether a daemon runs on this mirror, whichever accounts it holds. */
-export async function daemonLives(
-  db: Kysely<unknown>,
-  schema: string,
-  own: ProcessIdentity,
-): Promise<boolean> {
-  const daemons = await syncTables(db, schema)
+export async function daemonLives(db: Db, own: ProcessIdentity): Promise<boolean> {
+  const daemons = await db.state
     .selectFrom('process')
     .select('process_id')
     .where('command', '=', DAEMON)
     .execute();
   for (const { process_id: processId } of daemons) {
-    if ((await livingHolder(db, schema, processId, own)) !== undefined) return true;
+    if ((await livingHolder(db, processId, own)) !== undefined) return true;
   }
   return false;
 }

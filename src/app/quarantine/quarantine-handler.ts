@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { CommandHandler } from '../../commands/command-service.ts';
 import type { Config } from '../../config/config.ts';
 import type { TableChange } from '../../db/notify/notifications.ts';
@@ -7,7 +7,7 @@ import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';
 import { retryQuarantined } from './quarantine-retry.ts';
-import { workOnHeld } from '../process/work-on-held.ts';
+import { workOnOwned } from '../process/work-on-owned.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const RETRY = 'quarantine retry';
@@ -21,7 +21,7 @@ export interface RetryRequest {
 /** `quarantine retry` beside the daemon: of accounts that it holds, under its lease and in turn with its pages. */
 export function retryHandler(
   config: Config,
-  db: Kysely<unknown>,
+  db: Db,
   runners: () => readonly AccountRunner[],
   onChanged: (change: TableChange) => void,
 ): CommandHandler {
@@ -33,7 +33,7 @@ export function retryHandler(
       report([...retried.values()]);
     };
     const work = (account: OpenAccount): Promise<RetriedCollection[]> =>
-      retryQuarantined(account, { db, schema: config.schema, collections, signal, onProgress, onChanged });
-    return workOnHeld(config, runners(), { userIds, collections, work, notDone: notRetried });
+      retryQuarantined(account, { db, collections, signal, onProgress, onChanged });
+    return workOnOwned(config, runners(), { userIds, collections, work, notDone: notRetried });
   };
 }

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import { mirrorTables } from '../../db/connection/tables.ts';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
 /** An item in quarantine. */
@@ -36,12 +36,11 @@ const ID_DIGITS = 16;
 
 /** Those in quarantine, the newest first, `limit` at most. */
 export async function listQuarantine(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   collections: readonly CollectionName[],
   limit: number,
 ): Promise<QuarantineList> {
-  const kept = mirrorTables(db, schema).selectFrom('quarantine').where('collection', 'in', collections);
+  const kept = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);
   const rows = await kept
     .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'kept', 'first_seen_at', 'last_seen_at'])
     .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
@@ -76,12 +75,8 @@ export async function listQuarantine(
  * Texts of the items whose ID begins with `id`, verbatim, null for one whose text is not kept; two at most.
  * @param id hexadecimal digits
  */
-export async function quarantinedTexts(
-  db: Kysely<unknown>,
-  schema: string,
-  id: string,
-): Promise<(string | null)[]> {
-  const rows = await mirrorTables(db, schema)
+export async function quarantinedTexts(db: Db, id: string): Promise<(string | null)[]> {
+  const rows = await db.mirror
     .selectFrom('quarantine')
     .select(['item', 'kept'])
     .distinct()

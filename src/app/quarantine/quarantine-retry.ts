@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import type { ChangedTable } from '../../mirror/page-write.ts';
 import {
@@ -23,8 +23,7 @@ import { RetryTally } from './quarantine-tally.ts';
 const BATCH = 20;
 
 export interface RetryPass {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
   readonly onProgress: (retried: RetriedCollection) => void;
@@ -44,10 +43,10 @@ const PASSED_OVER: Record<PassedOver, string> = {
  * @throws LeaseLost; the signal's reason
  */
 export async function retryQuarantined(account: OpenAccount, pass: RetryPass): Promise<RetriedCollection[]> {
-  const { db, schema, signal } = pass;
+  const { db, signal } = pass;
   const { userId } = account.fence;
   const tallies = new Map<CollectionName, RetryTally>();
-  for (const scope of await quarantinedScopes(db, schema, userId, pass.collections)) {
+  for (const scope of await quarantinedScopes(db, userId, pass.collections)) {
     signal.throwIfAborted();
     const tally = tallies.get(scope.collection) ?? new RetryTally(userId, scope.collection);
     tallies.set(scope.collection, tally);
@@ -69,10 +68,10 @@ async function retryScope(
   scope: Scope,
   tally: RetryTally,
 ): Promise<void> {
-  const { db, schema, signal, onProgress } = pass;
+  const { db, signal, onProgress } = pass;
   const found = collection(scope.collection);
   if (found.kind === 'single') {
-    const { length } = await quarantinedItems(db, schema, scope, '', BATCH);
+    const { length } = await quarantinedItems(db, scope, '', BATCH);
     tally.leave('every poll reads it whole: there is nothing older to write', length);
     return;
   }
@@ -92,7 +91,7 @@ async function retryScope(
  */
 async function retryBatch(
   { fence, mirror }: OpenAccount,
-  { db, schema, onChanged }: RetryPass,
+  { db, onChanged }: RetryPass,
   list: ListCollection,
   session: ScopeSession,
   after: string,
@@ -102,7 +101,7 @@ async function retryBatch(
   return session.exchange(
     () => Promise.resolve(),
     async (_, obs) => {
-      const batch = await quarantinedItems(db, schema, scope, after, BATCH);
+      const batch = await quarantinedItems(db, scope, after, BATCH);
       const tried: (Item & Pick<QuarantinedItem, 'hash'>)[] = [];
       for (const each of batch) {
         if (each.passed !== null) {
@@ -130,7 +129,6 @@ async function retryBatch(
         if (result.state === 'applied') session.committed = obs;
         const reasons = await reasonsOf(
           db,
-          schema,
           scope,
           tried.map(({ hash }) => hash),
         );

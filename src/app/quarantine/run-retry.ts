@@ -31,7 +31,7 @@ export async function runRetry(config: ServiceConfig, options: RetryOptions): Pr
     asksService: false,
     arguments: asked,
     own: (account, { db, onChanged }) =>
-      retryQuarantined(account, { db, schema: config.schema, collections, signal, onProgress, onChanged }),
+      retryQuarantined(account, { db, collections, signal, onProgress, onChanged }),
     onProgress: (progress) => {
       for (const each of progress as RetriedCollection[]) onProgress(each);
     },

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { GroupSnapshot } from '../../budget/budget.ts';
 import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
@@ -11,7 +11,7 @@ import type {
   StatusReport,
 } from '../../model/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { foundChanges } from '../accounts/found-changes.ts';
+import { eventCoverage } from '../accounts/event-coverage.ts';
 import { judgeRecovery } from './judge-recovery.ts';
 import { judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
@@ -19,7 +19,7 @@ import { hashOfKey } from '../accounts/service-link.ts';
 
 export interface StatusSources {
   readonly config: Config;
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   /** The database in words, without password. */
   readonly words: string;
   /** The running daemon's accounts; undefined for a command, which knows what Postgres knows. */
@@ -36,9 +36,9 @@ export async function statusReport({
   accounts,
   unready,
 }: StatusSources): Promise<StatusReport> {
-  const stored = await readStoredStatus(db, config.schema);
+  const stored = await readStoredStatus(db);
   const budgets = budgetsByUser(accounts);
-  const changes = await foundChanges(stored.accounts, db, config.schema, stored.now);
+  const changes = await eventCoverage(stored.accounts, db, stored.now);
   const told = stored.accounts.map((account): AccountStatus => ({
     ...account,
     budgets: budgets.get(account.userId) ?? account.budgets,
@@ -73,8 +73,8 @@ export async function statusReport({
 }
 
 /** Configured keys that a ping was refused for, and that never had an owner, by short hash: what a command can know. */
-async function refusedKeys(config: Config, db: Kysely<unknown>): Promise<ReadonlyMap<string, string>> {
-  const found = await knownKeys(db, config.schema, (config.service?.keys ?? []).map(hashOfKey));
+async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {
+  const found = await knownKeys(db, (config.service?.keys ?? []).map(hashOfKey));
   return new Map(
     found.flatMap(({ keyHash, userId, error }) =>
       userId === undefined && error !== undefined ? [[keyHash.slice(0, 8), error] as const] : [],
@@ -85,10 +85,10 @@ async function refusedKeys(config: Config, db: Kysely<unknown>): Promise<Readonl
 /** Configured keys that answer for another account, where other keys carry their own: else the account says it. */
 async function movedBesideOthers(
   config: Config,
-  db: Kysely<unknown>,
+  db: Db,
   accounts: readonly AccountStatus[],
 ): Promise<string[]> {
-  const moved = await movedKeys(db, config.schema, (config.service?.keys ?? []).map(hashOfKey));
+  const moved = await movedKeys(db, (config.service?.keys ?? []).map(hashOfKey));
   const said = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
   return moved.filter(({ why }) => !said.has(why)).map(({ why }) => why);
 }

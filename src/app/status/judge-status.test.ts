@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
-import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-edges.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
 import { judgeStatus } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');

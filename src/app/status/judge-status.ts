@@ -1,11 +1,11 @@
 import type {
   AccountStatus,
   CollectionStatus,
-  HeldStatus,
+  HoldStatus,
   ProcessStatus,
 } from '../../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { judgeEdges } from './judge-edges.ts';
+import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 import type { HealthJudgement } from './judgement.ts';
 
 /** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
@@ -22,7 +22,7 @@ export function judgeStatus(
   accounts: readonly AccountStatus[],
   processes: readonly ProcessStatus[],
   now: Date,
-  held: HeldStatus | null,
+  held: HoldStatus | null,
 ): HealthJudgement {
   const running = processes.some(({ alive }) => alive);
   const remedy = running ? '' : ': no daemon runs, "research-mirror start"';
@@ -50,7 +50,7 @@ export function judgeStatus(
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
     );
-    problems.push(...collections.flatMap((each) => heldBack(userId, each)));
+    problems.push(...collections.flatMap((each) => blockedProblems(userId, each)));
     // An account that has stopped says why itself.
     const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
     problems.push(
@@ -75,14 +75,14 @@ export function judgeStatus(
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
-  const edges = judgeEdges(accounts.filter(isAskedFor), held, running);
-  problems.push(...edges.problems);
-  notes.push(...edges.notes);
+  const further = judgeWebhookAndSubmissions(accounts.filter(isAssigned), held, running);
+  problems.push(...further.problems);
+  notes.push(...further.notes);
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   return { problems, notes };
 }
 
-function isAskedFor({ state, collections }: AccountStatus): boolean {
+function isAssigned({ state, collections }: AccountStatus): boolean {
   return (
     state !== 'retired' && !(collections.length > 0 && collections.every((each) => each.state === 'paused'))
   );
@@ -99,7 +99,7 @@ function pausedIn({ userId, collections }: AccountStatus, asked: readonly Collec
 }
 
 /** What the brake holds, and how it is lifted; [] where it holds nothing. */
-export function heldBack(
+export function blockedProblems(
   userId: string,
   {
     collection,
@@ -121,12 +121,12 @@ function lateOnes(
   overdue: readonly CollectionStatus[],
   bound: number,
   remedy: string,
-  promised: (each: CollectionStatus) => string | null,
+  scheduled: (each: CollectionStatus) => string | null,
   now: Date,
 ): string[] {
   const late = overdue
     .map((each) => {
-      const at = promised(each);
+      const at = scheduled(each);
       return { name: each.collection, ms: at === null ? 0 : now.getTime() - Date.parse(at) };
     })
     .filter(({ ms }) => ms > bound);
@@ -148,12 +148,12 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
       `${where}: ${formatCount(each.fieldConflicts)} values did not fit their column (view columns)`,
     );
   }
-  const inDoubt = (rows: number): string =>
+  const waitingText = (rows: number): string =>
     `${where}: ${countOf(rows, 'row')} in doubt ${rows === 1 ? 'waits' : 'wait'} for`;
   const second = each.waitingDeletions - each.waitingForWalks;
-  if (second > 0) notes.push(`${inDoubt(second)} a second proof`);
+  if (second > 0) notes.push(`${waitingText(second)} a second proof`);
   if (each.waitingForWalks > 0) {
-    notes.push(`${inDoubt(each.waitingForWalks)} two equal walks: the order of this list is not known`);
+    notes.push(`${waitingText(each.waitingForWalks)} two equal walks: the order of this list is not known`);
   }
   return notes;
 }

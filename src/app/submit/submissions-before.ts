@@ -1,18 +1,17 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
-import { mirrorTables } from '../../db/connection/tables.ts';
 import { OPERATION_NAMES, type OperationName } from '../../model/submission.ts';
 import { OPERATIONS } from '../../submit/operations.ts';
 
 /** How many are sent before it, since they came earlier and share its rate limit. */
 export async function submissionsBefore(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   { id, userId, operation }: Pick<StoredSubmission, 'id' | 'userId' | 'operation'>,
 ): Promise<number> {
   const own = OPERATIONS[operation as OperationName].group;
   const sharing = OPERATION_NAMES.filter((name) => OPERATIONS[name].group === own);
-  const { before } = await mirrorTables(db, schema)
+  const { before } = await db.mirror
     .selectFrom('submissions')
     .select(sql<string>`count(*)`.as('before'))
     .where('_user_id', '=', userId)

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import type { SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -12,8 +12,7 @@ export interface SubmitProgress {
 }
 
 export interface Following {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: SubmitProgress) => void;
@@ -25,7 +24,7 @@ const LOOK_MS = 250;
 /** States that pass; `held` is none: somebody has to release it. */
 const PASSING: ReadonlySet<SubmissionState> = new Set<SubmissionState>(['queued', 'sending']);
 
-export function isSettled({ state }: StoredSubmission): boolean {
+export function isFinal({ state }: StoredSubmission): boolean {
   return !PASSING.has(state);
 }
 
@@ -37,26 +36,22 @@ export function isSettled({ state }: StoredSubmission): boolean {
  */
 export async function followSubmission(
   id: string,
-  { db, schema, clock, signal, onProgress }: Following,
+  { db, clock, signal, onProgress }: Following,
   goesOn: () => Promise<boolean>,
 ): Promise<StoredSubmission> {
   for (;;) {
-    const submission = await presentSubmission(db, schema, id);
-    if (isSettled(submission)) return submission;
-    const before = submission.state === 'queued' ? await submissionsBefore(db, schema, submission) : 0;
+    const submission = await presentSubmission(db, id);
+    if (isFinal(submission)) return submission;
+    const before = submission.state === 'queued' ? await submissionsBefore(db, submission) : 0;
     onProgress({ submission, before });
-    if (!(await goesOn())) return await presentSubmission(db, schema, id);
+    if (!(await goesOn())) return await presentSubmission(db, id);
     await clock.sleep(LOOK_MS, signal);
   }
 }
 
 /** @throws RangeError where it is gone: its retention is over, or somebody deleted it */
-export async function presentSubmission(
-  db: Kysely<unknown>,
-  schema: string,
-  id: string,
-): Promise<StoredSubmission> {
-  const submission = await findSubmission(db, schema, id);
+export async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
+  const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
   return submission;
 }

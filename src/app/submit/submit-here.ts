@@ -28,7 +28,7 @@ export interface HereOptions<T> extends WorkOptions {
 export type SentHere<T> =
   | { readonly state: 'done'; readonly result: T }
   /** Another process was faster. */
-  | { readonly state: 'held'; readonly by: Holder };
+  | { readonly state: 'owned'; readonly by: Holder };
 
 /**
  * Takes the account and sends what is queued of it, as the daemon does: under its lease, its budget and its rules.
@@ -40,7 +40,6 @@ export async function submitHere<T>(config: ServiceConfig, options: HereOptions<
     // Without its beats nothing would be sent after ten minutes: a queue may take longer.
     const installation = createInstallation({
       db,
-      schema: config.schema,
       host: endpointHost(direct.url, direct.variables),
       submit: config.submit,
       clock: systemClock,
@@ -64,11 +63,11 @@ async function takeAndSend<T>(
   const { db, processId, identity } = parts;
   const { userId, signal } = options;
   const keys = await keysOf(config, parts, userId, signal);
-  await ensureAccount(db, config.schema, userId, await databaseTime(db));
+  await ensureAccount(db, userId, await databaseTime(db));
   const servable = await servableKeys(parts, userId, keys);
   if ('why' in servable) throw new Unusable(servable.why);
-  const taken = await takeAccount(db, config.schema, userId, processId, identity);
-  if (taken.state === 'held') return { state: 'held', by: taken.by };
+  const taken = await takeAccount(db, userId, processId, identity);
+  if (taken.state === 'owned') return { state: 'owned', by: taken.by };
   const account = await openAccount(parts, taken.fence, servable.keys);
   try {
     const send = (): Promise<T> => sendUntil(account, running, options);

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
@@ -11,18 +11,18 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { heldBy } from '../accounts/account-runner.ts';
+import { ownedBy } from '../accounts/account-runner.ts';
 import type { WorkOptions } from '../process/own-process.ts';
 import { servableKeys } from '../accounts/servable-keys.ts';
 import { hashOfKey } from '../accounts/service-link.ts';
 import { type Carrier, carrierOf } from '../process/submit-carrier.ts';
-import { followSubmission, isSettled, presentSubmission, type SubmitProgress } from './submit-follow.ts';
+import { followSubmission, isFinal, presentSubmission, type SubmitProgress } from './submit-follow.ts';
 import { SUBMIT, submitHere } from './submit-here.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
 
 export interface SubmitOptions extends WorkOptions {
   readonly config: Config;
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   /** The database's own address, past a pooler. */
   readonly direct: ConnectionOptions;
   readonly clock: Clock;
@@ -51,31 +51,30 @@ const CARRIER_MS = 1_000;
  * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
  */
 export async function submitOperation(options: SubmitOptions): Promise<SubmitResult> {
-  const { config, db, request, wait, onQueued } = options;
-  const { schema } = config;
-  const userId = await accountMeant(db, schema, request.userId);
+  const { db, request, wait, onQueued } = options;
+  const userId = await accountMeant(db, request.userId);
   const identity = await ownIdentity();
-  const look = async (account: string): Promise<Carrier> => carrierOf(db, schema, account, identity);
+  const look = async (account: string): Promise<Carrier> => carrierOf(db, account, identity);
   if (userId !== undefined) await refuseMoved(options, userId);
   // Before anything is queued: a database that was alone for long is not to take what is queued now for something old.
   if (userId !== undefined && (await look(userId)).kind === 'nobody') await open(options);
-  const id = await queueSubmission(db, schema, request);
+  const id = await queueSubmission(db, request);
   onQueued(id);
-  await wake(db, schema);
-  const queued = await presentSubmission(db, schema, id);
-  if (!wait || isSettled(queued)) return { submission: queued, stuck: undefined };
+  await wake(db);
+  const queued = await presentSubmission(db, id);
+  if (!wait || isFinal(queued)) return { submission: queued, stuck: undefined };
 
   for (;;) {
     const carrier = await look(queued.userId);
     if (carrier.kind === 'other' && carrier.holder.command !== SUBMIT) {
-      return await stuck(options, id, heldBy(queued.userId, carrier.holder));
+      return await stuck(options, id, ownedBy(queued.userId, carrier.holder));
     }
     const submission =
       carrier.kind === 'nobody'
         ? await sendHere(options, queued)
         : await followCarrier(options, queued, () => look(queued.userId));
     if (typeof submission === 'string') return await stuck(options, id, submission);
-    if (isSettled(submission)) return { submission, stuck: undefined };
+    if (isFinal(submission)) return { submission, stuck: undefined };
   }
 }
 
@@ -83,16 +82,16 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
 async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
   const { schema, service } = config;
   if (service === undefined) return;
-  const known = await knownKeys(db, schema, service.keys.map(hashOfKey));
+  const known = await knownKeys(db, service.keys.map(hashOfKey));
   const own = new Set(known.filter((key) => key.userId === userId).map(({ keyHash }) => keyHash));
   const keys = service.keys.filter((key) => own.has(hashOfKey(key)));
   const servable = await servableKeys({ db, config: { schema, service } }, userId, keys);
   if ('why' in servable) throw new Unusable(servable.why);
 }
 
-async function stuck({ db, config }: SubmitOptions, id: string, why: string): Promise<SubmitResult> {
-  const submission = await presentSubmission(db, config.schema, id);
-  return { submission, stuck: isSettled(submission) ? undefined : why };
+async function stuck({ db }: SubmitOptions, id: string, why: string): Promise<SubmitResult> {
+  const submission = await presentSubmission(db, id);
+  return { submission, stuck: isFinal(submission) ? undefined : why };
 }
 
 /** Follows it while the daemon, or another `submit`, holds the account. @returns a text: why it does not go on */
@@ -101,7 +100,7 @@ async function followCarrier(
   { id, userId }: StoredSubmission,
   look: () => Promise<Carrier>,
 ): Promise<StoredSubmission | string> {
-  const { clock, config } = options;
+  const { clock } = options;
   let lookedAt = clock.monotonic();
   let heldAt = lookedAt;
   let why: string | undefined;
@@ -112,13 +111,13 @@ async function followCarrier(
     const carrier = await look();
     if (carrier.kind === 'nobody') return false;
     if (carrier.kind === 'other') return carrier.holder.command === SUBMIT;
-    if (carrier.holds) heldAt = now;
+    if (carrier.owns) heldAt = now;
     else if (now - heldAt > TAKING_MS)
       why = `the running daemon does not hold account ${userId}: has it a key of it?`;
     return why === undefined;
   };
-  const submission = await followSubmission(id, { ...options, schema: config.schema }, goesOn);
-  return isSettled(submission) ? submission : (why ?? submission);
+  const submission = await followSubmission(id, { ...options }, goesOn);
+  return isFinal(submission) ? submission : (why ?? submission);
 }
 
 /** @returns a text: why this process can't send it */
@@ -132,23 +131,20 @@ async function sendHere(
     return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
   }
   const until = (signal: AbortSignal): Promise<StoredSubmission> =>
-    followSubmission(id, { ...options, schema: config.schema, signal }, () => Promise.resolve(true));
+    followSubmission(id, { ...options, signal }, () => Promise.resolve(true));
   try {
     const sent = await submitHere({ ...config, service }, { ...options, userId, until });
-    return sent.state === 'done' ? sent.result : await presentSubmission(db, config.schema, id);
+    return sent.state === 'done' ? sent.result : await presentSubmission(db, id);
   } catch (error) {
     options.signal.throwIfAborted();
     // Another process has taken the account meanwhile, or may: whoever carries it now is looked for again.
-    if (error instanceof LeaseLost) return await presentSubmission(db, config.schema, id);
+    if (error instanceof LeaseLost) return await presentSubmission(db, id);
     if (error instanceof KeyRefused || error instanceof Unusable) return messageOf(error);
     throw error;
   }
 }
 
 async function open({ config, db, direct, clock, signal }: SubmitOptions): Promise<void> {
-  const { schema, submit } = config;
-  await openInstallation(
-    { db, schema, host: endpointHost(direct.url, direct.variables), submit, clock },
-    signal,
-  );
+  const { submit } = config;
+  await openInstallation({ db, host: endpointHost(direct.url, direct.variables), submit, clock }, signal);
 }

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import { sqlState } from '../../db/connection/sql-state.ts';
-import { syncTables } from '../../db/connection/tables.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
 /** A POST operation to be queued: arguments of `<schema>.submit`. */
@@ -34,13 +34,12 @@ const NOT_NOW = new Set(['RM014', 'RM015']);
 
 /** Queues it by the function that analysts call, with its rules. @returns the submission's ID @throws SubmitRefused */
 export async function queueSubmission(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
 ): Promise<string> {
   return refusing(async () => {
     const { rows } = await sql<{ id: string }>`
-      select ${sql.id(schema, 'submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
+      select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
         ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`.execute(db);
     const id = rows[0]?.id;
     if (id === undefined) throw new RangeError('a select of a function gave no row');
@@ -49,17 +48,13 @@ export async function queueSubmission(
 }
 
 /** Takes a submission back that has not been sent. @param id decimal digits @throws SubmitRefused */
-export async function cancelSubmission(db: Kysely<unknown>, schema: string, id: string): Promise<void> {
-  await refusing(() => sql`select ${sql.id(schema, 'cancel_submission')}(${id}::bigint)`.execute(db));
+export async function cancelSubmission(db: Db, id: string): Promise<void> {
+  await refusing(() => sql`select ${db.table('cancel_submission')}(${id}::bigint)`.execute(db));
 }
 
 /** The account that is meant; undefined where `submit` is to say that it is not clear. */
-export async function accountMeant(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string | undefined,
-): Promise<string | undefined> {
-  const all = syncTables(db, schema).selectFrom('account').select('_user_id').limit(2);
+export async function accountMeant(db: Db, userId: string | undefined): Promise<string | undefined> {
+  const all = db.state.selectFrom('account').select('_user_id').limit(2);
   // Compared as text: what somebody typed may be no bigint at all.
   const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
   const accounts = await named.execute();

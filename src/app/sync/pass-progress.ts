@@ -36,7 +36,7 @@ export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserve
         updated: before.updated + updated,
         doubts: null,
       })),
-    doubtsWait: ({ userId, collection, rows, milliseconds }) =>
+    suspectsWait: ({ userId, collection, rows, milliseconds }) =>
       add({ userId, collection }, () => ({ doubts: { rows, milliseconds } })),
     deletionsJudged: ({ scope, deleted }) =>
       add(scope, (before) => ({ deleted: before.deleted + deleted, doubts: null })),

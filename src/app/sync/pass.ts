@@ -57,7 +57,7 @@ export async function passOver(
 ): Promise<CollectionPass[]> {
   const { clock, signal } = options;
   const collections = withParents(options.collections);
-  const owed = reader.completeFromNow();
+  const neededFrom = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
   const isChild = (name: CollectionName): boolean => {
@@ -88,7 +88,7 @@ export async function passOver(
     withAlong(reader.userId, reads).map(async (pass) => {
       const { liveRows, held, completeAsOf } = await reader.standingOf(pass.collection);
       const isRead = collections.includes(pass.collection);
-      const complete = isRead ? completeAsOf !== undefined && completeAsOf >= owed : null;
+      const complete = isRead ? completeAsOf !== undefined && completeAsOf >= neededFrom : null;
       return { ...pass, liveRows, held, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
     }),
   );

@@ -7,7 +7,7 @@ import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
-import { workOnHeld } from '../process/work-on-held.ts';
+import { workOnOwned } from '../process/work-on-owned.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const SYNC = 'sync';
@@ -39,7 +39,7 @@ export function syncHandler(
       pageWritten: (page) => {
         if (!full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
       },
-      doubtsWait: (wait) => sum.doubtsWait?.(wait),
+      suspectsWait: (wait) => sum.suspectsWait?.(wait),
       deletionsJudged: (judged) => sum.deletionsJudged?.(judged),
     };
     const work = async ({ reader, mirror, fence }: OpenAccount): Promise<CollectionPass[]> => {
@@ -51,7 +51,7 @@ export function syncHandler(
     };
     observers.push(observer);
     try {
-      return await workOnHeld(config, runners(), { userIds, collections, work, notDone: noPass });
+      return await workOnOwned(config, runners(), { userIds, collections, work, notDone: noPass });
     } finally {
       observers.splice(observers.indexOf(observer), 1);
     }

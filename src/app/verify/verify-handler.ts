@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { CommandHandler } from '../../commands/command-service.ts';
 import type { Config } from '../../config/config.ts';
 import { collection, type CollectionName } from '../../model/collections.ts';
@@ -7,7 +7,7 @@ import { notVerified, type VerifiedCollection, type VerifyProgress } from '../..
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import { verifyPass } from './verify-pass.ts';
-import { workOnHeld } from '../process/work-on-held.ts';
+import { workOnOwned } from '../process/work-on-owned.ts';
 
 /** The command's name, and that of its request to the daemon. */
 export const VERIFY = 'verify';
@@ -21,7 +21,7 @@ export interface VerifyRequest {
 /** `verify` beside the daemon: of accounts that it holds, under its lease and budget. */
 export function verifyHandler(
   config: Config,
-  db: Kysely<unknown>,
+  db: Db,
   runners: () => readonly AccountRunner[],
 ): CommandHandler {
   return async (given, { signal, report }) => {
@@ -42,6 +42,6 @@ export function verifyHandler(
       const pass = { config, db, clock: systemClock, collections, signal, onProgress, catchUp };
       return verifyPass(account, pass);
     };
-    return workOnHeld(config, runners(), { userIds, collections, work, notDone: notVerified });
+    return workOnOwned(config, runners(), { userIds, collections, work, notDone: notVerified });
   };
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -8,7 +8,7 @@ import type { OpenAccount } from '../accounts/open-account.ts';
 
 export interface VerifyPass {
   readonly config: Config;
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   readonly clock: Clock;
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
@@ -21,11 +21,10 @@ export function verifyPass(
   { fence, source, store }: OpenAccount,
   { config, db, clock, ...options }: VerifyPass,
 ): Promise<VerifiedCollection[]> {
-  const { schema, ignoreFields, excludeFields } = config;
+  const { ignoreFields, excludeFields } = config;
   return verifyAccount({
-    reader: { fence, source, store, clock },
+    context: { fence, source, store, clock },
     db,
-    schema,
     rules: (name) => ({ ignore: new Set(ignoreFields[name]), exclude: new Set(excludeFields[name]) }),
     ...options,
   });

@@ -5,8 +5,8 @@ const plain: Refusal = {
   limit: 60,
   routeLimit: 60,
   size: 60,
-  held: 20,
-  heldOverall: 20,
+  used: 20,
+  usedOverall: 20,
   foreign: 0,
   blamedForeign: false,
   paced: false,
@@ -18,7 +18,7 @@ describe('a 429 is explained', () => {
   });
 
   it('by a limit over all endpoints when it names one that is not its route’s', () => {
-    expect(explain({ ...plain, limit: 100, heldOverall: 100 })).toEqual({
+    expect(explain({ ...plain, limit: 100, usedOverall: 100 })).toEqual({
       kind: 'overall-limit',
       limit: 100,
     });
@@ -30,7 +30,7 @@ describe('a 429 is explained', () => {
   });
 
   it('by the sum over all endpoints when pacing its own group did not help', () => {
-    const busy = { ...plain, heldOverall: 50, held: 20 };
+    const busy = { ...plain, usedOverall: 50, used: 20 };
     expect(explain(busy)).toEqual({ kind: 'unexplained' });
     expect(explain({ ...busy, paced: true })).toEqual({ kind: 'overall-limit', limit: 49 });
     const withOthers = { ...busy, paced: true, foreign: 3, blamedForeign: true };

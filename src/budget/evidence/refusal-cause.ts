@@ -6,8 +6,8 @@ export interface Refusal {
   /** What the group allowed itself. */
   readonly size: number;
   /** Slots in use of all groups together, and of this one. */
-  readonly heldOverall: number;
-  readonly held: number;
+  readonly usedOverall: number;
+  readonly used: number;
   /** Use by others of the key, lately seen in `Remaining`. */
   readonly foreign: number;
   /** Others' use was the explanation of an earlier 429 within the hour. */
@@ -31,16 +31,16 @@ export type Cause =
  * too, makes `Remaining` look as if others used the key, and would be blamed on them for ever.
  */
 export function explain(refusal: Refusal): Cause {
-  const { limit, routeLimit, heldOverall } = refusal;
+  const { limit, routeLimit, usedOverall } = refusal;
   // The 429 names a limit that is not this route's: a second one, over all endpoints.
-  if (limit !== undefined && routeLimit !== undefined && limit !== routeLimit && heldOverall >= limit) {
+  if (limit !== undefined && routeLimit !== undefined && limit !== routeLimit && usedOverall >= limit) {
     return { kind: 'overall-limit', limit };
   }
   if (limit !== undefined && limit < refusal.size) return { kind: 'lower-limit', limit };
   if (refusal.foreign > 0 && !refusal.blamedForeign) return { kind: 'foreign-use' };
   // Refused although this group was paced, while others were busy: what is common to them is the sum.
-  if (refusal.paced && refusal.foreign === 0 && heldOverall > refusal.held) {
-    return { kind: 'overall-limit', limit: Math.max(1, heldOverall - 1) };
+  if (refusal.paced && refusal.foreign === 0 && usedOverall > refusal.used) {
+    return { kind: 'overall-limit', limit: Math.max(1, usedOverall - 1) };
   }
   return { kind: 'unexplained' };
 }

@@ -59,7 +59,7 @@ export class SlotLog {
   }
 
   /** Slots in use. */
-  held(now: number, guardMs: number): number {
+  used(now: number, guardMs: number): number {
     return this.#inFlight + this.#endedAfter(now - WINDOW_MS - guardMs);
   }
 

@@ -17,7 +17,7 @@ export const listAction: AccountsAction = {
     const config = loadConfig(shell.env, 'database');
     const which = demo ? 'demo' : 'likely';
     return onMigratedMirror(shell, config, { command: 'accounts', which }, async ({ db }) => {
-      const accounts = await listAccounts(db, config.schema);
+      const accounts = await listAccounts(db);
       const text = json
         ? `${JSON.stringify({ accounts })}\n`
         : describeAccounts(accounts, widthOfTerminal(shell.out));

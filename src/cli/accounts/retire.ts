@@ -23,13 +23,12 @@ export const retireAction: AccountsAction = {
     const config = loadConfig(shell.env, 'database');
     const which = demo ? 'demo' : 'likely';
     return onMigratedMirror(shell, config, { command: 'accounts', which }, async ({ db }) => {
-      const { schema } = config;
       const outcome = undo
-        ? await takeBack(db, schema, userId)
-        : await retireAccount(db, schema, userId, await databaseTime(db));
+        ? await takeBack(db, userId)
+        : await retireAccount(db, userId, await databaseTime(db));
       let rows = 0;
       if (remove && outcome !== 'unknown') {
-        await removeData(db, schema, userId, (_, removed) => {
+        await removeData(db, userId, (_, removed) => {
           rows += removed;
         });
       }

@@ -1,3 +1,4 @@
+import { Db } from '../../db/connection/db.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase, type Database } from '../../db/connection/database.ts';
@@ -59,10 +60,11 @@ export const addMigrate: AddCommand = (program, run) => {
 async function bringUp(
   shell: Shell,
   { schema }: Config,
-  { kysely: db }: Database,
+  database: Database,
   { check, json }: MigrateOptions,
 ): Promise<ExitCode> {
-  const options = { db, schema, folder: MIGRATIONS, version: programVersion() };
+  const db = new Db(database.kysely, schema);
+  const options = { db, folder: MIGRATIONS, version: programVersion() };
   let pending: readonly string[];
   try {
     pending = await pendingMigrations(options);

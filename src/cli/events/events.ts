@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { eventTexts } from '../../app/events/events-show.ts';
 import { type ReplayProgress, replayAndFollow } from '../../app/events/events-replay.ts';
 import type { Config } from '../../config/config.ts';
@@ -64,11 +64,10 @@ export const addEvents: AddCommand = (program, run) => {
         const which = options.demo === true ? 'demo' : 'likely';
         return onMigratedMirror(shell, config, { command: 'events', which }, async ({ db }) => {
           if (action === 'replay') return replay(shell, config, db, [...new Set(ids)], json);
-          if (show !== undefined) return showOne(shell, config, db, show, json);
+          if (show !== undefined) return showOne(shell, db, show, json);
           return printNewest(shell, {
             limit,
-            find: (most) =>
-              listEvents(db, config.schema, { limit: most, ...(type === undefined ? {} : { type }) }),
+            find: (most) => listEvents(db, { limit: most, ...(type === undefined ? {} : { type }) }),
             json,
             toJson: eventJson,
             toTable: describeEvents,
@@ -84,14 +83,8 @@ export const addEvents: AddCommand = (program, run) => {
     );
 };
 
-async function showOne(
-  shell: Shell,
-  { schema }: Config,
-  db: Kysely<unknown>,
-  id: string,
-  json: boolean,
-): Promise<ExitCode> {
-  const texts = await eventTexts(db, schema, id);
+async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise<ExitCode> {
+  const texts = await eventTexts(db, id);
   if (texts.length === 0) {
     shell.err.write(
       `research-mirror: there is no event ${JSON.stringify(id)}: it never came, or its time is over\n`,
@@ -106,7 +99,7 @@ async function showOne(
 async function replay(
   shell: Shell,
   config: Config,
-  db: Kysely<unknown>,
+  db: Db,
   ids: readonly string[],
   json: boolean,
 ): Promise<ExitCode> {

@@ -71,11 +71,10 @@ async function list(
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
   }
   const config = loadConfig(shell.env, 'database');
-  const { schema } = config;
   const which = demo ? 'demo' : 'likely';
   return onMigratedMirror(shell, config, { command: 'quarantine', which }, async ({ db }) => {
-    if (show !== undefined) return showItem(shell, await quarantinedTexts(db, schema, show), show, json);
-    const listed = await listQuarantine(db, schema, collections ?? COLLECTION_NAMES, most);
+    if (show !== undefined) return showItem(shell, await quarantinedTexts(db, show), show, json);
+    const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
     const text = json
       ? `${JSON.stringify(listed, undefined, 2)}\n`
       : describeQuarantine(listed, widthOfTerminal(shell.out));

@@ -1,6 +1,6 @@
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status-report.ts';
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
-import { submissionsLine, webhookLine } from './edges-text.ts';
+import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */
@@ -68,8 +68,8 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
       ({ group, used, limit }) => `  key ${key}…: ${used} of ${limit} requests a minute in use (${group})\n`,
     ),
   );
-  const edges = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
+  const more = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
     line === undefined ? '' : `  ${line}\n`,
   );
-  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...edges].join('')}`;
+  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...more].join('')}`;
 }

@@ -1,3 +1,4 @@
+import { Db } from '../../db/connection/db.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport } from '../../app/status/collect-status.ts';
 import type { Config } from '../../config/config.ts';
@@ -65,11 +66,10 @@ async function readStatus(
   shell: Shell,
   { connection, words }: MirrorDatabase,
 ): Promise<StatusReport> {
-  const { schema } = config;
   const database = await openDatabase({ ...connection, max: 1 });
   try {
-    const db = database.kysely;
-    const pending = await pendingMigrations({ db, schema, folder: MIGRATIONS, version: programVersion() });
+    const db = new Db(database.kysely, config.schema);
+    const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
     return {
       version: programVersion(),
@@ -79,7 +79,7 @@ async function readStatus(
       notes: [],
       service: config.service?.url ?? null,
       database: words,
-      schema,
+      schema: db.schema,
       processes: [],
       accounts: [],
       errors: [],

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { Db } from '../../db/connection/db.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
@@ -10,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 
 /** A mirror's database as a command asks it by itself. */
 export interface MigratedMirror {
-  readonly db: Kysely<unknown>;
+  readonly db: Db;
   readonly reached: MirrorDatabase;
 }
 
@@ -32,11 +32,10 @@ export async function onMigratedMirror<T>(
   });
   try {
     const database = await openDatabase({ ...reached.connection, max: 2 });
-    const { kysely: db } = database;
+    const db = new Db(database.kysely, config.schema);
     try {
       const behind = await pendingMigrations({
         db,
-        schema: config.schema,
         folder: MIGRATIONS,
         version: programVersion(),
       });

@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { cancelSubmission, SubmitRefused } from '../../app/submit/submit-request.ts';
 import { daemonLives } from '../../app/process/submit-carrier.ts';
-import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { currentHold, releaseSubmissions } from '../../db/installation/hold.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
@@ -73,13 +72,12 @@ export const addSubmissions: AddCommand = (program, run) => {
         const which = options.demo === true ? 'demo' : 'likely';
         const { json = false, show } = options;
         return onMigratedMirror(shell, config, { command: 'submissions', which }, async ({ db }) => {
-          if (action === 'cancel') return cancel(shell, config, db, ids, json);
-          if (action === 'release') return release(shell, config, db, json);
-          if (show !== undefined) return showOne(shell, config, db, show, json);
+          if (action === 'cancel') return cancel(shell, db, ids, json);
+          if (action === 'release') return release(shell, db, json);
+          if (show !== undefined) return showOne(shell, db, show, json);
           return printNewest(shell, {
             limit,
-            find: (most) =>
-              listSubmissions(db, config.schema, { limit: most, ...(state === undefined ? {} : { state }) }),
+            find: (most) => listSubmissions(db, { limit: most, ...(state === undefined ? {} : { state }) }),
             json,
             toJson: (each) => submissionJson(each),
             toTable: describeSubmissions,
@@ -107,36 +105,24 @@ function readState(text: string | undefined): SubmissionState | undefined {
   );
 }
 
-async function showOne(
-  shell: Shell,
-  { schema }: Config,
-  db: Kysely<unknown>,
-  id: string,
-  json: boolean,
-): Promise<ExitCode> {
-  const submission = await findSubmission(db, schema, id);
+async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise<ExitCode> {
+  const submission = await findSubmission(db, id);
   if (submission === undefined) {
     shell.err.write(`research-mirror: there is no submission ${id}\n`);
     return EXIT.NO;
   }
   const text = json ? submissionJson(submission) : responseText(submission);
   if (text !== undefined) shell.out.write(shell.scrubber.scrub(`${text}\n`));
-  shell.err.write(shell.scrubber.scrub(`${endLine(submission, (await currentHold(db, schema))?.why)}\n`));
+  shell.err.write(shell.scrubber.scrub(`${endLine(submission, (await currentHold(db))?.why)}\n`));
   return EXIT.DONE;
 }
 
-async function cancel(
-  shell: Shell,
-  { schema }: Config,
-  db: Kysely<unknown>,
-  ids: readonly string[],
-  json: boolean,
-): Promise<ExitCode> {
+async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolean): Promise<ExitCode> {
   const cancelled: string[] = [];
   const refused: { readonly id: string; readonly why: string }[] = [];
   for (const id of new Set(ids)) {
     try {
-      await cancelSubmission(db, schema, id);
+      await cancelSubmission(db, id);
       cancelled.push(id);
       if (!json) shell.out.write(`submission ${id}: cancelled\n`);
     } catch (error) {
@@ -149,16 +135,11 @@ async function cancel(
   return refused.length > 0 ? EXIT.NO : EXIT.DONE;
 }
 
-async function release(
-  shell: Shell,
-  { schema }: Config,
-  db: Kysely<unknown>,
-  json: boolean,
-): Promise<ExitCode> {
-  const hold = await currentHold(db, schema);
-  const released = hold === undefined ? 0 : await releaseSubmissions(db, schema);
-  await wake(db, schema);
-  const lives = await daemonLives(db, schema, await ownIdentity());
+async function release(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
+  const hold = await currentHold(db);
+  const released = hold === undefined ? 0 : await releaseSubmissions(db);
+  await wake(db);
+  const lives = await daemonLives(db, await ownIdentity());
   if (json) {
     const held = hold === undefined ? null : { since: hold.since.toISOString(), why: hold.why };
     shell.out.write(`${JSON.stringify({ released, held })}\n`);

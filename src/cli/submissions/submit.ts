@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely';
-import { isSettled } from '../../app/submit/submit-follow.ts';
+import type { Db } from '../../db/connection/db.ts';
+import { isFinal } from '../../app/submit/submit-follow.ts';
 import type { SubmitRequest } from '../../app/submit/submit-request.ts';
 import type { SubmitResult } from '../../app/submit/submit-operation.ts';
 import type { Config } from '../../config/config.ts';
@@ -7,7 +7,6 @@ import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import { currentHold } from '../../db/installation/hold.ts';
 import { findSubmission } from '../../db/submissions/stored-submissions.ts';
-import { syncTables } from '../../db/connection/tables.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES } from '../../model/submission.ts';
 import { isStopped } from '@research-mirror/runtime/service';
@@ -134,7 +133,7 @@ async function submit(
   } catch (error) {
     if (error instanceof SubmitRefused && error.wrong) {
       // Nothing that was typed is wrong, and nothing else that could be typed would be right.
-      if (!(await knowsAnAccount(db, config.schema))) {
+      if (!(await knowsAnAccount(db))) {
         throw new Unusable(
           'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
         );
@@ -144,14 +143,14 @@ async function submit(
     }
     if (id === undefined) throw error;
     progress.end();
-    shell.err.write(shell.scrubber.scrub(`${await whereItStays(db, config.schema, id)}\n`));
+    shell.err.write(shell.scrubber.scrub(`${await whereItStays(db, id)}\n`));
     if (isStopped(error)) return EXIT.INTERRUPTED;
     throw error;
   } finally {
     progress.end();
   }
   const { submission, stuck } = result;
-  const held = submission.state === 'held' ? (await currentHold(db, config.schema))?.why : undefined;
+  const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
   const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
   if (text !== undefined) shell.out.write(shell.scrubber.scrub(`${text}\n`));
   const end =
@@ -160,19 +159,19 @@ async function submit(
   return wait ? codeOf(result) : EXIT.DONE;
 }
 
-async function knowsAnAccount(db: Kysely<unknown>, schema: string): Promise<boolean> {
-  const accounts = await syncTables(db, schema).selectFrom('account').select('_user_id').limit(1).execute();
+async function knowsAnAccount(db: Db): Promise<boolean> {
+  const accounts = await db.state.selectFrom('account').select('_user_id').limit(1).execute();
   return accounts.length > 0;
 }
 
 /** What becomes of a submission that is not waited for any more. */
-async function whereItStays(db: Kysely<unknown>, schema: string, id: string): Promise<string> {
-  const submission = await findSubmission(db, schema, id).catch(() => undefined);
+async function whereItStays(db: Db, id: string): Promise<string> {
+  const submission = await findSubmission(db, id).catch(() => undefined);
   const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
   if (submission?.state === 'queued') {
     return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
   }
-  return submission === undefined || !isSettled(submission)
+  return submission === undefined || !isFinal(submission)
     ? `submission ${id} may be on its way: ${look}`
     : endLine(submission, undefined);
 }

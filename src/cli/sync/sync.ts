@@ -1,5 +1,5 @@
 import type { CollectionPass, SyncReport } from '../../app.ts';
-import { heldBack } from '../../app/status/judge-status.ts';
+import { blockedProblems } from '../../app/status/judge-status.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
@@ -80,7 +80,7 @@ export const addSync: AddCommand = (program, run) => {
 function whatIsOpen(pass: CollectionPass): string[] {
   const { userId, collection, held, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
-  if (held > 0) return heldBack(userId, { collection, heldDeletions: held, liveRows });
+  if (held > 0) return blockedProblems(userId, { collection, heldDeletions: held, liveRows });
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');
     return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import { syncTables } from '../connection/tables.ts';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 
 /** What of an account's identity is stored before a proof of it is asked for. */
 export interface StoredIdentity {
@@ -11,13 +11,9 @@ export interface StoredIdentity {
   readonly at: Date;
 }
 
-export async function storedIdentity(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-): Promise<StoredIdentity> {
+export async function storedIdentity(db: Db, userId: string): Promise<StoredIdentity> {
   const { rows } = await sql<{ origin: string | null; change_id: string; at: Date }>`
-    select origin, change_id, clock_timestamp() as at from ${sql.id(`${schema}_sync`, 'account')}
+    select origin, change_id, clock_timestamp() as at from ${db.stateTable('account')}
     where _user_id = ${userId}::bigint`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new RangeError(`account ${userId} has no row`);
@@ -25,17 +21,8 @@ export async function storedIdentity(
 }
 
 /** Stores which service an account is of. To be called in a fenced transaction. */
-export async function setOrigin(
-  trx: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  origin: string,
-): Promise<void> {
-  await syncTables(trx, schema)
-    .updateTable('account')
-    .set({ origin })
-    .where('_user_id', '=', userId)
-    .execute();
+export async function setOrigin(trx: Db, userId: string, origin: string): Promise<void> {
+  await trx.state.updateTable('account').set({ origin }).where('_user_id', '=', userId).execute();
 }
 
 /** A key that answered for another account than its owner. */
@@ -47,13 +34,9 @@ export interface MovedKey {
 }
 
 /** Which of `keyHashes` answered for another account than their owner, in no order. */
-export async function movedKeys(
-  db: Kysely<unknown>,
-  schema: string,
-  keyHashes: readonly string[],
-): Promise<MovedKey[]> {
+export async function movedKeys(db: Db, keyHashes: readonly string[]): Promise<MovedKey[]> {
   if (keyHashes.length === 0) return [];
-  const rows = await syncTables(db, schema)
+  const rows = await db.state
     .selectFrom('api_key')
     .select(['key_hash', '_user_id', 'answered_for', 'error'])
     .where('key_hash', 'in', [...keyHashes])
@@ -66,8 +49,8 @@ export async function movedKeys(
 }
 
 /** The service that the account is mirrored from; null: not known yet, or there is no such account. */
-export async function originOf(db: Kysely<unknown>, schema: string, userId: string): Promise<string | null> {
-  const account = await syncTables(db, schema)
+export async function originOf(db: Db, userId: string): Promise<string | null> {
+  const account = await db.state
     .selectFrom('account')
     .select('origin')
     .where('_user_id', '=', userId)

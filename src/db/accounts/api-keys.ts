@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import { syncTables } from '../connection/tables.ts';
+import type { Db } from '../connection/db.ts';
 
 /** What the last ping of a key told. */
 export interface KnownKey {
@@ -12,17 +11,9 @@ export interface KnownKey {
 }
 
 /** What is known of these keys, from this and earlier runs, in no order. */
-export async function knownKeys(
-  db: Kysely<unknown>,
-  schema: string,
-  keyHashes: readonly string[],
-): Promise<KnownKey[]> {
+export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<KnownKey[]> {
   if (keyHashes.length === 0) return [];
-  const rows = await syncTables(db, schema)
-    .selectFrom('api_key')
-    .selectAll()
-    .where('key_hash', 'in', keyHashes)
-    .execute();
+  const rows = await db.state.selectFrom('api_key').selectAll().where('key_hash', 'in', keyHashes).execute();
   return rows.map((row) => ({
     keyHash: row.key_hash,
     userId: row._user_id ?? undefined,
@@ -32,8 +23,8 @@ export async function knownKeys(
 }
 
 /** Keeps what a ping told; a refused key keeps the owner that it had. */
-export async function rememberKey(db: Kysely<unknown>, schema: string, key: KnownKey): Promise<void> {
-  await syncTables(db, schema)
+export async function rememberKey(db: Db, key: KnownKey): Promise<void> {
+  await db.state
     .insertInto('api_key')
     .values({
       key_hash: key.keyHash,
@@ -53,12 +44,11 @@ export async function rememberKey(db: Kysely<unknown>, schema: string, key: Know
 
 /** Keeps that the key still is its owner's. @param changeId the account's, before the proof was asked for */
 export async function rememberProof(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   keyHash: string,
   proof: { readonly changeId: string; readonly at: Date },
 ): Promise<void> {
-  await syncTables(db, schema)
+  await db.state
     .updateTable('api_key')
     .set({ pinged_at: proof.at, error: null, proven_change_id: proof.changeId })
     .where('key_hash', '=', keyHash)
@@ -70,12 +60,11 @@ export async function rememberProof(
  * @returns the account's change_id before the last good proof; undefined: none is known
  */
 export async function rememberMoved(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   key: { readonly keyHash: string; readonly userId: string; readonly answeredFor: string; readonly at: Date },
 ): Promise<string | undefined> {
   const { keyHash: key_hash, userId: _user_id, answeredFor: answered_for, at } = key;
-  const row = await syncTables(db, schema)
+  const row = await db.state
     .insertInto('api_key')
     .values({ key_hash, _user_id, pinged_at: at, answered_for, answered_at: at })
     .onConflict((conflict) =>
@@ -90,27 +79,13 @@ export async function rememberMoved(
 }
 
 /** Keeps what is to be said of a key that answered for another account. */
-export async function rememberWhy(
-  db: Kysely<unknown>,
-  schema: string,
-  keyHash: string,
-  why: string,
-): Promise<void> {
-  await syncTables(db, schema)
-    .updateTable('api_key')
-    .set({ error: why })
-    .where('key_hash', '=', keyHash)
-    .execute();
+export async function rememberWhy(db: Db, keyHash: string, why: string): Promise<void> {
+  await db.state.updateTable('api_key').set({ error: why }).where('key_hash', '=', keyHash).execute();
 }
 
 /** Forgets that keys are the account's, and for whom they answered since. @returns those that were its own */
-export async function forgetOwner(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  keyHashes: readonly string[],
-): Promise<string[]> {
-  const rows = await syncTables(db, schema)
+export async function forgetOwner(db: Db, userId: string, keyHashes: readonly string[]): Promise<string[]> {
+  const rows = await db.state
     .deleteFrom('api_key')
     .where('_user_id', '=', userId)
     .where('key_hash', 'in', [...keyHashes])

@@ -1,33 +1,31 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
 /** A promise, as it stands at a moment; `too-late`: no cron line promises that. */
-export type PromiseState =
-  | { readonly state: 'due' | 'too-late'; readonly at: Date }
-  | { readonly state: 'kept' };
+export type RunState = { readonly state: 'due' | 'too-late'; readonly at: Date } | { readonly state: 'kept' };
 
-export interface CollectionPromises {
+export interface CollectionRuns {
   readonly userId: string;
   readonly collection: CollectionName;
-  readonly poll: PromiseState;
-  readonly full: PromiseState;
+  readonly poll: RunState;
+  readonly full: RunState;
 }
 
 /** The latest moments that a collection's cron lines promise now; null: none. */
-export interface LatestPromises {
+export interface LatestRuns {
   readonly name: CollectionName;
   readonly nextPollAt: Date | null;
   readonly nextFullAt: Date | null;
 }
 
 /** Collections of which something is due at `now`, or promised for a moment that is too late. */
-export async function promisesToLookAt(
-  db: Kysely<unknown>,
-  schema: string,
+export async function misfires(
+  db: Db,
   userIds: readonly string[],
-  latest: readonly LatestPromises[],
+  latest: readonly LatestRuns[],
   now: Date,
-): Promise<CollectionPromises[]> {
+): Promise<CollectionRuns[]> {
   const moments = (which: 'nextPollAt' | 'nextFullAt'): (Date | null)[] => latest.map((each) => each[which]);
   const { rows } = await sql<{
     _user_id: string;
@@ -38,7 +36,7 @@ export async function promisesToLookAt(
     full_by: Date | null;
   }>`
     select c._user_id, c.collection, c.next_poll_at, c.next_full_at, b.poll_by, b.full_by
-    from ${sql.id(schema, '_collections')} as c
+    from ${db.table('_collections')} as c
     join unnest(${latest.map(({ name }) => name)}::text[], ${moments('nextPollAt')}::timestamptz[],
       ${moments('nextFullAt')}::timestamptz[]) as b (collection, poll_by, full_by) on b.collection = c.collection
     where c._user_id = any(${[...userIds]}::bigint[])
@@ -52,7 +50,7 @@ export async function promisesToLookAt(
   }));
 }
 
-function stateAt(at: Date | null, by: Date | null, now: Date): PromiseState {
+function stateAt(at: Date | null, by: Date | null, now: Date): RunState {
   if (at === null) return { state: 'kept' };
   if (at <= now) return { state: 'due', at };
   return by !== null && at > by ? { state: 'too-late', at } : { state: 'kept' };

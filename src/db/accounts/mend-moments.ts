@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { fenced } from '../ownership/fenced.ts';
 
@@ -26,21 +27,21 @@ const HAPPENED: readonly (readonly [table: string, column: string])[] = [
  * Takes moments that lie ahead of the database's clock as now: to be called when an account is opened, which it is anew
  * when the clock goes back (heartbeat.ts).
  */
-export async function mendMoments(db: Kysely<unknown>, schema: string, fence: Fence): Promise<void> {
+export async function mendMoments(db: Db, fence: Fence): Promise<void> {
   const { userId } = fence;
-  await fenced(db, schema, fence, async (trx, now) => {
+  await fenced(db, fence, async (trx, now) => {
     const ahead = new Date(now.getTime() + MARGIN_MS);
     for (const [table, column] of HAPPENED) {
       await sql`
-        update ${sql.id(`${schema}_sync`, table)} as t set ${sql.id(column)} = ${now}::timestamptz
+        update ${trx.stateTable(table)} as t set ${sql.id(column)} = ${now}::timestamptz
         where t._user_id = ${userId}::bigint and t.${sql.id(column)} > ${ahead}::timestamptz`.execute(trx);
     }
     // Nothing says when they were sent: all of them may count for a window from now on.
     await sql`
-      update ${sql.id(`${schema}_sync`, 'slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
+      update ${trx.stateTable('slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
       where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`.execute(trx);
     await sql`
-      update ${sql.id(schema, 'quarantine')} as t set last_seen_at = ${now}::timestamptz
+      update ${trx.table('quarantine')} as t set last_seen_at = ${now}::timestamptz
       where t._user_id = ${userId}::bigint and t.last_seen_at > ${ahead}::timestamptz`.execute(trx);
   });
 }

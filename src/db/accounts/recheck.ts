@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
@@ -11,14 +12,13 @@ import { fenced } from '../ownership/fenced.ts';
  * @returns whether there was reason to
  */
 export async function recheckIfDue(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   fence: Fence,
   collections: readonly CollectionName[],
 ): Promise<boolean> {
   const { userId } = fence;
-  const own = (table: string) => sql.id(`${schema}_sync`, table);
-  return fenced(db, schema, fence, async (trx, now) => {
+  const own = (table: string) => db.stateTable(table);
+  return fenced(db, fence, async (trx, now) => {
     const { rows } = await sql<{ due: boolean }>`
       select recheck as due from ${own('account')} where _user_id = ${userId}::bigint`.execute(trx);
     if (rows[0]?.due !== true) return false;
@@ -32,7 +32,7 @@ export async function recheckIfDue(
         memory = coalesce(('{"limit":' || (memory #>> '{limit}') || '}')::jsonb, '{}')
       where _user_id = ${userId}::bigint`.execute(trx);
     await sql`
-      update ${sql.id(schema, '_collections')}
+      update ${trx.table('_collections')}
       set held_deletions = 0, waiting_deletions = 0,
         next_full_at = case when collection = any(${[...collections]}::text[]) then ${now}::timestamptz else next_full_at end
       where _user_id = ${userId}::bigint`.execute(trx);

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { commitDurably } from '../connection/durable-commit.ts';
-import { syncTables } from '../connection/tables.ts';
 
 /** What became of the wish to take an account out, or back. */
 export type Retired = 'done' | 'already' | 'unknown';
@@ -11,38 +11,35 @@ export type Retired = 'done' | 'already' | 'unknown';
  * seconds. What waits to be sent is cancelled; data stay.
  * @param now the database's time
  */
-export function retireAccount(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  now: Date,
-): Promise<Retired> {
-  return db.transaction().execute(async (trx) => {
+export function retireAccount(db: Db, userId: string, now: Date): Promise<Retired> {
+  return db.transaction(async (trx) => {
     // What is said to be cancelled is not sent, whatever a crash forgets.
     await commitDurably(trx);
-    const state = await lockedState(trx, schema, userId);
+    const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
     await sql`
-      update ${own(schema, 'account')} set state = 'retired', error = null, owner = null, token = token + 1
+      update ${trx.stateTable('account')} set state = 'retired', error = null, owner = null, token = token + 1
       where _user_id = ${userId}::bigint`.execute(trx);
     await sql`
-      update ${beside(schema, '_collections')} set paused_at = ${now}::timestamptz
+      update ${trx.table('_collections')} set paused_at = ${now}::timestamptz
       where _user_id = ${userId}::bigint and paused_at is null`.execute(trx);
     await sql`
-      update ${beside(schema, 'submissions')} set state = 'cancelled', done_at = ${now}::timestamptz
+      update ${trx.table('submissions')} set state = 'cancelled', done_at = ${now}::timestamptz
       where _user_id = ${userId}::bigint and state in ('queued', 'held')`.execute(trx);
     return state === 'retired' ? 'already' : 'done';
   });
 }
 
 /** Takes a retired account back: the next daemon that has a key of it mirrors it again. */
-export function takeBack(db: Kysely<unknown>, schema: string, userId: string): Promise<Retired> {
-  return db.transaction().execute(async (trx) => {
-    const state = await lockedState(trx, schema, userId);
+export function takeBack(db: Db, userId: string): Promise<Retired> {
+  return db.transaction(async (trx) => {
+    const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
     if (state !== 'retired') return 'already';
     await sql`
-      update ${own(schema, 'account')} set state = 'active' where _user_id = ${userId}::bigint`.execute(trx);
+      update ${trx.stateTable('account')} set state = 'active' where _user_id = ${userId}::bigint`.execute(
+      trx,
+    );
     return 'done';
   });
 }
@@ -57,15 +54,14 @@ const BATCH = 5_000;
  * @throws RangeError where the account is not retired any more
  */
 export async function removeData(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   onRemoved: (table: string, rows: number) => void,
 ): Promise<void> {
-  for (const table of await tablesOfAccounts(db, schema)) {
+  for (const table of await tablesOfAccounts(db)) {
     let removed: number;
     do {
-      removed = await removeBatch(db, schema, table, userId);
+      removed = await removeBatch(db, table, userId);
       if (removed > 0) onRemoved(`${table.schema}.${table.name}`, removed);
     } while (removed === BATCH);
   }
@@ -76,15 +72,10 @@ interface TableName {
   readonly name: string;
 }
 
-async function removeBatch(
-  db: Kysely<unknown>,
-  schema: string,
-  table: TableName,
-  userId: string,
-): Promise<number> {
-  return db.transaction().execute(async (trx) => {
+async function removeBatch(db: Db, table: TableName, userId: string): Promise<number> {
+  return db.transaction(async (trx) => {
     // Held to the end: nobody takes it back in the middle.
-    if ((await lockedState(trx, schema, userId)) !== 'retired') {
+    if ((await lockedState(trx, userId)) !== 'retired') {
       throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
     }
     const name = sql.id(table.schema, table.name);
@@ -96,36 +87,24 @@ async function removeBatch(
 }
 
 /** As the catalogue knows them; without the account's own row, and without that of its keys, which know it is retired. */
-async function tablesOfAccounts(db: Kysely<unknown>, schema: string): Promise<TableName[]> {
+async function tablesOfAccounts(db: Db): Promise<TableName[]> {
   const { rows } = await sql<TableName>`
     select n.nspname as schema, c.relname as name
     from pg_catalog.pg_class as c
     join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
     where c.relkind in ('r', 'p') and not c.relispartition
-      and (n.nspname = ${schema} or n.nspname = ${`${schema}_sync`} and c.relname not in ('account', 'api_key'))
+      and (n.nspname = ${db.schema} or n.nspname = ${`${db.schema}_sync`} and c.relname not in ('account', 'api_key'))
     order by n.nspname, c.relname`.execute(db);
   return rows;
 }
 
-async function lockedState(
-  trx: Kysely<unknown>,
-  schema: string,
-  userId: string,
-): Promise<string | undefined> {
-  const row = await syncTables(trx, schema)
+async function lockedState(trx: Db, userId: string): Promise<string | undefined> {
+  const row = await trx.state
     .selectFrom('account')
     .select('state')
     .where('_user_id', '=', userId)
     .forNoKeyUpdate()
     .executeTakeFirst();
   return row?.state;
-}
-
-function own(schema: string, table: string): ReturnType<typeof sql.id> {
-  return sql.id(`${schema}_sync`, table);
-}
-
-function beside(schema: string, table: string): ReturnType<typeof sql.id> {
-  return sql.id(schema, table);
 }

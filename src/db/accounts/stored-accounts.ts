@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import { mirrorTables, syncTables } from '../connection/tables.ts';
+import type { Db } from '../connection/db.ts';
 
 /** An account of the mirror, for people. */
 export interface StoredAccount {
@@ -17,14 +16,14 @@ export interface StoredAccount {
 }
 
 /** All accounts, the least user_id first. */
-export async function listAccounts(db: Kysely<unknown>, schema: string): Promise<StoredAccount[]> {
-  const accounts = await syncTables(db, schema)
+export async function listAccounts(db: Db): Promise<StoredAccount[]> {
+  const accounts = await db.state
     .selectFrom('account')
     .select(['_user_id', 'state', 'error', 'origin'])
     .orderBy('_user_id')
     .execute();
-  const emails = await mirrorTables(db, schema).selectFrom('account').select(['_user_id', 'email']).execute();
-  const keys = await syncTables(db, schema)
+  const emails = await db.mirror.selectFrom('account').select(['_user_id', 'email']).execute();
+  const keys = await db.state
     .selectFrom('api_key')
     .select(['_user_id', 'key_hash'])
     .where('_user_id', 'is not', null)

@@ -1,4 +1,5 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type {
   BudgetStore,
   FreedSlots,
@@ -14,33 +15,32 @@ import type { Fence } from '../../model/fence.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { firstPings, isKnownKey } from './first-ping-store.ts';
-import { syncTables } from '../connection/tables.ts';
 
-/** Writes what came free inside the transaction of a page: `recordFreed(schema, userId)` makes it for an account. */
-export type RecordFreed = (trx: Transaction<unknown>, freed: FreedSlots) => Promise<void>;
+/** Writes what came free inside the transaction of a page: `recordFreed(userId)` makes it for an account. */
+export type RecordFreed = (trx: Db, freed: FreedSlots) => Promise<void>;
 
 /** The reservations of an account's keys, written under its fence (docs/design/rate-limit.md, "Reservations"). */
-export function createBudgetStore(db: Kysely<unknown>, schema: string, fence: Fence): BudgetStore {
-  const record = recordFreed(schema, fence.userId);
+export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
+  const record = recordFreed(fence.userId);
   return {
     largestBlock: Infinity,
-    load: (keyHash) => loadBudget(db, schema, fence.userId, keyHash),
+    load: (keyHash) => loadBudget(db, fence.userId, keyHash),
     reserve: (keyHash, block, freed) =>
-      fenced(db, schema, fence, async (trx, now) => {
+      fenced(db, fence, async (trx, now) => {
         // Slots that a crash of Postgres forgot would be used again.
         await commitDurably(trx);
-        await reserveBlock(trx, schema, fence.userId, keyHash, block, now);
+        await reserveBlock(trx, fence.userId, keyHash, block, now);
         await record(trx, freed);
         return { now: now.getTime() };
       }),
-    record: (freed) => fenced(db, schema, fence, (trx) => record(trx, freed)),
+    record: (freed) => fenced(db, fence, (trx) => record(trx, freed)),
   };
 }
 
 /** @returns what a page's transaction calls with the freed slots of each key of the account */
-export function recordFreed(schema: string, userId: string): RecordFreed {
+export function recordFreed(userId: string): RecordFreed {
   return async (trx, { keyHash, blocks, learnt }) => {
-    const tables = syncTables(trx, schema);
+    const tables = trx.state;
     if (blocks.length > 0) {
       // All blocks in one statement: a page's round trips are its price.
       const json = JSON.stringify(
@@ -50,7 +50,7 @@ export function recordFreed(schema: string, userId: string): RecordFreed {
           freed: block.freed.map((moment) => new Date(moment).toISOString()),
         })),
       );
-      await sql`update ${sql.id(`${schema}_sync`, 'slot_block')} as b set freed = x.freed
+      await sql`update ${trx.stateTable('slot_block')} as b set freed = x.freed
         from jsonb_to_recordset(${json}::text::jsonb) as x(rate_group text, block_id bigint, freed timestamptz[])
         where b._user_id = ${userId} and b.key_hash = ${keyHash}
           and b.rate_group = x.rate_group and b.block_id = x.block_id
@@ -83,14 +83,13 @@ export function recordFreed(schema: string, userId: string): RecordFreed {
 
 /** The new block, and away with those that hold no slot any more: once a block, since it is when rows are added. */
 async function reserveBlock(
-  trx: Transaction<unknown>,
-  schema: string,
+  trx: Db,
   userId: string,
   keyHash: string,
   block: NewBlock,
   now: Date,
 ): Promise<void> {
-  const tables = syncTables(trx, schema);
+  const tables = trx.state;
   await tables
     .deleteFrom('slot_block')
     .where('_user_id', '=', userId)
@@ -111,50 +110,42 @@ async function reserveBlock(
     .execute();
 }
 
-async function loadBudget(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  keyHash: string,
-): Promise<LoadedBudget> {
+async function loadBudget(db: Db, userId: string, keyHash: string): Promise<LoadedBudget> {
   // One snapshot of all three tables.
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      const tables = syncTables(trx, schema);
-      const pings = await firstPings(trx, schema, keyHash);
-      const now = new Date(pings.now);
-      const blocks = await tables
-        .selectFrom('slot_block')
-        .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
-        .where('_user_id', '=', userId)
-        .where('key_hash', '=', keyHash)
-        .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
-        .execute();
-      const learnt = await tables
-        .selectFrom('rate_group')
-        .select(['rate_group', 'learnt'])
-        .where('_user_id', '=', userId)
-        .where('key_hash', '=', keyHash)
-        .execute();
-      return {
-        now: now.getTime(),
-        known: await isKnownKey(trx, schema, keyHash),
-        blocks: [
-          ...blocks.map((row) => ({
-            group: row.rate_group as LoadedBlock['group'],
-            blockId: Number(row.block_id),
-            size: row.size,
-            validUntil: row.valid_until.getTime(),
-            freed: row.freed.map((moment) => moment.getTime()),
-          })),
-          ...pings.blocks,
-        ],
-        learnt: learnt.map((row): LearntRow => ({
-          group: row.rate_group as StoredGroup,
-          learnt: row.learnt as LearntRate,
+  return db.snapshot(async (trx) => {
+    const tables = trx.state;
+    const pings = await firstPings(trx, keyHash);
+    const now = new Date(pings.now);
+    const blocks = await tables
+      .selectFrom('slot_block')
+      .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
+      .where('_user_id', '=', userId)
+      .where('key_hash', '=', keyHash)
+      .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
+      .execute();
+    const learnt = await tables
+      .selectFrom('rate_group')
+      .select(['rate_group', 'learnt'])
+      .where('_user_id', '=', userId)
+      .where('key_hash', '=', keyHash)
+      .execute();
+    return {
+      now: now.getTime(),
+      known: await isKnownKey(trx, keyHash),
+      blocks: [
+        ...blocks.map((row) => ({
+          group: row.rate_group as LoadedBlock['group'],
+          blockId: Number(row.block_id),
+          size: row.size,
+          validUntil: row.valid_until.getTime(),
+          freed: row.freed.map((moment) => moment.getTime()),
         })),
-      };
-    });
+        ...pings.blocks,
+      ],
+      learnt: learnt.map((row): LearntRow => ({
+        group: row.rate_group as StoredGroup,
+        learnt: row.learnt as LearntRate,
+      })),
+    };
+  });
 }

@@ -1,8 +1,8 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store/store.ts';
 import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
-import { syncTables } from '../connection/tables.ts';
 
 /**
  * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's first request"). Each is a row of its own
@@ -10,40 +10,40 @@ import { syncTables } from '../connection/tables.ts';
  * pings of those before. What was learnt is not kept, nor when a ping was answered: it counts for the whole of its
  * reservation. One that never left is forgotten: a service that is not there yet would use up its window before it comes.
  */
-export function createFirstPingStore(db: Kysely<unknown>, schema: string): BudgetStore {
+export function createFirstPingStore(db: Db): BudgetStore {
   const reserved = new Map<number, ReservedPing>();
   return {
     largestBlock: 1,
     load: (keyHash) =>
-      db.transaction().execute(async (trx) => ({
-        ...(await firstPings(trx, schema, keyHash)),
-        known: await isKnownKey(trx, schema, keyHash),
+      db.transaction(async (trx) => ({
+        ...(await firstPings(trx, keyHash)),
+        known: await isKnownKey(trx, keyHash),
         learnt: [],
       })),
     reserve: async (keyHash, { blockId }, freed) => {
-      const ping = await db.transaction().execute(async (trx) => {
-        await sql`select pg_advisory_xact_lock(hashtextextended(${`${schema} first ping ${keyHash}`}, 0))`.execute(
+      const ping = await db.transaction(async (trx) => {
+        await sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`.execute(
           trx,
         );
         await commitDurably(trx);
         const { rows } = await sql<ReservedPing>`
-          insert into ${sql.id(`${schema}_sync`, 'first_ping')} (key_hash, sent_at)
+          insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
           values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`.execute(
           trx,
         );
         const row = rows[0];
         if (row === undefined) throw new RangeError('an insert gave no row');
-        await syncTables(trx, schema)
+        await trx.state
           .deleteFrom('first_ping')
           .where('sent_at', '<', new Date(row.at.getTime() - BLOCK_MEMORY_MS))
           .execute();
-        await forgetUnsent(trx, schema, freed, reserved);
+        await forgetUnsent(trx, freed, reserved);
         return row;
       });
       reserved.set(blockId, ping);
       return { now: ping.at.getTime() };
     },
-    record: (freed) => forgetUnsent(db, schema, freed, reserved),
+    record: (freed) => forgetUnsent(db, freed, reserved),
   };
 }
 
@@ -55,8 +55,7 @@ interface ReservedPing {
 
 /** Away with pings of which nothing was written: whatever was sent holds its slot for a window at least. */
 async function forgetUnsent(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   { keyHash, blocks }: FreedSlots,
   reserved: ReadonlyMap<number, ReservedPing>,
 ): Promise<void> {
@@ -68,20 +67,19 @@ async function forgetUnsent(
   });
   if (unsent.length === 0) return;
   await sql`
-    delete from ${sql.id(`${schema}_sync`, 'first_ping')}
+    delete from ${db.stateTable('first_ping')}
     where key_hash = ${keyHash} and sent_at = any(${unsent}::timestamptz[])`.execute(db);
 }
 
 /** First pings of a key that may still hold a slot, as blocks of one slot, and the store's time. */
 export async function firstPings(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   keyHash: string,
 ): Promise<{ readonly now: number; readonly blocks: readonly LoadedBlock[] }> {
   const { rows } = await sql<{ now: Date; pings: Date[] }>`
     select clock_timestamp() as now, coalesce(
       -- One that lies ahead was sent before the clock went back: it may count for a window from now on.
-      (select array_agg(least(sent_at, clock_timestamp()) order by sent_at) from ${sql.id(`${schema}_sync`, 'first_ping')}
+      (select array_agg(least(sent_at, clock_timestamp()) order by sent_at) from ${db.stateTable('first_ping')}
        where key_hash = ${keyHash}), '{}') as pings`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new RangeError('a select without from gave no row');
@@ -99,8 +97,8 @@ export async function firstPings(
 }
 
 /** True when the key was pinged before, by whomever. */
-export async function isKnownKey(db: Kysely<unknown>, schema: string, keyHash: string): Promise<boolean> {
-  const row = await syncTables(db, schema)
+export async function isKnownKey(db: Db, keyHash: string): Promise<boolean> {
+  const row = await db.state
     .selectFrom('api_key')
     .select('key_hash')
     .where('key_hash', '=', keyHash)

@@ -33,7 +33,7 @@ export const TRANSACTION_BOUNDS: TransactionBounds = { statement: 6_000, idle: 5
 /** Client-side margin over a statement's bound, for the network. */
 const NETWORK_MARGIN = 4_000;
 
-/** An open database. Queries by `mirrorTables(kysely, schema)`, `syncTables(kysely, schema)` or Kysely's `sql` tag. */
+/** An open database. Queries by `kysely.mirror`, `kysely.state` or Kysely's `sql` tag. */
 export interface Database {
   /** Errors of all its queries are classified (sql-state.ts). */
   readonly kysely: Kysely<unknown>;

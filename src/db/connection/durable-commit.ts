@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from './db.ts';
+import { sql } from 'kysely';
 
 /**
  * Has a transaction's commit answered when it is on disk, also where the server is told not to wait for that
@@ -7,7 +8,7 @@ import { type Kysely, sql } from 'kysely';
  * `off` wait for at least that. Rows of pages need none of it: a crash takes them back with their progress, and an owner
  * that remembers more than the database has finds out before it writes again (fenced.ts, scope-row.ts).
  */
-export async function commitDurably(trx: Kysely<unknown>): Promise<void> {
+export async function commitDurably(trx: Db): Promise<void> {
   await sql`
     select set_config('synchronous_commit', 'on', true)
     where current_setting('synchronous_commit') = 'off'`.execute(trx);

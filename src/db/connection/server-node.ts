@@ -1,4 +1,5 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Db } from './db.ts';
+import { sql, type RawBuilder } from 'kysely';
 
 /**
  * A server as it tells of itself: `<system identifier>/<timeline>`. The identifier is another one in another cluster,
@@ -7,13 +8,13 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 export type ServerNode = string;
 
 /** Each pool asks once which of the two functions its user may call. */
-const expressions = new WeakMap<Kysely<unknown>, Promise<RawBuilder<ServerNode>>>();
+const expressions = new WeakMap<Db, Promise<RawBuilder<ServerNode>>>();
 
 /**
  * An expression that gives the node on which its statement runs: on Citus, in a statement on an account's row, the
  * account's. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
  */
-export function nodeExpression(db: Kysely<unknown>): Promise<RawBuilder<ServerNode>> {
+export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
   let found = expressions.get(db);
   if (found === undefined) {
     found = permitted(db).then(({ system, timeline }) => {
@@ -29,9 +30,7 @@ export function nodeExpression(db: Kysely<unknown>): Promise<RawBuilder<ServerNo
   return found;
 }
 
-async function permitted(
-  db: Kysely<unknown>,
-): Promise<{ readonly system: boolean; readonly timeline: boolean }> {
+async function permitted(db: Db): Promise<{ readonly system: boolean; readonly timeline: boolean }> {
   const { rows } = await sql<{ system: boolean; timeline: boolean }>`
     select has_function_privilege('pg_control_system()', 'execute') as system,
       has_function_privilege('pg_current_wal_lsn()', 'execute')

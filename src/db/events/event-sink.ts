@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { rowsOfEvent } from '../../model/hint.ts';
 import type { EventSink } from '../../model/webhook/verified-event.ts';
@@ -9,8 +9,7 @@ import { wake } from '../notify/wakeups.ts';
 
 export interface EventSinkOptions {
   /** Better not the pool that pages use: a delivery has a second. */
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   /** Collections that are mirrored: only they are hinted. */
   readonly collections: readonly CollectionName[];
   readonly clock: Clock;
@@ -20,7 +19,7 @@ export interface EventSinkOptions {
 const COALESCE = 50;
 
 /** Stores events; the process that owns the account, whichever it is, is told soon after the commit. */
-export function createEventSink({ db, schema, collections, clock }: EventSinkOptions): EventSink {
+export function createEventSink({ db, collections, clock }: EventSinkOptions): EventSink {
   let waking = false;
   let more = false;
   const wakeOthers = async (): Promise<void> => {
@@ -29,7 +28,7 @@ export function createEventSink({ db, schema, collections, clock }: EventSinkOpt
     waking = true;
     while (more) {
       more = false;
-      await wake(db, schema);
+      await wake(db);
       await clock.sleep(COALESCE);
     }
     waking = false;
@@ -37,7 +36,7 @@ export function createEventSink({ db, schema, collections, clock }: EventSinkOpt
   return {
     async store(userId, event) {
       const rows = mirroredRows(rowsOfEvent(event.type, event.dataSource), collections);
-      const outcome = await storeEvent(db, schema, userId, event, rows);
+      const outcome = await storeEvent(db, userId, event, rows);
       if (outcome === 'stored') void wakeOthers();
       return outcome;
     },

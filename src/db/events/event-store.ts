@@ -1,4 +1,5 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { HintedRow } from '../../model/hint.ts';
 import { jsonbText } from '../../model/json/jsonb-text.ts';
 import { timestampText } from '../../model/json/timestamp-text.ts';
@@ -16,17 +17,16 @@ import { sqlState } from '../connection/sql-state.ts';
  * @throws DatabaseUnavailable: it may have been stored, and can be stored again
  */
 export async function storeEvent(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   event: VerifiedEvent,
   rows: readonly HintedRow[],
 ): Promise<'stored' | 'known'> {
   try {
-    return await store(db, schema, userId, event, rows, contentOf(event));
+    return await store(db, userId, event, rows, contentOf(event));
   } catch (error) {
     if (!isBeyondJsonb(error)) throw error;
-    return store(db, schema, userId, event, rows, opaque(event));
+    return store(db, userId, event, rows, opaque(event));
   }
 }
 
@@ -38,8 +38,7 @@ interface Content {
 }
 
 function store(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   { id, type, createdAt }: VerifiedEvent,
   rows: readonly HintedRow[],
@@ -47,18 +46,18 @@ function store(
 ): Promise<'stored' | 'known'> {
   const named = rows.find(({ key }) => key !== '');
   const { data, raw, verbatim } = content;
-  return db.transaction().execute(async (trx) => {
-    const seen = await firstSeen(trx, schema, userId, id, content);
+  return db.transaction(async (trx) => {
+    const seen = await firstSeen(trx, userId, id, content);
     if (seen === undefined) return 'known';
     await commitDurably(trx);
     await sql`
-      insert into ${sql.id(schema, 'events')}
+      insert into ${trx.table('events')}
         (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
       values (${userId}::bigint, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
         ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`.execute(
       trx,
     );
-    await addHints(trx, schema, userId, rows, seen.at);
+    await addHints(trx, userId, rows, seen.at);
     return 'stored';
   });
 }
@@ -71,13 +70,12 @@ const TELLING_DIGITS = 16;
  * @returns the ID to store it under, and when it came; undefined: it was seen before
  */
 async function firstSeen(
-  trx: Transaction<unknown>,
-  schema: string,
+  trx: Db,
   userId: string,
   id: string,
   { raw, verbatim }: Content,
 ): Promise<{ readonly id: string; readonly at: Date } | undefined> {
-  const table = sql.id(`${schema}_sync`, 'event_seen');
+  const table = trx.stateTable('event_seen');
   // As jsonb prints it, white space and the order of fields make no difference.
   const hash = sql`encode(sha256(convert_to(coalesce(${verbatim}::text, ${raw}::text::jsonb::text), 'UTF8')), 'hex')`;
   const note = async (as: string): Promise<Date | undefined> => {
@@ -92,7 +90,7 @@ async function firstSeen(
   // What came before there was a hash is compared with its row, as long as that is kept.
   const { rows } = await sql<{ hash: string; same: boolean }>`
     select ${hash} as hash, coalesce(s.content = ${hash}, e._raw = ${raw}::text::jsonb, true) as same
-    from ${table} as s left join ${sql.id(schema, 'events')} as e on e._user_id = s._user_id and e.id = s.id
+    from ${table} as s left join ${trx.table('events')} as e on e._user_id = s._user_id and e.id = s.id
     where s._user_id = ${userId}::bigint and s.id = ${id}`.execute(trx);
   const known = rows[0];
   if (known === undefined || known.same) return undefined;

@@ -1,8 +1,8 @@
+import type { Db } from '../connection/db.ts';
 import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { HintedRow } from '../../model/hint.ts';
-import { syncTables } from '../connection/tables.ts';
 
 /** A hint as it stood when its row was about to be read. */
 export interface StoredHint {
@@ -24,7 +24,7 @@ export interface NextHint {
 }
 
 /** What becomes of hints whose rows were read. */
-export interface SettledHints {
+export interface HintUpdate {
   /** Away with them. */
   readonly done: readonly StoredHint[];
   /** The row looked unchanged: it is to be read again then. */
@@ -39,8 +39,7 @@ export interface SettledHints {
  * @param now by the database's clock
  */
 export async function addHints(
-  trx: Kysely<unknown>,
-  schema: string,
+  trx: Db,
   userId: string,
   rows: readonly HintedRow[],
   now: Date,
@@ -49,9 +48,9 @@ export async function addHints(
   const column = (field: keyof HintedRow): string[] => rows.map((row) => row[field]);
   // In one order, as in `settleHints`: who writes several takes their locks in it.
   await sql`
-    insert into ${own(schema, 'hint')} as h (_user_id, collection, parent, key, hinted_at, due_at)
+    insert into ${trx.stateTable('hint')} as h (_user_id, collection, parent, key, hinted_at, due_at)
     select distinct a._user_id, x.collection, x.parent, x.key collate "C" as key, ${now}::timestamptz, ${now}::timestamptz
-    from ${own(schema, 'account')} as a
+    from ${trx.stateTable('account')} as a
     cross join unnest(${column('collection')}::text[], ${column('parent')}::text[], ${column('key')}::text[])
       as x (collection, parent, key)
     where a._user_id = ${userId}::bigint
@@ -68,8 +67,7 @@ export async function addHints(
  * @param except scopes that are being read, or are left alone for a while
  */
 export async function nextHint(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   among: readonly string[],
   except: readonly Pick<Scope, 'collection' | 'parent'>[],
@@ -78,7 +76,7 @@ export async function nextHint(
     select h.collection, h.parent,
       case when ${hasCome(sql`h.due_at`, AHEAD_MS.hint)} then 0
         else ceil(extract(epoch from h.due_at - clock_timestamp()) * 1000) end::float8 as in_ms
-    from ${own(schema, 'hint')} as h
+    from ${db.stateTable('hint')} as h
     where h._user_id = ${userId}::bigint and h.collection = any(${[...among]}::text[])
       and not exists (
         select from unnest(${except.map(({ collection }) => collection)}::text[], ${except.map(({ parent }) => parent)}::text[])
@@ -92,14 +90,9 @@ export async function nextHint(
 }
 
 /** The scope's hints that are due, the oldest first. */
-export async function dueHints(
-  db: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-  limit: number,
-): Promise<StoredHint[]> {
+export async function dueHints(db: Db, scope: Scope, limit: number): Promise<StoredHint[]> {
   const { rows } = await sql<StoredHint>`
-    select h.key, h.seq, h.hinted_at as "hintedAt", h.step from ${own(schema, 'hint')} as h
+    select h.key, h.seq, h.hinted_at as "hintedAt", h.step from ${db.stateTable('hint')} as h
     where h._user_id = ${scope.userId}::bigint and h.collection = ${scope.collection} and h.parent = ${scope.parent}
       and ${hasCome(sql`h.due_at`, AHEAD_MS.hint)}
     order by h.due_at, h.key limit ${limit}`.execute(db);
@@ -107,22 +100,17 @@ export async function dueHints(
 }
 
 /** In a fenced transaction. Hints that an event renewed since they were taken stay as they are. */
-export async function settleHints(
-  trx: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-  { done, again }: SettledHints,
-): Promise<void> {
+export async function updateHints(trx: Db, scope: Scope, { done, again }: HintUpdate): Promise<void> {
   const inScope = sql<boolean>`h.collection = ${scope.collection} and h.parent = ${scope.parent}`;
   const all = [...done, ...again.map(({ hint }) => hint)];
   if (all.length === 0) return;
-  await sql`select from ${own(schema, 'hint')} as h
+  await sql`select from ${trx.stateTable('hint')} as h
     where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = any(${all.map(({ key }) => key)}::text[]) order by h.key for update`.execute(
     trx,
   );
   if (done.length > 0) {
     await sql`
-      delete from ${own(schema, 'hint')} as h
+      delete from ${trx.stateTable('hint')} as h
       using unnest(${done.map(({ key }) => key)}::text[], ${done.map(({ seq }) => seq)}::bigint[]) as x (key, seq)
       where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`.execute(
       trx,
@@ -130,7 +118,7 @@ export async function settleHints(
   }
   if (again.length > 0) {
     await sql`
-      update ${own(schema, 'hint')} as h set step = h.step + 1, due_at = x.due_at
+      update ${trx.stateTable('hint')} as h set step = h.step + 1, due_at = x.due_at
       from unnest(${again.map(({ hint }) => hint.key)}::text[], ${again.map(({ hint }) => hint.seq)}::bigint[],
         ${again.map(({ dueAt }) => dueAt)}::timestamptz[]) as x (key, seq, due_at)
       where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`.execute(
@@ -140,20 +128,15 @@ export async function settleHints(
 }
 
 /** In a fenced transaction: hints of collections that are not mirrored any more. */
-export async function forgetOtherHints(
-  trx: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  mirrored: readonly string[],
-): Promise<void> {
+export async function forgetOtherHints(trx: Db, userId: string, mirrored: readonly string[]): Promise<void> {
   await sql`
-    delete from ${own(schema, 'hint')}
+    delete from ${trx.stateTable('hint')}
     where _user_id = ${userId}::bigint and collection <> all(${[...mirrored]}::text[])`.execute(trx);
 }
 
 /** Accounts that have hints which are due: for a process to ring its own, whoever hinted. */
-export async function accountsWithDueHints(db: Kysely<unknown>, schema: string): Promise<string[]> {
-  const rows = await syncTables(db, schema)
+export async function accountsWithDueHints(db: Db): Promise<string[]> {
+  const rows = await db.state
     .selectFrom('hint')
     .select('_user_id')
     .distinct()
@@ -161,8 +144,4 @@ export async function accountsWithDueHints(db: Kysely<unknown>, schema: string):
     .where((row) => hasCome(sql`${row.ref('due_at')}`, AHEAD_MS.hint, sql`statement_timestamp()`))
     .execute();
   return rows.map(({ _user_id }) => _user_id);
-}
-
-function own(schema: string, name: string): ReturnType<typeof sql.id> {
-  return sql.id(`${schema}_sync`, name);
 }

@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { pruneInBatches } from '../ownership/prune-in-batches.ts';
 
@@ -11,29 +12,21 @@ const ID_LEAST_MS = 400 * 86_400_000;
  * Removes an account's events that were received longer than `keepMs` ago, and in time their IDs; a batch at a time.
  * @param signal ends it after the batch in hand; the next call goes on
  */
-export async function pruneEvents(
-  db: Kysely<unknown>,
-  schema: string,
-  fence: Fence,
-  keepMs: number,
-  signal: AbortSignal,
-): Promise<void> {
+export async function pruneEvents(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
   const seenMs = Math.max(ID_RETENTIONS * keepMs, ID_LEAST_MS);
-  await removeOld(db, fence, sql.id(schema, 'events'), schema, keepMs, signal);
-  await removeOld(db, fence, sql.id(`${schema}_sync`, 'event_seen'), schema, seenMs, signal);
+  await removeOld(db, fence, db.table('events'), keepMs, signal);
+  await removeOld(db, fence, db.stateTable('event_seen'), seenMs, signal);
 }
 
 async function removeOld(
-  db: Kysely<unknown>,
+  db: Db,
   fence: Fence,
   table: ReturnType<typeof sql.id>,
-  schema: string,
   keepMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   await pruneInBatches(
     db,
-    schema,
     fence,
     { batch: BATCH, signal },
     (now) => sql`

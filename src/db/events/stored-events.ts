@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
 import { databaseTime } from '../connection/database-time.ts';
@@ -25,18 +26,14 @@ export interface EventFilter {
 }
 
 /** Events that were received, the last one first: an account's, or those of all accounts. */
-export async function listEvents(
-  db: Kysely<unknown>,
-  schema: string,
-  { limit, userId, type }: EventFilter,
-): Promise<StoredEvent[]> {
+export async function listEvents(db: Db, { limit, userId, type }: EventFilter): Promise<StoredEvent[]> {
   // By account: an index gives each one's last events, however many there are.
   const { rows } = await sql<StoredEvent>`
     select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
       e._collection as collection, e._key as key, e.data::text as data
-    from ${sql.id(`${schema}_sync`, 'account')} as a
+    from ${db.stateTable('account')} as a
     cross join lateral (
-      select * from ${sql.id(schema, 'events')} as r
+      select * from ${db.table('events')} as r
       where r._user_id = a._user_id ${type === undefined ? sql`` : sql`and r.type = ${type}`}
       order by r.received_at desc limit ${limit}) as e
     ${userId === undefined ? sql`` : sql`where a._user_id = ${userId}::bigint`}
@@ -57,8 +54,7 @@ export interface ReplayedEvent {
  * @param mirrored collections that are mirrored here
  */
 export async function replayEvents(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   ids: readonly string[],
   mirrored: readonly CollectionName[],
 ): Promise<ReplayedEvent[]> {
@@ -68,7 +64,7 @@ export async function replayEvents(
     type: string | null;
     data: string | null;
   }>`
-    select e._user_id as "userId", e.id, e.type, e.data::text as data from ${sql.id(schema, 'events')} as e
+    select e._user_id as "userId", e.id, e.type, e.data::text as data from ${db.table('events')} as e
     where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`.execute(db);
   const now = await databaseTime(db);
   const replayed = events.map(({ userId, id, type, data }) => ({
@@ -78,7 +74,7 @@ export async function replayEvents(
   }));
   for (const [userId, own] of Map.groupBy(replayed, (event) => event.userId)) {
     const rows = own.flatMap((event) => event.rows);
-    await db.transaction().execute((trx) => addHints(trx, schema, userId, rows, now));
+    await db.transaction((trx) => addHints(trx, userId, rows, now));
   }
   return replayed;
 }

@@ -1,4 +1,5 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql, type RawBuilder } from 'kysely';
 import { readDsn, type PgVariables } from '../connection/dsn.ts';
 import { nodeExpression, partsOf, type ServerNode } from '../connection/server-node.ts';
 
@@ -29,11 +30,7 @@ export interface Fingerprint {
 }
 
 /** How the database looks, reached at `host`. */
-export async function observeFingerprint(
-  db: Kysely<unknown>,
-  schema: string,
-  host: string | undefined,
-): Promise<Fingerprint> {
+export async function observeFingerprint(db: Db, host: string | undefined): Promise<Fingerprint> {
   const { rows } = await sql<{
     database: string;
     table: string;
@@ -43,7 +40,7 @@ export async function observeFingerprint(
     node: ServerNode;
   }>`
     select (select oid from pg_database where datname = current_database())::text as database,
-      to_regclass(format('%I.submissions', ${schema}::text))::oid::text as table,
+      to_regclass(format('%I.submissions', ${db.schema}::text))::oid::text as table,
       (select setting from pg_settings where name = 'data_directory') as directory,
       (select extract(epoch from stats_reset)::text from pg_stat_bgwriter) as counting,
       current_setting('synchronous_commit') <> 'off' as flushed,

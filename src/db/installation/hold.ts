@@ -1,7 +1,7 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { databaseTime } from '../connection/database-time.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
-import { mirrorTables, syncTables } from '../connection/tables.ts';
 
 /** What was queued before is not sent, and no webhook is taken over, since then and for this reason. */
 export interface Hold {
@@ -16,26 +16,23 @@ export interface HoldRow {
 }
 
 /** The hold, where there is one. */
-export async function currentHold(db: Kysely<unknown>, schema: string): Promise<Hold | undefined> {
-  const row = await syncTables(db, schema)
-    .selectFrom('installation')
-    .select(['held_at', 'held_why'])
-    .executeTakeFirst();
+export async function currentHold(db: Db): Promise<Hold | undefined> {
+  const row = await db.state.selectFrom('installation').select(['held_at', 'held_why']).executeTakeFirst();
   return row && holdOf(row);
 }
 
 /** Ends the hold: what was held is queued again. @returns how many */
-export async function releaseSubmissions(db: Kysely<unknown>, schema: string): Promise<number> {
-  return db.transaction().execute(async (trx) => {
+export async function releaseSubmissions(db: Db): Promise<number> {
+  return db.transaction(async (trx) => {
     await commitDurably(trx);
     const now = await databaseTime(trx);
     // Locks the row: whoever is moving submissions to `held` is waited for.
     await sql`
-      update ${sql.id(`${schema}_sync`, 'installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
+      update ${trx.stateTable('installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
       where singleton`.execute(trx);
     let released = 0;
-    for (const userId of await accountsIn(trx, schema, 'held')) {
-      released += await move(trx, schema, userId, 'held', 'queued');
+    for (const userId of await accountsIn(trx, 'held')) {
+      released += await move(trx, userId, 'held', 'queued');
     }
     return released;
   });
@@ -46,8 +43,7 @@ export async function releaseSubmissions(db: Kysely<unknown>, schema: string): P
  * What is queued later can't have been, and goes out.
  */
 export async function holdFor(
-  trx: Transaction<unknown>,
-  schema: string,
+  trx: Db,
   row: HoldRow,
   now: Date,
   why: string | undefined,
@@ -56,11 +52,11 @@ export async function holdFor(
   if (why === undefined) return there;
   if (there === undefined) {
     await sql`
-      update ${sql.id(`${schema}_sync`, 'installation')} set held_at = ${now}::timestamptz, held_why = ${why}
+      update ${trx.stateTable('installation')} set held_at = ${now}::timestamptz, held_why = ${why}
       where singleton`.execute(trx);
   }
-  for (const userId of await accountsIn(trx, schema, 'queued')) {
-    await move(trx, schema, userId, 'queued', 'held');
+  for (const userId of await accountsIn(trx, 'queued')) {
+    await move(trx, userId, 'queued', 'held');
   }
   return there ?? { since: now, why };
 }
@@ -71,8 +67,8 @@ function holdOf(row: HoldRow): Hold | undefined {
 
 type Waiting = 'queued' | 'held';
 
-async function accountsIn(trx: Transaction<unknown>, schema: string, state: Waiting): Promise<string[]> {
-  const rows = await mirrorTables(trx, schema)
+async function accountsIn(trx: Db, state: Waiting): Promise<string[]> {
+  const rows = await trx.mirror
     .selectFrom('submissions')
     .select('_user_id')
     .distinct()
@@ -82,14 +78,8 @@ async function accountsIn(trx: Transaction<unknown>, schema: string, state: Wait
   return rows.map(({ _user_id }) => _user_id);
 }
 
-async function move(
-  trx: Transaction<unknown>,
-  schema: string,
-  userId: string,
-  from: Waiting,
-  to: Waiting,
-): Promise<number> {
-  const { numUpdatedRows } = await mirrorTables(trx, schema)
+async function move(trx: Db, userId: string, from: Waiting, to: Waiting): Promise<number> {
+  const { numUpdatedRows } = await trx.mirror
     .updateTable('submissions')
     .set({ state: to })
     .where('_user_id', '=', userId)

@@ -20,7 +20,7 @@ export function createInstallation(
     readonly log: { warn(message: string): void; info(message: string): void };
   },
 ): Installation {
-  const { db, schema, clock, log } = options;
+  const { db, clock, log } = options;
   let hold: Hold | undefined;
   let aliveAt: Date | undefined;
 
@@ -46,7 +46,7 @@ export function createInstallation(
       await clock.sleep(LOOK_EVERY, signal);
       sinceBeat += LOOK_EVERY;
       try {
-        if (sinceBeat < BEAT_EVERY && !(await looksOther(db, schema, aliveAt))) continue;
+        if (sinceBeat < BEAT_EVERY && !(await looksOther(db, aliveAt))) continue;
         await look(signal);
         sinceBeat = 0;
         failing = false;

@@ -1,4 +1,5 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { databaseTime } from '../connection/database-time.ts';
 import {
@@ -32,8 +33,7 @@ import {
  */
 
 export interface InstallationOptions {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   /** `endpointHost` of the URL that `db` was opened with; of the unpooled one where there is one. */
   readonly host: string | undefined;
   /**
@@ -67,11 +67,11 @@ export async function openInstallation(
   signal?: AbortSignal,
   lastAliveAt?: Date,
 ): Promise<Judged> {
-  const { db, schema, clock } = options;
-  const seen = await observe(db, schema, options.host);
+  const { db, clock } = options;
+  const seen = await observe(db, options.host);
   const judged = await judgeInstallation(options, seen, 'ask', lastAliveAt);
   if (judged !== 'new host') return judged;
-  const known = (await isServedByOthers(db, schema, clock, signal)) ? 'same' : 'copy';
+  const known = (await isServedByOthers(db, clock, signal)) ? 'same' : 'copy';
   const again = await judgeInstallation(options, seen, known, lastAliveAt);
   if (again === 'new host') throw new RangeError('a new host was judged as such twice');
   return again;
@@ -84,30 +84,30 @@ interface Seen {
   readonly nodes: readonly ServerNode[];
 }
 
-async function observe(db: Kysely<unknown>, schema: string, host: string | undefined): Promise<Seen> {
-  const fingerprint = await observeFingerprint(db, schema, host);
+async function observe(db: Db, host: string | undefined): Promise<Seen> {
+  const fingerprint = await observeFingerprint(db, host);
   const node = await nodeExpression(db);
   const { rows } = await sql<{ node: ServerNode }>`
-    select distinct ${node} as node from ${sql.id(`${schema}_sync`, 'account')}`.execute(db);
+    select distinct ${node} as node from ${db.stateTable('account')}`.execute(db);
   const own = `${fingerprint.system ?? ''}/${fingerprint.timeline ?? ''}`;
   return { fingerprint, nodes: [...new Set([own, ...rows.map((row) => row.node)])] };
 }
 
 /** @param host what a database is whose host alone is new; `ask`: nothing is written then */
 async function judgeInstallation(
-  { db, schema, submit }: InstallationOptions,
+  { db, submit }: InstallationOptions,
   seen: Seen,
   host: 'ask' | 'same' | 'copy',
   lastAliveAt: Date | undefined,
 ): Promise<Judged | 'new host'> {
-  return db.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     const now = await databaseTime(trx);
-    await sql`insert into ${sql.id(`${schema}_sync`, 'installation')} (created_at) values (${now}) on conflict do nothing`.execute(
+    await sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`.execute(
       trx,
     );
-    const row = await lockedRow(trx, schema);
+    const row = await lockedRow(trx);
     const before = readFingerprint(row.fingerprint);
-    const stake = await atStake(trx, schema);
+    const stake = await atStake(trx);
     const difference = before && compareFingerprints(before, seen.fingerprint);
     const another = [
       ...(difference?.another ?? []),
@@ -127,7 +127,7 @@ async function judgeInstallation(
     // Whoever was there before knows by its own commits whether any are gone. (Claims never are: they are on disk.)
     const crashed = lastAliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
     const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
-    if (reason !== undefined) await markRecovery(trx, schema, { now, reason, aliveAt: row.alive_at });
+    if (reason !== undefined) await markRecovery(trx, { now, reason, aliveAt: row.alive_at });
     const copied = stake.open || stake.registered ? (wentBack ?? whyUnknown(before)) : undefined;
     const why = copied ?? (submit === undefined ? undefined : gapSince(row, now, stake));
     const fingerprint =
@@ -136,19 +136,19 @@ async function judgeInstallation(
         : mergeFingerprints(undefined, seen.fingerprint);
     const nodes = seen.nodes.reduce(withNode, difference?.another.length === 0 ? row.nodes : {});
     await sql`
-      update ${sql.id(`${schema}_sync`, 'installation')}
+      update ${trx.stateTable('installation')}
       set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
       where singleton`.execute(trx);
     // Never earlier, whatever the clock does: an earlier one says that the database was set back.
     const aliveAt = submit === undefined ? row.alive_at : later(now, row.alive_at);
     if (submit !== undefined) {
       await sql`
-        update ${sql.id(`${schema}_sync`, 'installation')}
+        update ${trx.stateTable('installation')}
         set alive_at = ${aliveAt}::timestamptz,
           settings = settings || ${JSON.stringify({ submit })}::text::jsonb
         where singleton`.execute(trx);
     }
-    const hold = await holdFor(trx, schema, row, now, why);
+    const hold = await holdFor(trx, row, now, why);
     return { hold, aliveAt: aliveAt ?? undefined };
   });
 }
@@ -185,24 +185,20 @@ function whyUnknown(before: Fingerprint | undefined): string | undefined {
 }
 
 /** Cheap: whether `openInstallation` would find another database than at this process's last look. */
-export async function looksOther(
-  db: Kysely<unknown>,
-  schema: string,
-  lastAliveAt: Date | undefined,
-): Promise<boolean> {
+export async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
   const node = await nodeExpression(db);
   const { rows } = await sql<{ same: boolean; nodes: KnownNodes; node: ServerNode; alive_at: Date | null }>`
-    select ${isStoredDatabase(schema)} as same,
+    select ${isStoredDatabase(db.schema)} as same,
       nodes, ${node} as node, alive_at
-    from ${sql.id(`${schema}_sync`, 'installation')}`.execute(db);
+    from ${db.stateTable('installation')}`.execute(db);
   const [row] = rows;
   if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
   return isSetBack(row, lastAliveAt);
 }
 
-async function lockedRow(trx: Transaction<unknown>, schema: string): Promise<InstallationRow> {
+async function lockedRow(trx: Db): Promise<InstallationRow> {
   const { rows } = await sql<InstallationRow>`
-    select fingerprint, nodes, alive_at, held_at, held_why from ${sql.id(`${schema}_sync`, 'installation')} for update`.execute(
+    select fingerprint, nodes, alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`.execute(
     trx,
   );
   if (rows[0] === undefined) throw new RangeError('the installation has no row');
@@ -217,12 +213,12 @@ interface Stake {
   readonly registered: boolean;
 }
 
-async function atStake(trx: Transaction<unknown>, schema: string): Promise<Stake> {
-  const submissions = sql.id(schema, 'submissions');
+async function atStake(trx: Db): Promise<Stake> {
+  const submissions = trx.table('submissions');
   const { rows } = await sql<Stake>`
     select exists (select 1 from ${submissions} where state in ('queued', 'sending', 'held')) as open,
       exists (select 1 from ${submissions} where state = 'queued') as queued,
-      exists (select 1 from ${sql.id(`${schema}_sync`, 'own_url')}) as registered`.execute(trx);
+      exists (select 1 from ${trx.stateTable('own_url')}) as registered`.execute(trx);
   if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
   return rows[0];
 }

@@ -1,11 +1,11 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { DatabaseWentBack } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 import { recoveryKnownTo } from '../ownership/fenced.ts';
 import { holdFor, type HoldRow } from './hold.ts';
-import { syncTables } from '../connection/tables.ts';
 
 /** By how much the floor of change IDs rises beyond the clock, microseconds: a new server's clock may be behind. */
 const FLOOR_MARGIN = 60_000_000n;
@@ -16,24 +16,23 @@ const FLOOR_MARGIN = 60_000_000n;
  * (recheck.ts); and consumers find the mark.
  */
 export async function markRecovery(
-  trx: Transaction<unknown>,
-  schema: string,
+  trx: Db,
   { now, reason, aliveAt }: { readonly now: Date; readonly reason: string; readonly aliveAt: Date | null },
 ): Promise<void> {
   await commitDurably(trx);
-  const accounts = await syncTables(trx, schema).selectFrom('account').select('_user_id').execute();
+  const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
   const userIds = accounts.map(({ _user_id }) => _user_id);
   // First: an owner's transaction that is under way is waited for, and none begins after.
   await sql`
-    update ${sql.id(`${schema}_sync`, 'account')} set token = token + 1, owner = null, recheck = true
+    update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true
     where _user_id = any(${userIds}::bigint[])`.execute(trx);
   const micros = BigInt(now.getTime()) * 1000n;
   await sql`
-    update ${sql.id(`${schema}_sync`, 'installation')}
+    update ${trx.stateTable('installation')}
     set change_floor = greatest(change_floor, ${String(micros)}::bigint) + ${String(FLOOR_MARGIN)}::bigint
     where singleton`.execute(trx);
   await sql`
-    insert into ${sql.id(schema, 'recoveries')} (detected_at, reason, last_sign_of_life)
+    insert into ${trx.table('recoveries')} (detected_at, reason, last_sign_of_life)
     values (${now}::timestamptz, ${reason}, ${aliveAt}::timestamptz) on conflict (detected_at) do nothing`.execute(
     trx,
   );
@@ -43,33 +42,26 @@ export async function markRecovery(
  * Makes known what an owner noticed by commits of its own that are gone. Nothing happens where it was made known since
  * the owner began: all accounts are read anew then.
  */
-export async function recordRecovery(
-  db: Kysely<unknown>,
-  schema: string,
-  fence: Fence,
-  { message }: DatabaseWentBack,
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+export async function recordRecovery(db: Db, fence: Fence, { message }: DatabaseWentBack): Promise<void> {
+  await db.transaction(async (trx) => {
     const now = await databaseTime(trx);
     // The row is locked before the accounts are: as by the installation's beats.
-    await sql`insert into ${sql.id(`${schema}_sync`, 'installation')} (created_at) values (${now}) on conflict do nothing`.execute(
+    await sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`.execute(
       trx,
     );
     const { rows } = await sql<HoldRow & { alive_at: Date | null }>`
-      select alive_at, held_at, held_why from ${sql.id(`${schema}_sync`, 'installation')} for update`.execute(
-      trx,
-    );
+      select alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`.execute(trx);
     // A later one, not just another: a mark that this owner has seen may be among what is gone.
     const marks = await sql<{ known: boolean }>`
-      select exists (select 1 from ${sql.id(schema, 'recoveries')}
+      select exists (select 1 from ${trx.table('recoveries')}
         where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`.execute(
       trx,
     );
     if (marks.rows[0]?.known === true) return;
     const row = rows[0];
     if (row === undefined) throw new RangeError('the installation has no row');
-    await markRecovery(trx, schema, { now, reason: message, aliveAt: row.alive_at });
+    await markRecovery(trx, { now, reason: message, aliveAt: row.alive_at });
     // Claims may be among the commits that are gone: what is queued may have been sent.
-    await holdFor(trx, schema, row, now, message);
+    await holdFor(trx, row, now, message);
   });
 }

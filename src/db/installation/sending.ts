@@ -1,13 +1,14 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { isStoredDatabase } from './fingerprint.ts';
 
 /** After so long without a daemon, what is queued may have been sent by the database's original. Milliseconds. */
 export const LONGEST_GAP = 600_000;
 
 /** The last sign of life that a process has written, by the pool that it writes through. */
-const lastSigns = new WeakMap<Kysely<unknown>, Date>();
+const lastSigns = new WeakMap<Db, Date>();
 
-export function noteSignOfLife(db: Kysely<unknown>, aliveAt: Date | undefined): void {
+export function noteSignOfLife(db: Db, aliveAt: Date | undefined): void {
   if (aliveAt !== undefined) lastSigns.set(db, aliveAt);
 }
 
@@ -18,16 +19,11 @@ export function noteSignOfLife(db: Kysely<unknown>, aliveAt: Date | undefined): 
  * @param db the pool of `trx`
  * @throws RangeError where nobody has opened the installation: whoever sends has to
  */
-export async function maySend(
-  trx: Kysely<unknown>,
-  db: Kysely<unknown>,
-  schema: string,
-  now: Date,
-): Promise<boolean> {
+export async function maySend(trx: Db, db: Db, now: Date): Promise<boolean> {
   const { rows } = await sql<{ same: boolean; alive_at: Date | null }>`
-    select ${isStoredDatabase(schema)} as same,
+    select ${isStoredDatabase(db.schema)} as same,
       alive_at
-    from ${sql.id(`${schema}_sync`, 'installation')}`.execute(trx);
+    from ${db.stateTable('installation')}`.execute(trx);
   const [row] = rows;
   if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
   if (!row.same || row.alive_at === null) return false;

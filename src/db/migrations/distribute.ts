@@ -1,22 +1,23 @@
-import { sql, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 
 /**
  * On Citus, once `mirror.account` is distributed, every table of an account that a migration adds must be, too
  * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic.
  * Elsewhere nothing happens.
  */
-export async function distributeNewTables(trx: Transaction<unknown>, schema: string): Promise<void> {
+export async function distributeNewTables(trx: Db): Promise<void> {
   const { rows } = await sql<{
     citus: boolean;
   }>`select to_regclass('pg_dist_partition') is not null as citus`.execute(trx);
   if (rows[0]?.citus !== true) return;
-  const account = `${schema}.account`;
+  const account = `${trx.schema}.account`;
   const tables = await sql<{ name: string }>`
     select format('%I.%I', n.nspname, c.relname) as name
     from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
-    where n.nspname in (${schema}, ${`${schema}_sync`}) and c.relkind = 'r'
+    where n.nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and c.relkind = 'r'
       -- api_key knows the owner but is found by the key alone.
       and exists (select 1 from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
       and not exists (select 1 from pg_dist_partition d where d.logicalrelid = c.oid)

@@ -1,12 +1,5 @@
-import {
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  type DatabaseConnection,
-  type QueryResult,
-} from 'kysely';
+import { Db } from '../connection/db.ts';
+import { Kysely,  DummyDriver, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type DatabaseConnection, type QueryResult } from 'kysely';
 import { expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../test/support/databases/migrated-database.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -32,7 +25,7 @@ class OldServer extends DummyDriver {
 
 it('a PostgreSQL that is too old is told, and asked nothing else', async () => {
   const driver = new OldServer();
-  const db = new Kysely<unknown>({
+  const kysely = new Kysely<unknown>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
       createDriver: () => driver,
@@ -40,7 +33,7 @@ it('a PostgreSQL that is too old is told, and asked nothing else', async () => {
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
-  const options = { db, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0', clock: systemClock };
+  const options = { db: new Db(kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0', clock: systemClock };
   const told = 'the database is PostgreSQL 14.23: research-mirror needs 15 or newer. Nothing was touched.';
   await expect(migrate(options)).rejects.toThrow(told);
   await expect(pendingMigrations(options)).rejects.toThrow(told);

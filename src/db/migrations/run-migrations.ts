@@ -1,16 +1,16 @@
-import { CompiledQuery, sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { distributeNewTables } from './distribute.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
 import { sqlState } from '../connection/sql-state.ts';
-import { throwIfTaken } from './taken.ts';
+import { throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
   /** Opened with `MIGRATION_BOUNDS`; unpooled where there is such a way. */
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   /** Folder of the numbered files. */
   readonly folder: string;
   /** Of this program: which databases of newer ones it may run on. */
@@ -39,16 +39,16 @@ const BACK_OFF = 100;
  * @returns names of the migrations that this call applied
  * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
  */
-export async function migrate({ db, schema, folder, version, clock }: MigrateOptions): Promise<string[]> {
+export async function migrate({ db, folder, version, clock }: MigrateOptions): Promise<string[]> {
   const all = await readMigrations(folder);
   await checkServer(db);
   const applied: string[] = [];
   // What is pending is asked without the lock first: a database that needs nothing is not touched.
-  while (pendingAfter(await appliedMigrations(db, schema), all, schema, version).length > 0) {
-    const name = await retried(clock, () => applyNext(db, schema, all, version));
+  while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
+    const name = await retried(clock, () => applyNext(db, all, version));
     if (name !== undefined) applied.push(name);
   }
-  await retried(clock, () => ensureGrants(db, schema));
+  await retried(clock, () => ensureGrants(db));
   return applied;
 }
 
@@ -57,49 +57,47 @@ export async function migrate({ db, schema, folder, version, clock }: MigrateOpt
  * @throws Unusable as `migrate` does
  */
 export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<string[]> {
-  const { db, schema, folder, version } = options;
+  const { db, folder, version } = options;
   const all = await readMigrations(folder);
   await checkServer(db);
-  return pendingAfter(await appliedMigrations(db, schema), all, schema, version).map(({ name }) => name);
+  return pendingAfter(await appliedMigrations(db), all, db.schema, version).map(({ name }) => name);
 }
 
 /** Applies the first one that is pending under the lock; undefined: another program was faster. */
 async function applyNext(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   all: readonly Migration[],
   version: string,
 ): Promise<string | undefined> {
-  return db.transaction().execute(async (trx) => {
-    const execute = (text: string): Promise<unknown> => trx.executeQuery(CompiledQuery.raw(text));
-    await execute(`set local citus.multi_shard_modify_mode to 'sequential'`);
+  return db.transaction(async (trx) => {
+    await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
     // Waits without a bound: another program's migration may take longer than a lock on a table may.
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${schema}`}, 0))`.execute(
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`.execute(
       trx,
     );
-    await execute(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
-    const applied = await appliedMigrations(trx, schema);
-    const [next] = pendingAfter(applied, all, schema, version);
+    await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    const applied = await appliedMigrations(trx);
+    const [next] = pendingAfter(applied, all, trx.schema, version);
     if (next === undefined) return undefined;
-    if (applied.length === 0) await throwIfTaken(trx, schema, all);
-    const table = sql.id(`${schema}_sync`, 'migration');
-    await sql`create schema if not exists ${sql.id(`${schema}_sync`)}`.execute(trx);
+    if (applied.length === 0) await throwIfNamesTaken(trx, all);
+    const table = trx.stateTable('migration');
+    await sql`create schema if not exists ${sql.id(`${trx.schema}_sync`)}`.execute(trx);
     await sql`create table if not exists ${table} (
       name text primary key, checksum text not null, applied_at timestamptz not null)`.execute(trx);
     // By itself, since mirrors that 0.1.0 made have the table without it.
     await sql`alter table ${table} add column if not exists oldest_program text`.execute(trx);
-    const before = await beforeMigration(trx, schema);
-    await execute(next.text.replaceAll('{schema}', schema));
-    await afterMigration(trx, schema, before);
-    await distributeNewTables(trx, schema);
+    const before = await beforeMigration(trx);
+    await trx.raw(next.text.replaceAll('{schema}', trx.schema));
+    await afterMigration(trx, before);
+    await distributeNewTables(trx);
     await sql`insert into ${table} (name, checksum, applied_at, oldest_program)
       values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`.execute(trx);
     return next.name;
   });
 }
 
-async function appliedMigrations(db: Kysely<unknown>, schema: string): Promise<AppliedMigration[]> {
-  const place = `${checkedName(schema)}_sync`;
+async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
+  const place = `${checkedName(db.schema)}_sync`;
   // By the catalogue, which also tells of a schema that this user may not look into.
   const { rows } = await sql<{ owner: string; ours: boolean }>`
     select relowner::regrole::text as owner, (
@@ -112,7 +110,7 @@ async function appliedMigrations(db: Kysely<unknown>, schema: string): Promise<A
   if (!table.ours) {
     throw new Unusable(
       `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +
-        `set MIRROR_SCHEMA to another name than "${schema}", or move it away.`,
+        `set MIRROR_SCHEMA to another name than "${db.schema}", or move it away.`,
     );
   }
   // As JSON, since a mirror that 0.1.0 made has no such column before its next migration.
@@ -130,7 +128,7 @@ function checkedName(schema: string): string {
   return schema;
 }
 
-async function checkServer(db: Kysely<unknown>): Promise<void> {
+async function checkServer(db: Db): Promise<void> {
   const { rows } = await sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
       current_setting('server_encoding') as encoding`.execute(db);

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { service, type Service } from '@research-mirror/runtime/service';
@@ -25,14 +26,14 @@ const COALESCE = 250;
  * hint that may be lost. Outside of the page's transaction, where it would take a lock of the whole cluster at
  * commit; its failure changes nothing.
  */
-export function createNotifications(db: Kysely<unknown>, schema: string, clock: Clock): Notifications {
+export function createNotifications(db: Db, clock: Clock): Notifications {
   const bell = new Doorbell();
   const pending = new Map<string, TableChange>();
   const flush = async (): Promise<void> => {
     const changes = [...pending.values()];
     pending.clear();
     for (const change of changes) {
-      await sql`select pg_notify(${`${schema}_changes`}, ${payload(schema, change)})`
+      await sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`
         .execute(db)
         .catch(() => {});
     }

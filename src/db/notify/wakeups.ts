@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -22,8 +23,8 @@ const SELF_TEST = 2_000;
 const POLL = 1_000;
 
 /** Wakes the daemons of this mirror; a failure is ignored, for they look now and then by themselves. */
-export async function wake(db: Kysely<unknown>, schema: string): Promise<void> {
-  await sql`select pg_notify(${channelOf(schema)}, '')`.execute(db).catch(() => {});
+export async function wake(db: Db): Promise<void> {
+  await sql`select pg_notify(${channelOf(db.schema)}, '')`.execute(db).catch(() => {});
 }
 
 /**

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 
 /**
  * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since 1970
@@ -19,7 +20,7 @@ interface IdClock {
 }
 
 /** Of the transactions under way: a fenced transaction begins one. */
-const clocks = new WeakMap<Kysely<unknown>, IdClock>();
+const clocks = new WeakMap<Db, IdClock>();
 
 export interface IdClockOptions {
   readonly now: bigint;
@@ -28,7 +29,7 @@ export interface IdClockOptions {
 }
 
 /** Lets the fenced transaction `trx` take change IDs. */
-export function beginChangeIds(trx: Kysely<unknown>, options: IdClockOptions): void {
+export function beginChangeIds(trx: Db, options: IdClockOptions): void {
   clocks.set(trx, { ...options, last: undefined, firstTakenAt: undefined });
 }
 
@@ -39,7 +40,7 @@ export function beginChangeIds(trx: Kysely<unknown>, options: IdClockOptions): v
 export const LONGEST_WITH_IDS = 60_000;
 
 /** The last change ID that the transaction took. @throws Error, to roll it back, where it has lasted too long with them */
-export function endChangeIds(trx: Kysely<unknown>): bigint | undefined {
+export function endChangeIds(trx: Db): bigint | undefined {
   const clock = clocks.get(trx);
   if (clock?.firstTakenAt !== undefined && clock.monotonic() - clock.firstTakenAt > LONGEST_WITH_IDS) {
     throw new Error(
@@ -53,17 +54,12 @@ export function endChangeIds(trx: Kysely<unknown>): bigint | undefined {
  * Takes `count` change IDs of the account in a fenced transaction.
  * @returns the ID before the first one
  */
-export async function takeChangeIds(
-  trx: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  count: number,
-): Promise<bigint> {
+export async function takeChangeIds(trx: Db, userId: string, count: number): Promise<bigint> {
   const clock = clocks.get(trx);
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
   clock.firstTakenAt ??= clock.monotonic();
   const { rows } = await sql<{ change_id: string }>`
-    update ${sql.id(`${schema}_sync`, 'account')}
+    update ${trx.stateTable('account')}
     set change_id = greatest(change_id, ${String(clock.floor)}::bigint, ${String(clock.now)}::bigint) + ${count}::bigint
     where _user_id = ${userId}::bigint returning change_id`.execute(trx);
   const last = rows[0]?.change_id;

@@ -1,4 +1,5 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -60,17 +61,16 @@ interface FenceRow {
  *   answered; DatabaseUnavailable, nothing written; errors of `work`
  */
 export async function fenced<T>(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   fence: Fence,
-  work: (trx: Transaction<unknown>, now: Date) => Promise<T>,
+  work: (trx: Db, now: Date) => Promise<T>,
   monotonic: () => number = () => systemClock.monotonic(),
 ): Promise<T> {
   const ownership = ownershipOf(fence);
   return ownership.line.run(async () => {
     if (ownership.over !== undefined) throw ownership.over;
     try {
-      return await inTransaction(db, schema, fence, ownership, work, monotonic);
+      return await inTransaction(db, fence, ownership, work, monotonic);
     } catch (error) {
       if (error instanceof DatabaseWentBack) ownership.over = error;
       throw error;
@@ -97,13 +97,9 @@ function ownershipOf(fence: Fence): Ownership {
 }
 
 /** Tokens only rise: an earlier one than this owner's says that its takeover is gone. */
-async function whyNotOwner(
-  trx: Transaction<unknown>,
-  schema: string,
-  { userId, token }: Fence,
-): Promise<LeaseLost> {
+async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
   const { rows } = await sql<{ gone: boolean }>`
-    select token < ${token}::bigint as gone from ${sql.id(`${schema}_sync`, 'account')}
+    select token < ${token}::bigint as gone from ${trx.stateTable('account')}
     where _user_id = ${userId}`.execute(trx);
   return rows[0]?.gone === true
     ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
@@ -111,28 +107,27 @@ async function whyNotOwner(
 }
 
 async function inTransaction<T>(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   fence: Fence,
   ownership: Ownership,
-  work: (trx: Transaction<unknown>, now: Date) => Promise<T>,
+  work: (trx: Db, now: Date) => Promise<T>,
   monotonic: () => number,
 ): Promise<T> {
   const node = await nodeExpression(db);
   /** `change_id` before and after, once all is done but the commit. */
   let moved: { readonly from: bigint; readonly to: bigint } | undefined;
   try {
-    const result = await db.transaction().execute(async (trx) => {
+    const result = await db.transaction(async (trx) => {
       const { rows } = await sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
           ${node} as node
-        from ${sql.id(`${schema}_sync`, 'account')}
+        from ${trx.stateTable('account')}
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
         for no key update`.execute(trx);
       const [row] = rows;
-      if (row === undefined) throw await whyNotOwner(trx, schema, fence);
+      if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
-      const { nodes, floor } = (ownership.installation ??= await installationOf(trx, schema, row.node));
+      const { nodes, floor } = (ownership.installation ??= await installationOf(trx, row.node));
       if (hasNewTimeline(nodes, row.node)) {
         throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');
       }
@@ -160,15 +155,11 @@ async function inTransaction<T>(
 }
 
 /** Read behind the fence: whoever raises the floor takes all accounts from their owners first (recovery.ts). */
-async function installationOf(
-  trx: Transaction<unknown>,
-  schema: string,
-  node: ServerNode,
-): Promise<Installed> {
+async function installationOf(trx: Db, node: ServerNode): Promise<Installed> {
   const { rows } = await sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
     select i.nodes, i.change_floor as floor, r.recovery
-    from (select max(detected_at)::text as recovery from ${sql.id(schema, 'recoveries')}) as r
-      left join ${sql.id(`${schema}_sync`, 'installation')} as i on true`.execute(trx);
+    from (select max(detected_at)::text as recovery from ${trx.table('recoveries')}) as r
+      left join ${trx.stateTable('installation')} as i on true`.execute(trx);
   const [row] = rows;
   return {
     nodes: withUnknownNode(row?.nodes ?? {}, node),

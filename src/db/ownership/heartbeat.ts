@@ -1,16 +1,14 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { service, type Service } from '@research-mirror/runtime/service';
 import { databaseTime } from '../connection/database-time.ts';
 import type { ProcessIdentity } from './process-identity.ts';
-import { syncTables } from '../connection/tables.ts';
 
 export interface HeartbeatOptions {
   /** Better not the pool that pages use: a heartbeat that waits for a connection is a late one. */
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   /** Unique for each run of a program: a random UUID. */
   readonly processId: string;
   readonly identity: ProcessIdentity;
@@ -65,7 +63,7 @@ export interface Heartbeat extends Service {
  * A database that is away ends nothing: `ownsUntil` does. At a stop the row goes; accounts are to be released before.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { db, schema, processId, identity, clock, log } = options;
+  const { db, processId, identity, clock, log } = options;
   const { beatEvery, validFor, trustedFor } = options.durations ?? HEARTBEAT;
   let trustedUntil = -Infinity;
   const databaseClock = new RemoteClock();
@@ -75,11 +73,11 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     const begin = clock.monotonic();
     const now = await databaseTime(db);
     const expected = databaseClock.at(begin);
-    databaseClock.told(now.getTime(), begin, clock.monotonic());
+    databaseClock.observe(now.getTime(), begin, clock.monotonic());
     if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
     startedAt ??= now;
     // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
-    await syncTables(db, schema)
+    await db.state
       .insertInto('process')
       .values({
         process_id: processId,
@@ -103,7 +101,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
 
   const running = service('heartbeat', async ({ signal, ready }) => {
     await beat();
-    await removeOld(db, schema);
+    await removeOld(db);
     ready();
     let failing = false;
     try {
@@ -123,7 +121,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     } finally {
       trustedUntil = -Infinity;
       // When the database is away, the row simply expires.
-      await syncTables(db, schema)
+      await db.state
         .deleteFrom('process')
         .where('process_id', '=', processId)
         .execute()
@@ -138,9 +136,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   };
 }
 
-async function removeOld(db: Kysely<unknown>, schema: string): Promise<void> {
+async function removeOld(db: Db): Promise<void> {
   const now = await databaseTime(db);
-  await syncTables(db, schema)
+  await db.state
     .deleteFrom('process')
     .where('alive_until', '<', new Date(now.getTime() - REMEMBERED))
     .execute();

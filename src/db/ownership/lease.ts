@@ -1,16 +1,16 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { AccountRetired } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
-import { syncTables } from '../connection/tables.ts';
 
 /** What came of the attempt to own an account. */
 export type TakeResult =
   | { readonly state: 'taken'; readonly fence: Fence }
   /** A living process owns it. */
-  | { readonly state: 'held'; readonly by: Holder };
+  | { readonly state: 'owned'; readonly by: Holder };
 
 /** A process that owns accounts, for people. */
 export interface Holder {
@@ -24,13 +24,8 @@ export interface Holder {
 }
 
 /** Makes the account's row where there is none: nobody owns it yet. */
-export async function ensureAccount(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  now: Date,
-): Promise<void> {
-  await syncTables(db, schema)
+export async function ensureAccount(db: Db, userId: string, now: Date): Promise<void> {
+  await db.state
     .insertInto('account')
     .values({ _user_id: userId, created_at: now })
     .onConflict((conflict) => conflict.column('_user_id').doNothing())
@@ -48,13 +43,12 @@ const ATTEMPTS = 5;
  * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
 export async function takeAccount(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   processId: string,
   own: ProcessIdentity,
 ): Promise<TakeResult> {
-  const tables = syncTables(db, schema);
+  const tables = db.state;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const account = await tables
       .selectFrom('account')
@@ -64,8 +58,8 @@ export async function takeAccount(
     if (account === undefined) throw new RangeError(`account ${userId} has no row`);
     if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
-      const by = await livingHolder(db, schema, account.owner, own);
-      if (by !== undefined) return { state: 'held', by };
+      const by = await livingHolder(db, account.owner, own);
+      if (by !== undefined) return { state: 'owned', by };
     }
     const token = (BigInt(account.token) + 1n).toString();
     const taken = await tables
@@ -82,8 +76,8 @@ export async function takeAccount(
 }
 
 /** Gives the account up, so that the next owner need not wait; nothing happens when it is another's by now. */
-export async function releaseAccount(db: Kysely<unknown>, schema: string, fence: Fence): Promise<void> {
-  await syncTables(db, schema)
+export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
+  await db.state
     .updateTable('account')
     .set({ owner: null })
     .where('_user_id', '=', fence.userId)
@@ -93,28 +87,23 @@ export async function releaseAccount(db: Kysely<unknown>, schema: string, fence:
 }
 
 /** Accounts that no living process owns: the candidates of a takeover. */
-export async function freeAccounts(
-  db: Kysely<unknown>,
-  schema: string,
-  own: ProcessIdentity,
-): Promise<readonly string[]> {
-  const accounts = await syncTables(db, schema).selectFrom('account').select(['_user_id', 'owner']).execute();
+export async function freeAccounts(db: Db, own: ProcessIdentity): Promise<readonly string[]> {
+  const accounts = await db.state.selectFrom('account').select(['_user_id', 'owner']).execute();
   const owners = new Set(accounts.flatMap(({ owner }) => (owner === null ? [] : [owner])));
   const living = new Set<string>();
   for (const owner of owners) {
-    if ((await livingHolder(db, schema, owner, own)) !== undefined) living.add(owner);
+    if ((await livingHolder(db, owner, own)) !== undefined) living.add(owner);
   }
   return accounts.filter(({ owner }) => owner === null || !living.has(owner)).map(({ _user_id }) => _user_id);
 }
 
 /** The process `processId`, if it lives: by its heartbeat, and by what this machine knows of it. */
 export async function livingHolder(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   processId: string,
   own: ProcessIdentity,
 ): Promise<Holder | undefined> {
-  const row = await syncTables(db, schema)
+  const row = await db.state
     .selectFrom('process')
     .select(['command', 'machine', 'pid', 'started_ticks', 'alive_until'])
     .where('process_id', '=', processId)

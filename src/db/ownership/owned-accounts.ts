@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 
 /**
@@ -19,10 +20,10 @@ export class OwnedAccounts {
   }
 
   /** Has this process open all its accounts anew: what it wrote for them so far is as it is. */
-  async reopen(db: Kysely<unknown>, schema: string): Promise<void> {
+  async reopen(db: Db): Promise<void> {
     for (const { userId, owner, token } of this.#fences.values()) {
       await sql`
-        update ${sql.id(`${schema}_sync`, 'account')} set owner = null, token = token + 1
+        update ${db.stateTable('account')} set owner = null, token = token + 1
         where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`.execute(db);
     }
   }
@@ -32,8 +33,8 @@ export class OwnedAccounts {
    * the second look in a row decides.
    * @returns the accounts
    */
-  async releaseStrays(db: Kysely<unknown>, schema: string, processId: string): Promise<string[]> {
-    const table = sql.id(`${schema}_sync`, 'account');
+  async releaseStrays(db: Db, processId: string): Promise<string[]> {
+    const table = db.stateTable('account');
     const { rows } = await sql<{ userId: string; token: string }>`
       select _user_id as "userId", token from ${table} where owner = ${processId}`.execute(db);
     const before = this.#strays;

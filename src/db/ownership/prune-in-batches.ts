@@ -1,4 +1,5 @@
-import type { Kysely, RawBuilder } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import type { RawBuilder } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { fenced } from './fenced.ts';
 
@@ -14,14 +15,13 @@ export interface PruneOptions {
  * @param removal the statement for one batch; gets the database's time
  */
 export async function pruneInBatches(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   fence: Fence,
   { batch, signal }: PruneOptions,
   removal: (now: Date) => RawBuilder<unknown>,
 ): Promise<void> {
   const removeBatch = (): Promise<number> =>
-    fenced(db, schema, fence, async (trx, now) => {
+    fenced(db, fence, async (trx, now) => {
       const { numAffectedRows } = await removal(now).execute(trx);
       return Number(numAffectedRows ?? 0);
     });

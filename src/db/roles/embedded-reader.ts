@@ -1,3 +1,4 @@
+import { Db } from '../connection/db.ts';
 import pg from 'pg';
 import { openDatabase } from '../connection/database.ts';
 import { makeSqlLogin, sqlLogin } from './sql-login.ts';
@@ -19,7 +20,7 @@ export async function readerUrl(
   if (await isReader(reader.href, schema)) return reader.href;
   const database = await openDatabase({ url, program, max: 1 });
   try {
-    await makeSqlLogin(database.kysely, schema, password);
+    await makeSqlLogin(new Db(database.kysely, schema), password);
   } finally {
     await database.close();
   }

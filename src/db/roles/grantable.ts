@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { GroupRole } from './roles.ts';
 
 /** Something in the mirror's schema on which this user can grant rights. */
@@ -13,16 +14,16 @@ export interface Grantable {
 }
 
 /** USAGE of the schema; what this user's later tables and views get by default; each relation and function. */
-export async function grantable(db: Kysely<unknown>, schema: string): Promise<readonly Grantable[]> {
+export async function grantable(db: Db): Promise<readonly Grantable[]> {
   const { rows } = await sql<Grantable>`
-    with own as (select oid, nspowner from pg_namespace where nspname = ${schema})
-    select 'schema' as object, 'schema' as kind, '' as name, quote_ident(${schema}) as target from own
+    with own as (select oid, nspowner from pg_namespace where nspname = ${db.schema})
+    select 'schema' as object, 'schema' as kind, '' as name, quote_ident(${db.schema}) as target from own
     where pg_has_role(nspowner, 'usage')
     union all
-    select 'defaults of ' || current_user, 'defaults', '', quote_ident(${schema}) from own
+    select 'defaults of ' || current_user, 'defaults', '', quote_ident(${db.schema}) from own
     where has_schema_privilege(oid, 'create')
     union all
-    select 'relation ' || relname, 'relation', relname, format('%I.%I', ${schema}::text, relname) from pg_class
+    select 'relation ' || relname, 'relation', relname, format('%I.%I', ${db.schema}::text, relname) from pg_class
     where relnamespace = (select oid from own) and relkind in ('r', 'p', 'v', 'm') and pg_has_role(relowner, 'usage')
     union all
     select format('function %s(%s)', proname, pg_get_function_identity_arguments(oid)), 'function', proname,
@@ -44,11 +45,7 @@ const GRANTS: readonly (readonly [Grantable['kind'], string, string])[] = [
   ['function', 'grant execute on function', ''],
 ];
 
-export async function grantTo(
-  trx: Kysely<unknown>,
-  { name }: GroupRole,
-  objects: readonly Grantable[],
-): Promise<void> {
+export async function grantTo(trx: Db, { name }: GroupRole, objects: readonly Grantable[]): Promise<void> {
   for (const [kind, verb, rest] of GRANTS) {
     const targets = objects.filter((each) => each.kind === kind).map(({ target }) => target);
     if (targets.length === 0) continue;
@@ -57,9 +54,9 @@ export async function grantTo(
 }
 
 /** Whether a role may do anything in the schema but call functions: those are granted by migrations, too. */
-export async function hasRights(db: Kysely<unknown>, schema: string, roleId: string): Promise<boolean> {
+export async function hasRights(db: Db, roleId: string): Promise<boolean> {
   const { rows } = await sql<{ has: boolean }>`
-    with own as (select oid, nspacl from pg_namespace where nspname = ${schema}),
+    with own as (select oid, nspacl from pg_namespace where nspname = ${db.schema}),
       lists as (
         select nspacl as acl from own
         union all select relacl from pg_class where relnamespace = (select oid from own)

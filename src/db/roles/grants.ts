@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { forRole, type Grantable, grantable, grantTo, hasRights } from './grantable.ts';
 import { groupRoles, makeRoles, roleId } from './roles.ts';
 
@@ -14,14 +15,14 @@ export interface BeforeMigration {
 }
 
 /** To be called in a migration's transaction, before it. */
-export async function beforeMigration(trx: Kysely<unknown>, schema: string): Promise<BeforeMigration> {
-  await ensureMemory(trx, schema);
-  const present = await grantable(trx, schema);
+export async function beforeMigration(trx: Db): Promise<BeforeMigration> {
+  await ensureMemory(trx);
+  const present = await grantable(trx);
   const defaults = present.filter(({ kind }) => kind === 'schema' || kind === 'defaults');
-  for (const { name } of groupRoles(schema)) await remember(trx, schema, name, defaults, null);
-  await grantDue(trx, schema);
+  for (const { name } of groupRoles(trx.schema)) await remember(trx, name, defaults, null);
+  await grantDue(trx);
   const { rows } = await sql<{ role: string; id: string }>`
-    select m.role, m.role_id as id from ${sql.id(`${schema}_sync`, 'granted')} m join pg_roles r on r.rolname = m.role and r.oid::text = m.role_id
+    select m.role, m.role_id as id from ${trx.stateTable('granted')} m join pg_roles r on r.rolname = m.role and r.oid::text = m.role_id
     where m.object = 'defaults of ' || current_user`.execute(trx);
   return {
     objects: new Set(present.map(({ object }) => object)),
@@ -33,30 +34,26 @@ export async function beforeMigration(trx: Kysely<unknown>, schema: string): Pro
  * Grants what a migration has made to the roles that are there, and notes it for those that are made later. Tables and
  * views that go to a role by default privileges are as the migration left them.
  */
-export async function afterMigration(
-  trx: Kysely<unknown>,
-  schema: string,
-  before: BeforeMigration,
-): Promise<void> {
-  const made = (await grantable(trx, schema)).filter(({ object }) => !before.objects.has(object));
-  for (const role of groupRoles(schema)) {
+export async function afterMigration(trx: Db, before: BeforeMigration): Promise<void> {
+  const made = (await grantable(trx)).filter(({ object }) => !before.objects.has(object));
+  for (const role of groupRoles(trx.schema)) {
     const own = forRole(made, role);
     const relations = own.filter(({ kind }) => kind === 'relation');
-    await remember(trx, schema, role.name, relations, before.covered.get(role.name) ?? null);
-    await remember(trx, schema, role.name, own, null);
+    await remember(trx, role.name, relations, before.covered.get(role.name) ?? null);
+    await remember(trx, role.name, own, null);
   }
-  await grantDue(trx, schema);
+  await grantDue(trx);
 }
 
 /** Makes the roles where this user may, and gives one that is new since the last start its first rights. */
-export async function ensureGrants(db: Kysely<unknown>, schema: string): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await makeRoles(trx, schema);
+export async function ensureGrants(db: Db): Promise<void> {
+  await db.transaction(async (trx) => {
+    await makeRoles(trx);
     const { rows } = await sql<{ owned: boolean }>`
       select pg_has_role(relowner, 'usage') as owned from pg_class
-      where oid = to_regclass(format('%I.granted', ${`${schema}_sync`}::text))`.execute(trx);
+      where oid = to_regclass(format('%I.granted', ${`${trx.schema}_sync`}::text))`.execute(trx);
     // Another user than the one who migrates can't grant.
-    if (rows[0]?.owned === true) await grantDue(trx, schema);
+    if (rows[0]?.owned === true) await grantDue(trx);
   });
 }
 
@@ -64,50 +61,51 @@ export async function ensureGrants(db: Kysely<unknown>, schema: string): Promise
  * Makes the memory where there is none. A mirror of 0.1.0 has none: a role that has any right there has been granted
  * all that it was to have, and what is missing was taken away.
  */
-async function ensureMemory(trx: Kysely<unknown>, schema: string): Promise<void> {
+async function ensureMemory(trx: Db): Promise<void> {
   const { rows } = await sql<{ there: boolean }>`
-    select to_regclass(format('%I.granted', ${`${schema}_sync`}::text)) is not null as there`.execute(trx);
+    select to_regclass(format('%I.granted', ${`${trx.schema}_sync`}::text)) is not null as there`.execute(
+    trx,
+  );
   if (rows[0]?.there === true) return;
-  await sql`create table ${sql.id(`${schema}_sync`, 'granted')} (
+  await sql`create table ${trx.stateTable('granted')} (
     role text not null, object text not null, role_id text, primary key (role, object))`.execute(trx);
-  const present = await grantable(trx, schema);
-  for (const role of groupRoles(schema)) {
+  const present = await grantable(trx);
+  for (const role of groupRoles(trx.schema)) {
     const id = await roleId(trx, role.name);
-    const known = id !== null && (await hasRights(trx, schema, id)) ? id : null;
-    await remember(trx, schema, role.name, forRole(present, role), known);
+    const known = id !== null && (await hasRights(trx, id)) ? id : null;
+    await remember(trx, role.name, forRole(present, role), known);
   }
 }
 
-async function grantDue(trx: Kysely<unknown>, schema: string): Promise<void> {
-  for (const role of groupRoles(schema)) {
+async function grantDue(trx: Db): Promise<void> {
+  for (const role of groupRoles(trx.schema)) {
     const id = await roleId(trx, role.name);
     if (id === null) continue;
     const { rows } = await sql<{ object: string; known: string | null }>`
-      select object, role_id as known from ${sql.id(`${schema}_sync`, 'granted')}
+      select object, role_id as known from ${trx.stateTable('granted')}
       where role = ${role.name} and role_id is distinct from ${id}`.execute(trx);
     if (rows.length === 0) continue;
     // A role that was dropped and made again has no right yet. One that has brought rights along is the same one, in a
     // database that was restored on another server.
-    const restored = rows.some(({ known }) => known !== null) && (await hasRights(trx, schema, id));
+    const restored = rows.some(({ known }) => known !== null) && (await hasRights(trx, id));
     const kept = restored ? rows.filter(({ known }) => known !== null).map(({ object }) => object) : [];
     const due = new Set(rows.map(({ object }) => object).filter((object) => !kept.includes(object)));
-    const granted = (await grantable(trx, schema)).filter(({ object }) => due.has(object));
+    const granted = (await grantable(trx)).filter(({ object }) => due.has(object));
     await grantTo(trx, role, granted);
-    const settled = [...kept, ...granted.map(({ object }) => object)];
-    await sql`update ${sql.id(`${schema}_sync`, 'granted')} set role_id = ${id}
-      where role = ${role.name} and object = any(${settled}::text[])`.execute(trx);
+    const current = [...kept, ...granted.map(({ object }) => object)];
+    await sql`update ${trx.stateTable('granted')} set role_id = ${id}
+      where role = ${role.name} and object = any(${current}::text[])`.execute(trx);
   }
 }
 
 /** @param id null: these rights are still to be granted */
 async function remember(
-  trx: Kysely<unknown>,
-  schema: string,
+  trx: Db,
   role: string,
   objects: readonly Grantable[],
   id: string | null,
 ): Promise<void> {
-  await sql`insert into ${sql.id(`${schema}_sync`, 'granted')} (role, object, role_id)
+  await sql`insert into ${trx.stateTable('granted')} (role, object, role_id)
     select ${role}, object, ${id}::text from unnest(${objects.map(({ object }) => object)}::text[]) as object
     on conflict do nothing`.execute(trx);
 }

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 
 /** A group role of the mirror (NOLOGIN): its members read every table and view, and call some functions. */
 export interface GroupRole {
@@ -16,17 +17,17 @@ export function groupRoles(schema: string): readonly GroupRole[] {
 }
 
 /** Makes the group roles that are not there, where this user may make roles (else a DBA can). */
-export async function makeRoles(db: Kysely<unknown>, schema: string): Promise<void> {
+export async function makeRoles(db: Db): Promise<void> {
   const { rows } = await sql<{ may: boolean }>`
     select rolcreaterole or rolsuper as may from pg_roles where rolname = current_user`.execute(db);
   if (rows[0]?.may !== true) return;
-  for (const { name } of groupRoles(schema)) {
+  for (const { name } of groupRoles(db.schema)) {
     if ((await roleId(db, name)) === null) await sql`create role ${sql.id(name)} nologin`.execute(db);
   }
 }
 
 /** Null where there is no role of that name. One that was dropped and made again has another. */
-export async function roleId(db: Kysely<unknown>, name: string): Promise<string | null> {
+export async function roleId(db: Db, name: string): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
     select oid::text as id from pg_roles where rolname = ${name}`.execute(db);
   return rows[0]?.id ?? null;

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { makeRoles } from './roles.ts';
 
 /** Who `sql` logs in as where the program makes that login, or a DBA has made it. */
@@ -15,21 +16,21 @@ const TIMEOUT = '60s';
  * (read-only, statements that end) it could set otherwise; that it may nothing else, it can't.
  * @param db of a superuser, PostgreSQL 16 or newer
  */
-export async function makeSqlLogin(db: Kysely<unknown>, schema: string, password: string): Promise<void> {
-  const login = sql.id(sqlLogin(schema));
-  await db.transaction().execute(async (trx) => {
+export async function makeSqlLogin(db: Db, password: string): Promise<void> {
+  const login = sql.id(sqlLogin(db.schema));
+  await db.transaction(async (trx) => {
     // Two commands that begin together.
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${schema}`}, 0))`.execute(
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${trx.schema}`}, 0))`.execute(
       trx,
     );
-    await makeRoles(trx, schema);
-    const { rows } = await sql`select 1 from pg_roles where rolname = ${sqlLogin(schema)}`.execute(trx);
+    await makeRoles(trx);
+    const { rows } = await sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`.execute(trx);
     if (rows.length === 0) await sql`create role ${login}`.execute(trx);
     await sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
       connection limit ${sql.lit(CONNECTIONS)} password ${sql.lit(password)}`.execute(trx);
     await sql`alter role ${login} set default_transaction_read_only = on`.execute(trx);
     await sql`alter role ${login} set statement_timeout = ${sql.lit(TIMEOUT)}`.execute(trx);
-    await sql`grant ${sql.id(`${schema}_reader`)} to ${login} with inherit true, set false`.execute(trx);
+    await sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login} with inherit true, set false`.execute(trx);
   });
 }
 

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { defaultLimit, RATE_GROUPS } from '../../budget/rate-groups.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type {
@@ -6,14 +7,13 @@ import type {
   CollectionState,
   CollectionStatus,
   ErrorStatus,
-  HeldStatus,
+  HoldStatus,
   KeyBudgetStatus,
   ProcessStatus,
   RecoveryStatus,
   WalkStatus,
 } from '../../model/status-report.ts';
-import { NO_SUBMISSIONS, NO_WEBHOOK, storedEdges } from './stored-edges.ts';
-import { mirrorTables, syncTables } from '../connection/tables.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
 /** What Postgres knows of the mirror's state: the part of a status report that any program can make. */
 export interface StoredStatus {
@@ -23,7 +23,7 @@ export interface StoredStatus {
   /** Budgets: what the service may count at this moment, by the stored reservations. The rest only their owner knows. */
   readonly accounts: readonly AccountStatus[];
   readonly errors: readonly ErrorStatus[];
-  readonly held: HeldStatus | null;
+  readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
 }
 
@@ -34,57 +34,49 @@ const WALKS = 50;
 const HISTORY = sql`interval '24 hours'`;
 
 /** Reads the state of all accounts in one snapshot, so that no page that commits meanwhile makes figures contradict. */
-export async function readStoredStatus(db: Kysely<unknown>, schema: string): Promise<StoredStatus> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (trx) => {
-      const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(trx);
-      const now = rows[0]?.now ?? new Date(0);
-      const processes = await processesAt(trx, schema, now);
-      const collections = await collectionsOf(trx, schema);
-      const walks = await walksOf(trx, schema);
-      const budgets = await budgetsAt(trx, schema, now);
-      const edges = await storedEdges(trx, schema, now);
-      const accounts = await syncTables(trx, schema)
-        .selectFrom('account')
-        .select(['_user_id', 'state', 'error', 'owner', 'recheck'])
-        .orderBy('_user_id')
-        .execute();
-      const emails = await mirrorTables(trx, schema)
-        .selectFrom('account')
-        .select(['_user_id', 'email'])
-        .execute();
-      return {
+export async function readStoredStatus(db: Db): Promise<StoredStatus> {
+  return db.snapshot(async (trx) => {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(trx);
+    const now = rows[0]?.now ?? new Date(0);
+    const processes = await processesAt(trx, now);
+    const collections = await collectionsOf(trx);
+    const walks = await walksOf(trx);
+    const budgets = await budgetsAt(trx, now);
+    const byAccount = await readWebhooksAndSubmissions(trx, now);
+    const accounts = await trx.state
+      .selectFrom('account')
+      .select(['_user_id', 'state', 'error', 'owner', 'recheck'])
+      .orderBy('_user_id')
+      .execute();
+    const emails = await trx.mirror.selectFrom('account').select(['_user_id', 'email']).execute();
+    return {
+      now,
+      processes,
+      accounts: accounts.map(({ _user_id: userId, state, error, owner }) => ({
+        userId,
+        email: emails.find((row) => row._user_id === userId)?.email ?? null,
+        state: state === 'stopped' || state === 'retired' ? state : 'active',
+        error,
+        owner,
+        collections: collections.get(userId) ?? [],
+        walks: walks.get(userId) ?? [],
+        budgets: budgets.get(userId) ?? [],
+        webhook: byAccount.get(userId)?.webhook ?? NO_WEBHOOK,
+        submissions: byAccount.get(userId)?.submissions ?? NO_SUBMISSIONS,
+      })),
+      errors: await errorsOf(trx),
+      held: await readHold(trx),
+      recovery: await recoveryAt(
+        trx,
         now,
-        processes,
-        accounts: accounts.map(({ _user_id: userId, state, error, owner }) => ({
-          userId,
-          email: emails.find((row) => row._user_id === userId)?.email ?? null,
-          state: state === 'stopped' || state === 'retired' ? state : 'active',
-          error,
-          owner,
-          collections: collections.get(userId) ?? [],
-          walks: walks.get(userId) ?? [],
-          budgets: budgets.get(userId) ?? [],
-          webhook: edges.get(userId)?.webhook ?? NO_WEBHOOK,
-          submissions: edges.get(userId)?.submissions ?? NO_SUBMISSIONS,
-        })),
-        errors: await errorsOf(trx, schema),
-        held: await heldSince(trx, schema),
-        recovery: await recoveryAt(
-          trx,
-          schema,
-          now,
-          accounts.some(({ recheck }) => recheck),
-        ),
-      };
-    });
+        accounts.some(({ recheck }) => recheck),
+      ),
+    };
+  });
 }
 
-async function processesAt(db: Kysely<unknown>, schema: string, now: Date): Promise<ProcessStatus[]> {
-  const rows = await syncTables(db, schema)
+async function processesAt(db: Db, now: Date): Promise<ProcessStatus[]> {
+  const rows = await db.state
     .selectFrom('process')
     .select(['process_id', 'command', 'version', 'host', 'pid', 'started_at', 'alive_until'])
     .where('alive_until', '>', sql<Date>`${now}::timestamptz - ${HISTORY}`)
@@ -101,8 +93,8 @@ async function processesAt(db: Kysely<unknown>, schema: string, now: Date): Prom
   }));
 }
 
-async function collectionsOf(db: Kysely<unknown>, schema: string): Promise<Map<string, CollectionStatus[]>> {
-  const rows = await mirrorTables(db, schema)
+async function collectionsOf(db: Db): Promise<Map<string, CollectionStatus[]>> {
+  const rows = await db.mirror
     .selectFrom('freshness as f')
     .innerJoin('data_quality as q', (join) =>
       join.onRef('q._user_id', '=', 'f._user_id').onRef('q.collection', '=', 'f.collection'),
@@ -111,7 +103,7 @@ async function collectionsOf(db: Kysely<unknown>, schema: string): Promise<Map<s
     .select(['q.quarantined_items', 'q.field_conflicts', 'q.held_deletions', 'q.waiting_deletions'])
     .orderBy('f.collection')
     .execute();
-  const pairs = await syncTables(db, schema)
+  const pairs = await db.state
     .selectFrom('candidate')
     .select(['_user_id', 'collection', (each) => each.fn.countAll().as('rows')])
     .where('kind', '=', 'pair')
@@ -139,8 +131,8 @@ async function collectionsOf(db: Kysely<unknown>, schema: string): Promise<Map<s
 }
 
 /** Unfinished full walks: those under way, and those that an interrupted program left to be resumed. */
-async function walksOf(db: Kysely<unknown>, schema: string): Promise<Map<string, WalkStatus[]>> {
-  const rows = await syncTables(db, schema)
+async function walksOf(db: Db): Promise<Map<string, WalkStatus[]>> {
+  const rows = await db.state
     .selectFrom('scope')
     .select(['_user_id', 'collection', 'parent', 'full_walk'])
     .where('full_walk', 'is not', null)
@@ -165,12 +157,8 @@ async function walksOf(db: Kysely<unknown>, schema: string): Promise<Map<string,
   });
 }
 
-async function budgetsAt(
-  db: Kysely<unknown>,
-  schema: string,
-  now: Date,
-): Promise<Map<string, KeyBudgetStatus[]>> {
-  const table = sql.id(`${schema}_sync`, 'slot_block');
+async function budgetsAt(db: Db, now: Date): Promise<Map<string, KeyBudgetStatus[]>> {
+  const table = db.stateTable('slot_block');
   // What is not recorded as freed counts as sent when its reservation ran out (docs/design/rate-limit.md, "Reservations").
   const { rows } = await sql<{ _user_id: string; key: string; group: string; used: string }>`
     select b._user_id, left(b.key_hash, 8) as key, b.rate_group as "group",
@@ -196,8 +184,8 @@ async function budgetsAt(
 /** What only the program knows that sends the requests. */
 const UNKNOWN_OUTSIDE = { waiting: 0, foreignUse: 0, pausedForMs: 0, refused: 0 } as const;
 
-async function errorsOf(db: Kysely<unknown>, schema: string): Promise<ErrorStatus[]> {
-  const rows = await mirrorTables(db, schema)
+async function errorsOf(db: Db): Promise<ErrorStatus[]> {
+  const rows = await db.mirror
     .selectFrom('sync_log')
     .select(['_user_id', 'collection', 'list_id', 'ended_at', 'error'])
     .where('error', 'is not', null)
@@ -212,8 +200,8 @@ async function errorsOf(db: Kysely<unknown>, schema: string): Promise<ErrorStatu
 }
 
 /** Whether a restore or copy of the database holds submissions back. */
-async function heldSince(db: Kysely<unknown>, schema: string): Promise<HeldStatus | null> {
-  const row = await syncTables(db, schema)
+async function readHold(db: Db): Promise<HoldStatus | null> {
+  const row = await db.state
     .selectFrom('installation')
     .select(['held_at', 'held_why'])
     .where('held_at', 'is not', null)
@@ -225,13 +213,8 @@ async function heldSince(db: Kysely<unknown>, schema: string): Promise<HeldStatu
 /** For so long (milliseconds) a database that went back is told. */
 const TOLD_FOR = 7 * 24 * 3_600_000;
 
-async function recoveryAt(
-  db: Kysely<unknown>,
-  schema: string,
-  now: Date,
-  recheck: boolean,
-): Promise<RecoveryStatus | null> {
-  const row = await mirrorTables(db, schema)
+async function recoveryAt(db: Db, now: Date, recheck: boolean): Promise<RecoveryStatus | null> {
+  const row = await db.mirror
     .selectFrom('recoveries')
     .select(['detected_at', 'reason'])
     .where('detected_at', '>', new Date(now.getTime() - TOLD_FOR))
@@ -240,7 +223,7 @@ async function recoveryAt(
     .executeTakeFirst();
   if (row === undefined) return null;
   // The walks that were due from then on have not ended.
-  const owed = await mirrorTables(db, schema)
+  const unread = await db.mirror
     .selectFrom('_collections')
     .select('collection')
     .where('next_full_at', '<=', now)
@@ -249,7 +232,7 @@ async function recoveryAt(
   return {
     at: row.detected_at.toISOString(),
     reason: row.reason,
-    open: recheck || owed !== undefined,
+    open: recheck || unread !== undefined,
   };
 }
 

@@ -1,5 +1,6 @@
+import type { Db } from '../connection/db.ts';
 import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../../model/submission.ts';
 import { pruneInBatches } from '../ownership/prune-in-batches.ts';
@@ -41,12 +42,11 @@ export interface SubmissionFilter {
 
 /** The newest submissions first. */
 export async function listSubmissions(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   { state, userId, limit }: SubmissionFilter,
 ): Promise<StoredSubmission[]> {
   const { rows } = await sql<StoredSubmission>`
-    select ${COLUMNS} from ${sql.id(schema, 'submissions')}
+    select ${COLUMNS} from ${db.table('submissions')}
     where ${userId === undefined ? sql`true` : sql`_user_id = ${userId}`}
       and state = any(${state === undefined ? [...SUBMISSION_STATES] : [state]}::text[])
     order by submission_id desc limit ${limit}`.execute(db);
@@ -54,13 +54,9 @@ export async function listSubmissions(
 }
 
 /** One of them. @returns undefined: there is none */
-export async function findSubmission(
-  db: Kysely<unknown>,
-  schema: string,
-  id: string,
-): Promise<StoredSubmission | undefined> {
+export async function findSubmission(db: Db, id: string): Promise<StoredSubmission | undefined> {
   const { rows } = await sql<StoredSubmission>`
-    select ${COLUMNS} from ${sql.id(schema, 'submissions')} where submission_id = ${id}`.execute(db);
+    select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`.execute(db);
   return rows[0];
 }
 
@@ -68,11 +64,11 @@ export async function findSubmission(
  * Accounts that have something queued that may be tried now: asked each second, since a NOTIFY of `submit` would take a
  * lock of the whole cluster. One look into the index of open submissions for each account.
  */
-export async function accountsWithSubmissions(db: Kysely<unknown>, schema: string): Promise<string[]> {
+export async function accountsWithSubmissions(db: Db): Promise<string[]> {
   const { rows } = await sql<{ userId: string }>`
-    select a._user_id as "userId" from ${sql.id(`${schema}_sync`, 'account')} as a
+    select a._user_id as "userId" from ${db.stateTable('account')} as a
     where exists (
-      select from ${sql.id(schema, 'submissions')} as s
+      select from ${db.table('submissions')} as s
       where s._user_id = a._user_id and s.state = 'queued'
         and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))
     order by 1`.execute(db);
@@ -90,20 +86,18 @@ const KEY_KEPT = 400 * 86_400_000;
  * @param signal ends it after the batch in hand; the next call goes on
  */
 export async function pruneSubmissions(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   fence: Fence,
   keepMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const submissions = sql.id(schema, 'submissions');
+  const submissions = db.table('submissions');
   for (const [keep, which] of [
     [keepMs, sql`idempotency_key is null`],
     [Math.max(4 * keepMs, KEY_KEPT), sql`true`],
   ] as const) {
     await pruneInBatches(
       db,
-      schema,
       fence,
       { batch: BATCH, signal },
       (now) => sql`

@@ -1,5 +1,6 @@
+import type { Db } from '../connection/db.ts';
 import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { OutcomeUnknown } from '../../model/errors.ts';
@@ -29,8 +30,7 @@ const MARGIN = 30_000;
 const LISTED_AFTER = 60_000;
 
 export interface SubmissionStoreOptions {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly fence: Fence;
   /** Which collections are mirrored here: an answer is a hint for these. */
   readonly collections: ReadonlySet<CollectionName>;
@@ -38,22 +38,22 @@ export interface SubmissionStoreOptions {
 
 /** The submissions of the fence's account. One store an owner: it knows what it has claimed. */
 export function createSubmissionStore(options: SubmissionStoreOptions): SubmissionStore {
-  const { db, schema, fence } = options;
+  const { db, fence } = options;
   const { userId } = fence;
-  const submissions = sql.id(schema, 'submissions');
+  const submissions = db.table('submissions');
   // Claimed here and not finished: no other may be finished, and none of these claimed again, or an outcome that is
   // written a second time would meet the next attempt.
   const claimed = new Set<string>();
   // Whether the claim was committed is not known; nothing was sent.
-  const doubtful = new Set<string>();
+  const unconfirmed = new Set<string>();
 
   /**
    * What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. None
    * of it is lost by a crash: a claim would be sent again, and an outcome would be known nowhere.
    */
-  const again = async <T>(write: (trx: Transaction<unknown>, now: Date) => Promise<T>): Promise<T> => {
+  const again = async <T>(write: (trx: Db, now: Date) => Promise<T>): Promise<T> => {
     try {
-      return await fenced(db, schema, fence, async (trx, now) => {
+      return await fenced(db, fence, async (trx, now) => {
         await commitDurably(trx);
         return write(trx, now);
       });
@@ -64,7 +64,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   };
   const unclaim = async (): Promise<void> => {
     const ids = await again(async (trx) => {
-      const ids = [...doubtful];
+      const ids = [...unconfirmed];
       await sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
         where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`.execute(
@@ -72,13 +72,13 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       );
       return ids;
     });
-    for (const id of ids) doubtful.delete(id);
+    for (const id of ids) unconfirmed.delete(id);
   };
 
   return {
     async queued(limit) {
-      if (doubtful.size > 0) await unclaim();
-      return queuedSubmissions(db, schema, userId, limit);
+      if (unconfirmed.size > 0) await unclaim();
+      return queuedSubmissions(db, userId, limit);
     },
 
     async claim(id) {
@@ -86,9 +86,9 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       let row: ClaimedRow | undefined;
       try {
         row = await again(async (trx, now) => {
-          if (!(await maySend(trx, db, schema, now))) return undefined;
+          if (!(await maySend(trx, db, now))) return undefined;
           // It is no row's: where the database goes back behind the claim, the next fence misses it (fenced.ts).
-          await takeChangeIds(trx, schema, userId, 1);
+          await takeChangeIds(trx, userId, 1);
           const { rows } = await sql<ClaimedRow>`
             update ${submissions}
             set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,
@@ -97,11 +97,11 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
             returning submission_id as id, operation, target_id as "targetId", _request_id as "requestId",
               payload::text as payload`.execute(trx);
           // Before the commit: what is taken back must not be what this claim sends.
-          if (rows.length > 0) doubtful.delete(id);
+          if (rows.length > 0) unconfirmed.delete(id);
           return rows[0];
         });
       } catch (error) {
-        doubtful.add(id);
+        unconfirmed.add(id);
         throw error;
       }
       if (row === undefined) return undefined;
@@ -123,7 +123,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
         if (numAffectedRows === 0n) return;
         const named = outcome.state === 'queued' ? [] : rowsOfAnswer(outcome.body ?? '');
         const rows = named.filter(({ collection }) => options.collections.has(collection));
-        if (rows.length > 0) await addHints(trx, schema, userId, rows, now);
+        if (rows.length > 0) await addHints(trx, userId, rows, now);
       });
       claimed.delete(id);
     },
@@ -154,17 +154,12 @@ const UNKNOWN = 'unknown';
 type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
 
 /** The oldest of each operation: a scan of the index each, which ends after `limit` rows that may be tried. */
-async function queuedSubmissions(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  limit: number,
-): Promise<QueuedSubmission[]> {
+async function queuedSubmissions(db: Db, userId: string, limit: number): Promise<QueuedSubmission[]> {
   const { rows } = await sql<QueuedSubmission>`
     select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
     from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
     cross join lateral (
-      select * from ${sql.id(schema, 'submissions')} as q
+      select * from ${db.table('submissions')} as q
       where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
         and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})
       order by q.submission_id limit ${limit}) as s
@@ -194,10 +189,7 @@ function shown(error: string | undefined): string | null {
 }
 
 /** The body as it can be stored; whether jsonb takes it is asked first, since a refusal would end the transaction. */
-async function responseOf(
-  db: Kysely<unknown>,
-  outcome: SubmissionOutcome,
-): Promise<StoredResponse | undefined> {
+async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredResponse | undefined> {
   if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
   const stored = storedResponse(outcome.body);
   try {

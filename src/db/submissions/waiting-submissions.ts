@@ -1,7 +1,7 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { fenced } from '../ownership/fenced.ts';
-import { mirrorTables } from '../connection/tables.ts';
 
 /** How such an explanation begins: whatever else is in the error of a queued row is the row's own. */
 const WAITS = 'waits: ';
@@ -10,13 +10,8 @@ const WAITS = 'waits: ';
  * Why the account's credits let nothing be sent: they are fewer than `floor` (decimal digits), or nobody knows. Undefined:
  * they suffice.
  */
-export async function whyCreditsHold(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  floor: string,
-): Promise<string | undefined> {
-  const row = await mirrorTables(db, schema)
+export async function whyCreditsTooLow(db: Db, userId: string, floor: string): Promise<string | undefined> {
+  const row = await db.mirror
     .selectFrom('account')
     .select(sql<boolean | null>`credits < ${floor}::numeric`.as('below'))
     .where('_user_id', '=', userId)
@@ -32,16 +27,11 @@ export async function whyCreditsHold(
  * Writes into the account's queued submissions why they wait, in place of an earlier explanation; undefined: takes that
  * out. What has another error keeps it: that one is its own.
  */
-export async function explainWait(
-  db: Kysely<unknown>,
-  schema: string,
-  fence: Fence,
-  why: string | undefined,
-): Promise<void> {
+export async function explainWait(db: Db, fence: Fence, why: string | undefined): Promise<void> {
   const error = why ?? null;
-  await fenced(db, schema, fence, async (trx) => {
+  await fenced(db, fence, async (trx) => {
     await sql`
-      update ${sql.id(schema, 'submissions')} set error = ${error}::text
+      update ${trx.table('submissions')} set error = ${error}::text
       where _user_id = ${fence.userId}::bigint and state = 'queued'
         and (error is null or starts_with(error, ${WAITS})) and error is distinct from ${error}::text`.execute(
       trx,

@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely';
-import { isLately, SETTLING_MS, SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
+import type { Db } from '../connection/db.ts';
+import { isLately, LATE_DELIVERIES_MS, SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
 import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import {
@@ -12,8 +12,7 @@ import {
 } from './receiving-statements.ts';
 
 export interface ReceivingAccountsOptions {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly clock: Clock;
   /** Every configured key's owner is known: who is not among the accounts now, is none of them. */
   readonly allPinged: () => boolean;
@@ -60,7 +59,7 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
   /** This process has changed the account's registration. */
   forget(userId: string): void;
 } {
-  const { db, schema, clock } = options;
+  const { db, clock } = options;
   const entries = new Map<string, Entry>();
   /** Hiding one costs milliseconds where there are a thousand. */
   const hiddenOnes = new Set<string>();
@@ -70,7 +69,7 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
     if (known !== undefined && (await known.ids).has(userId)) return 'known';
     const now = clock.monotonic();
     if (known === undefined || now - known.startedAt >= IDS_MS) {
-      const ids = accountIds(db, schema);
+      const ids = accountIds(db);
       const asked = { ids, startedAt: now, complete: options.allPinged() };
       known = asked;
       ids.catch(() => {
@@ -96,7 +95,7 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
 
   const read = (userId: string): Promise<Snapshot> => {
     const startedAt = clock.monotonic();
-    const reading = hidden(readReceivingSnapshot(db, schema, userId, startedAt));
+    const reading = hidden(readReceivingSnapshot(db, userId, startedAt));
     const entry: Entry = { reading, startedAt, next: undefined };
     entries.set(userId, entry);
     reading.catch(() => {
@@ -132,13 +131,13 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
       if (secret === undefined) return;
       const repins = proven.pin !== proven.pinned && secret.scheme === proven.pinned;
       if (secret !== current) {
-        if (repins) await pinPrevious(db, schema, userId, proven);
+        if (repins) await pinPrevious(db, userId, proven);
       } else {
         const at = databaseNow(last);
         const recent =
           last.verifiedAt !== undefined && at.getTime() - last.verifiedAt.getTime() < VERIFIED_MS;
         if (recent && last.mismatches === 0 && !repins) return;
-        await storeSuccess(db, schema, userId, proven, at);
+        await storeSuccess(db, userId, proven, at);
         last.verifiedAt = at;
         last.mismatches = 0;
       }
@@ -149,9 +148,9 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
       const last = await snapshot(userId, false);
       const { current } = last.secrets;
       if (current === undefined || last.mismatches >= SUSPECT_MISMATCHES) return;
-      if (isLately(current.since, SETTLING_MS, databaseNow(last))) return;
+      if (isLately(current.since, LATE_DELIVERIES_MS, databaseNow(last))) return;
       last.mismatches += 1;
-      await countMismatch(db, schema, userId, current.secret);
+      await countMismatch(db, userId, current.secret);
       if (last.mismatches >= SUSPECT_MISMATCHES) options.onSuspicion(userId);
     },
 

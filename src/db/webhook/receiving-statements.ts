@@ -1,9 +1,9 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
 import { SIGNATURE_SCHEMES, type Scheme } from '../../model/webhook/signature-scheme.ts';
 import type { ProvenSecret, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { registrationState } from './registration-state.ts';
-import { syncTables } from '../connection/tables.ts';
 
 /** One account's registration as it was read. */
 export interface Snapshot {
@@ -17,8 +17,8 @@ export interface Snapshot {
 }
 
 /** Accounts that have a row, and owners of keys: a key's owner is known some moments before its account has one. */
-export async function accountIds(db: Kysely<unknown>, schema: string): Promise<ReadonlySet<string>> {
-  const tables = syncTables(db, schema);
+export async function accountIds(db: Db): Promise<ReadonlySet<string>> {
+  const tables = db.state;
   const rows = await tables
     .selectFrom('api_key')
     .select('_user_id')
@@ -27,13 +27,8 @@ export async function accountIds(db: Kysely<unknown>, schema: string): Promise<R
   return new Set(rows.flatMap(({ _user_id: userId }) => userId ?? []));
 }
 
-export async function readReceivingSnapshot(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  readAt: number,
-): Promise<Snapshot> {
-  const row = await syncTables(db, schema)
+export async function readReceivingSnapshot(db: Db, userId: string, readAt: number): Promise<Snapshot> {
+  const row = await db.state
     .selectFrom('registration')
     .select([
       'state',
@@ -73,47 +68,36 @@ export async function readReceivingSnapshot(
  * another delivery, or process, has set since this one was judged: it may be a stronger one.
  */
 export async function storeSuccess(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   { secret, pinned, pin }: ProvenSecret,
   at: Date,
 ): Promise<void> {
   await sql`
-    update ${registration(schema)}
+    update ${db.stateTable('registration')}
     set scheme = case when scheme is not distinct from ${pinned ?? null}::text then ${pin}::text else scheme end,
       verified_at = ${at}::timestamptz, mismatches = 0
     where _user_id = ${userId}::bigint and secret = ${secret}`.execute(db);
 }
 
 export async function pinPrevious(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   { secret, pinned, pin }: ProvenSecret,
 ): Promise<void> {
   await sql`
-    update ${registration(schema)} set previous_scheme = ${pin}
+    update ${db.stateTable('registration')} set previous_scheme = ${pin}
     where _user_id = ${userId}::bigint and previous_secret = ${secret}
       and previous_scheme is not distinct from ${pinned ?? null}::text`.execute(db);
 }
 
-export async function countMismatch(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  secret: string,
-): Promise<void> {
+export async function countMismatch(db: Db, userId: string, secret: string): Promise<void> {
   await sql`
-    update ${registration(schema)}
+    update ${db.stateTable('registration')}
     set mismatches = mismatches + 1
     where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`.execute(
     db,
   );
-}
-
-function registration(schema: string) {
-  return sql.id(`${schema}_sync`, 'registration');
 }
 
 function schemeOf(text: string | null | undefined): Scheme | undefined {

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import { fieldSource } from '../../model/json/json-text.ts';
 import { jsonbText } from '../../model/json/jsonb-text.ts';
 import type { Seen } from '../../model/webhook/registration.ts';
@@ -11,13 +12,12 @@ import { takeChangeIds } from '../ownership/change-ids.ts';
  * @returns the row's new change ID; undefined: nothing has changed
  */
 export async function writeWebhookRow(
-  trx: Kysely<unknown>,
-  schema: string,
+  trx: Db,
   userId: string,
   seen: Seen,
   now: Date,
 ): Promise<string | undefined> {
-  const table = sql.id(schema, 'webhook');
+  const table = trx.table('webhook');
   const raw = seen === 'none' ? null : jsonbText(seen.source).raw;
   const { rows } = await sql<{ live: boolean; same: boolean | null }>`
     select _deleted_at is null as live, _raw = ${raw}::text::jsonb as same
@@ -25,7 +25,7 @@ export async function writeWebhookRow(
   const stored = rows[0];
   if (seen === 'none') {
     if (stored?.live !== true) return undefined;
-    const changeId = await nextChangeId(trx, schema, userId);
+    const changeId = await nextChangeId(trx, userId);
     await sql`
       update ${table} set _deleted_at = ${now}::timestamptz, _changed_at = ${now}::timestamptz,
         _change_id = ${changeId}::bigint
@@ -33,7 +33,7 @@ export async function writeWebhookRow(
     return changeId;
   }
   if (stored?.live === true && stored.same === true) return undefined;
-  const changeId = await nextChangeId(trx, schema, userId);
+  const changeId = await nextChangeId(trx, userId);
   const types = fieldSource(seen.source, 'event_types') ?? 'null';
   await sql`
     insert into ${table}
@@ -48,8 +48,8 @@ export async function writeWebhookRow(
   return changeId;
 }
 
-async function nextChangeId(trx: Kysely<unknown>, schema: string, userId: string): Promise<string> {
-  return ((await takeChangeIds(trx, schema, userId, 1)) + 1n).toString();
+async function nextChangeId(trx: Db, userId: string): Promise<string> {
+  return ((await takeChangeIds(trx, userId, 1)) + 1n).toString();
 }
 
 /** Text can't hold U+0000, and halves of surrogate pairs have no UTF-8. */

@@ -1,4 +1,5 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import {
   type OwnUrl,
@@ -8,16 +9,14 @@ import {
   type StoredRegistration,
   UNREGISTERED,
 } from '../../model/webhook/registration.ts';
-import { changesBetween } from './announced.ts';
+import { coverageBetween } from './stored-event-coverage.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { registrationState } from './registration-state.ts';
-import { syncTables } from '../connection/tables.ts';
 import { writeWebhookRow } from './webhook-row.ts';
 
 export interface WebhookStoreOptions {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly fence: Fence;
   /** The account's row of the table `webhook` has changed. */
   readonly onChanged: (changed: {
@@ -33,35 +32,25 @@ export interface WebhookStoreOptions {
 const PREVIOUS_MS = 24 * 3_600_000;
 
 /** The webhook registration of the fence's account, in Postgres. */
-export function webhookStore({
-  db,
-  schema,
-  fence,
-  onChanged,
-  isFinished,
-}: WebhookStoreOptions): RegistrationStore {
+export function webhookStore({ db, fence, onChanged, isFinished }: WebhookStoreOptions): RegistrationStore {
   const { userId } = fence;
   return {
-    load: () => loadRegistration(db, schema, userId),
+    load: () => loadRegistration(db, userId),
     async save(change, seen) {
-      const changeId = await fenced(db, schema, fence, async (trx, now) => {
-        await saveChange(trx, schema, userId, change(now), now);
-        return seen === undefined ? undefined : writeWebhookRow(trx, schema, userId, seen, now);
+      const changeId = await fenced(db, fence, async (trx, now) => {
+        await saveChange(trx, userId, change(now), now);
+        return seen === undefined ? undefined : writeWebhookRow(trx, userId, seen, now);
       });
       if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
     },
     async missed(since, until) {
-      return (await changesBetween(db, schema, userId, isFinished, { since, until })).polled;
+      return (await coverageBetween(db, userId, isFinished, { since, until })).polled;
     },
   };
 }
 
-async function loadRegistration(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-): Promise<StoredRegistration> {
-  const tables = syncTables(db, schema);
+async function loadRegistration(db: Db, userId: string): Promise<StoredRegistration> {
+  const tables = db.state;
   const row = await tables
     .selectFrom('registration')
     .selectAll()
@@ -94,19 +83,13 @@ async function loadRegistration(
   return {
     registration,
     ownUrls: urls.map(({ url, registered_at: registeredAt }): OwnUrl => ({ url, registeredAt })),
-    held: (installation?.held_at ?? null) !== null,
+    onHold: (installation?.held_at ?? null) !== null,
     now: row?.now ?? (await databaseTime(db)),
   };
 }
 
-async function saveChange(
-  trx: Transaction<unknown>,
-  schema: string,
-  userId: string,
-  change: RegistrationChange,
-  now: Date,
-): Promise<void> {
-  const tables = syncTables(trx, schema);
+async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
+  const tables = trx.state;
   if (change.keepOwnUrls !== undefined) {
     let others = tables.deleteFrom('own_url').where('_user_id', '=', userId);
     if (change.keepOwnUrls.length > 0) others = others.where('url', 'not in', change.keepOwnUrls);
@@ -130,8 +113,8 @@ async function saveChange(
     .execute();
   if (change.accepted !== undefined) {
     const { secret, keepScheme = false } = change.accepted;
-    if (secret !== undefined) await replaceSecret(trx, schema, userId, secret, now);
-    await forgetSignatures(trx, schema, userId, keepScheme);
+    if (secret !== undefined) await replaceSecret(trx, userId, secret, now);
+    await forgetSignatures(trx, userId, keepScheme);
   }
   const columns = columnsOf(change);
   if (Object.keys(columns).length === 0) return;
@@ -139,30 +122,19 @@ async function saveChange(
 }
 
 /** A new secret; the one before stays good for a while. The same one again is no new one. */
-async function replaceSecret(
-  trx: Transaction<unknown>,
-  schema: string,
-  userId: string,
-  secret: string,
-  now: Date,
-): Promise<void> {
+async function replaceSecret(trx: Db, userId: string, secret: string, now: Date): Promise<void> {
   const until = new Date(now.getTime() + PREVIOUS_MS);
   await sql`
-    update ${sql.id(`${schema}_sync`, 'registration')}
+    update ${trx.stateTable('registration')}
     set previous_secret = secret, previous_scheme = scheme, previous_until = ${until}::timestamptz,
       secret = ${secret}, secret_at = ${now}::timestamptz
     where _user_id = ${userId}::bigint and secret is distinct from ${secret}`.execute(trx);
 }
 
 /** What receivers learnt of the signatures belongs to the registration before. */
-async function forgetSignatures(
-  trx: Transaction<unknown>,
-  schema: string,
-  userId: string,
-  keepScheme: boolean,
-): Promise<void> {
+async function forgetSignatures(trx: Db, userId: string, keepScheme: boolean): Promise<void> {
   await sql`
-    update ${sql.id(`${schema}_sync`, 'registration')}
+    update ${trx.stateTable('registration')}
     set scheme = case when ${keepScheme}::boolean then scheme end, mismatches = 0
     where _user_id = ${userId}::bigint`.execute(trx);
 }

@@ -1,10 +1,10 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
-import type { Executor } from '../executor.ts';
 import { extendView } from './extend-view.ts';
 import { liveView } from './live-view.ts';
-import { beside, named, own, type Table } from '../table.ts';
+import { dataTable, type Table } from '../table.ts';
 import { versionsView } from './versions-view.ts';
 
 /** How long an ALTER may wait: whoever comes after it waits behind it. */
@@ -22,12 +22,12 @@ export type SeenFields = ReadonlyMap<string, readonly string[]>;
  * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
  */
 export async function addColumns(
-  db: Executor,
+  db: Db,
   table: Table,
   seen: SeenFields,
   drift: 'add' | 'raw',
 ): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+  await db.transaction(async (trx) => {
     await sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
       set_config('citus.multi_shard_modify_mode', 'sequential', true)`.execute(trx);
     await sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`.execute(trx);
@@ -39,7 +39,7 @@ export async function addColumns(
     const added = planned.filter(hasName);
     if (added.length > 0) {
       // The table first: whoever has read it can count on the columns of both.
-      for (const suffix of ['', '_history']) await alter(trx, named(table, suffix), added);
+      for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
       await extendView(trx, table, await liveView(trx, table));
       await extendView(trx, table, await versionsView(trx, table));
     }
@@ -55,11 +55,7 @@ export async function addColumns(
 
 type NamedColumn = PlannedColumn & { readonly name: string };
 
-async function alter(
-  trx: Executor,
-  table: RawBuilder<unknown>,
-  added: readonly NamedColumn[],
-): Promise<void> {
+async function alter(trx: Db, table: RawBuilder<unknown>, added: readonly NamedColumn[]): Promise<void> {
   await sql`alter table ${table} ${sql.join(
     added.map(({ name, type }) => sql`add column ${sql.id(name)} ${sql.raw(type)}`),
   )}`.execute(trx);
@@ -70,7 +66,7 @@ async function alter(
 }
 
 /** Registers fields without a column, which locks no table. They get theirs later, and are filled then. */
-export async function registerOnly(db: Executor, table: Table, seen: SeenFields): Promise<void> {
+export async function registerOnly(db: Db, table: Table, seen: SeenFields): Promise<void> {
   await register(db, table, planColumns({ values: seen, waiting: [], taken: new Set(), drift: 'raw' }));
 }
 
@@ -78,10 +74,10 @@ function hasName(column: PlannedColumn): column is NamedColumn {
   return column.name !== undefined;
 }
 
-async function register(db: Executor, table: Table, planned: readonly PlannedColumn[]): Promise<void> {
+async function register(db: Db, table: Table, planned: readonly PlannedColumn[]): Promise<void> {
   if (planned.length === 0) return;
   await sql`
-    insert into ${beside(table.schema, '_columns')} as c (collection, field, column_name, type, documented, first_seen_at)
+    insert into ${db.table('_columns')} as c (collection, field, column_name, type, documented, first_seen_at)
     select ${table.name}, x.field, x.name, x.type, false, statement_timestamp()
     from json_to_recordset(${JSON.stringify(planned)}::text::json) as x (field text, name text, type text)
     on conflict (collection, field) do update set column_name = excluded.column_name
@@ -89,12 +85,12 @@ async function register(db: Executor, table: Table, planned: readonly PlannedCol
 }
 
 /** Rows up to the account's present change ID may hold the field in `_raw` alone. */
-async function requestBackfill(trx: Executor, table: Table, fields: readonly string[]): Promise<void> {
+async function requestBackfill(trx: Db, table: Table, fields: readonly string[]): Promise<void> {
   if (fields.length === 0) return;
   await sql`
-    insert into ${own(table.schema, 'backfill')} (_user_id, collection, field, done_through, until)
+    insert into ${trx.stateTable('backfill')} (_user_id, collection, field, done_through, until)
     select a._user_id, ${table.name}, x.field, 0, a.change_id
-    from ${own(table.schema, 'account')} as a cross join unnest(${[...fields]}::text[]) as x (field)
+    from ${trx.stateTable('account')} as a cross join unnest(${[...fields]}::text[]) as x (field)
     on conflict (_user_id, collection, field) do update set done_through = 0, until = excluded.until`.execute(
     trx,
   );

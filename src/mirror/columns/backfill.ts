@@ -1,13 +1,13 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { type RawBuilder, sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { fieldSources } from '../../model/json/json-text.ts';
 import { readRegistry } from './column-registry.ts';
-import type { Executor } from '../executor.ts';
 import { countConflicts } from '../rows/counters.ts';
 import { type FieldColumn, otherValues } from '../rows/row-payload.ts';
-import { named, own, type Table, tableOf } from '../table.ts';
+import { dataTable, type Table, tableOf } from '../table.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
 /** Rows of one batch: short enough for the fence's time bounds. */
@@ -30,33 +30,35 @@ interface Task {
  * row, or comes last.
  * @returns true while there is more to fill
  */
-export async function fillBatch(db: Kysely<unknown>, fence: Fence, schema: string): Promise<boolean> {
+export async function fillBatch(db: Db, fence: Fence): Promise<boolean> {
   const { userId } = fence;
   const { rows: tasks } = await sql<Task>`
-    select collection, field, done_through, until, history_through::text from ${own(schema, 'backfill')}
+    select collection, field, done_through, until, history_through::text from ${db.stateTable('backfill')}
     where _user_id = ${userId}::bigint order by collection, field limit 1`.execute(db);
   const [task] = tasks;
   if (task === undefined) return false;
-  const table = tableOf(schema, task.collection);
+  const table = tableOf(db.schema, task.collection);
   // Read afresh: what this process knew may be older than the task.
   const registry = await readRegistry(db, table);
   const column = registry.columns.find(({ field }) => field === task.field);
   const inHistory = column !== undefined && registry.archived.includes(column.name);
-  await fenced(db, schema, fence, async (trx, now) => {
+  await fenced(db, fence, async (trx, now) => {
     const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
     const last = column && (await fillPart(trx, now, table, userId, partOf(table, task, column), column));
     if (last !== undefined) {
       await sql`
-        update ${own(schema, 'backfill')}
+        update ${trx.stateTable('backfill')}
         set done_through = ${last.id}::bigint, history_through = ${last.moment}::timestamptz
         where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
     } else if (task.history_through === null && inHistory) {
       await sql`
-        update ${own(schema, 'backfill')} set done_through = 0, history_through = '-infinity'
+        update ${trx.stateTable('backfill')} set done_through = 0, history_through = '-infinity'
         where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
     } else {
       await sql`
-        delete from ${own(schema, 'backfill')} where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
+        delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofTask}`.execute(
+        trx,
+      );
     }
   });
   return true;
@@ -88,7 +90,7 @@ function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
   const until = sql`${task.until}::bigint`;
   const deletedSince = sql`t._deleted_at is not null and t.${sql.id(column.name)} is null`;
   return {
-    table: named(table),
+    table: dataTable(table),
     left: sql`t._change_id > ${task.done_through}::bigint and (t._change_id <= ${until} or ${deletedSince})`,
     moment: sql`null::text`,
     order: sql`t._change_id`,
@@ -99,7 +101,7 @@ function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
 
 function versionsOf(table: Table, task: Task): Part {
   return {
-    table: named(table, '_history'),
+    table: dataTable(table, '_history'),
     left: sql`(t._valid_to, t._change_id) > (${task.history_through}::timestamptz, ${task.done_through}::bigint)`,
     moment: sql`t._valid_to::text`,
     order: sql`t._valid_to, t._change_id`,
@@ -110,7 +112,7 @@ function versionsOf(table: Table, task: Task): Part {
 
 /** @returns where the batch ended; undefined when there was nothing left */
 async function fillPart(
-  trx: Executor,
+  trx: Db,
   at: Date,
   table: Table,
   userId: string,
@@ -143,7 +145,7 @@ async function fillPart(
   }
   if (conflicts > 0) {
     const scope = { userId, collection: table.name as CollectionName, parent: '' };
-    await countConflicts(trx, table.schema, scope, new Map([[column.field, conflicts]]), at);
+    await countConflicts(trx, scope, new Map([[column.field, conflicts]]), at);
   }
   return last;
 }

@@ -1,9 +1,9 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { ColumnType } from '../rows/column-value.ts';
-import type { Executor } from '../executor.ts';
 import { historyColumns } from '../history/archived-columns.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
-import { beside, keyColumns, type Table } from '../table.ts';
+import { keyColumns, type Table } from '../table.ts';
 
 /** What is known of a collection's fields; `mirror.columns` shows it to readers. */
 export interface ColumnRegistry {
@@ -34,7 +34,7 @@ interface RegistryRow {
   readonly usable: boolean;
 }
 
-export async function readRegistry(db: Executor, table: Table): Promise<ColumnRegistry> {
+export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry> {
   const relation = sql`to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))`;
   const names = await sql<{ name: string }>`
     select attname as name from pg_attribute
@@ -45,7 +45,7 @@ export async function readRegistry(db: Executor, table: Table): Promise<ColumnRe
       and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')`.execute(db);
   const registered = await sql<RegistryRow>`
     select r.field, r.column_name, r.type, a.attname is not null as usable
-    from ${beside(table.schema, '_columns')} r
+    from ${db.table('_columns')} r
     left join pg_attribute a on a.attrelid = ${relation} and a.attname = r.column_name and not a.attisdropped
       and format_type(a.atttypid, a.atttypmod) = case r.type when 'timestamptz' then 'timestamp with time zone' else r.type end
     where r.collection = ${table.name}`.execute(db);
@@ -65,7 +65,7 @@ export async function readRegistry(db: Executor, table: Table): Promise<ColumnRe
 }
 
 /** The table's version now. In a transaction that has read the table no column can be added before it ends. */
-export async function tableVersion(trx: Executor, table: Table): Promise<number> {
+export async function tableVersion(trx: Db, table: Table): Promise<number> {
   const { rows } = await sql<{ relnatts: number }>`
     select relnatts from pg_class
     where oid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))`.execute(trx);

@@ -1,6 +1,6 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Executor } from '../executor.ts';
-import { named, type Table } from '../table.ts';
+import { dataTable, type Table } from '../table.ts';
 
 /** A view that the daemon keeps up with the columns of its table. */
 export interface TableView {
@@ -16,8 +16,8 @@ export interface TableView {
  * Appends new columns to a view, in place: grants, comments, options and views upon it survive. A view that is gone is
  * made anew; one that somebody rebuilt is left as it is.
  */
-export async function extendView(trx: Executor, table: Table, view: TableView): Promise<void> {
-  const name = named(table, view.suffix);
+export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
+  const name = dataTable(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];
   const added = view.columns.filter((column) => !before.includes(column));
@@ -29,12 +29,7 @@ export async function extendView(trx: Executor, table: Table, view: TableView): 
 }
 
 /** BI tools show the comments of a view's own columns: those of the table's. */
-async function describe(
-  trx: Executor,
-  table: Table,
-  view: TableView,
-  added: readonly string[],
-): Promise<void> {
+async function describe(trx: Db, table: Table, view: TableView, added: readonly string[]): Promise<void> {
   const { rows } = await sql<{ column: string; comment: string }>`
     select a.attname as column, col_description(a.attrelid, a.attnum) as comment from pg_attribute as a
     where a.attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
@@ -42,7 +37,7 @@ async function describe(
     trx,
   );
   for (const { column, comment } of rows) {
-    await sql`comment on column ${named(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`.execute(
+    await sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`.execute(
       trx,
     );
   }
@@ -57,7 +52,7 @@ interface PresentView {
   readonly options: string | null;
 }
 
-async function presentView(db: Executor, table: Table, suffix: string): Promise<PresentView | undefined> {
+async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {
   const { rows } = await sql<PresentView>`
     select pg_get_viewdef(c.oid) as definition, array_to_string(c.reloptions, ', ') as options,
       pg_has_role(c.relowner, 'usage') as owned,
@@ -71,15 +66,15 @@ async function presentView(db: Executor, table: Table, suffix: string): Promise<
 
 /** Whether the view reads as we would write it: told by a view that is written so, looked at, and dropped. */
 async function isOurs(
-  trx: Executor,
+  trx: Db,
   table: Table,
   view: TableView,
   { columns, definition, owned }: PresentView,
 ): Promise<boolean> {
   if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;
-  await sql`create view ${named(table, suffix)} as ${view.query(columns)}`.execute(trx);
+  await sql`create view ${dataTable(table, suffix)} as ${view.query(columns)}`.execute(trx);
   const written = await presentView(trx, table, suffix);
-  await sql`drop view ${named(table, suffix)}`.execute(trx);
+  await sql`drop view ${dataTable(table, suffix)}`.execute(trx);
   return written?.definition === definition;
 }

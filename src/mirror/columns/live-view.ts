@@ -1,13 +1,13 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Executor } from '../executor.ts';
 import type { TableView } from './extend-view.ts';
-import { keyColumns, named, type Table } from '../table.ts';
+import { keyColumns, dataTable, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
 
 /** `<table>_live`: for BI tools, without deleted rows and `_raw`. */
-export async function liveView(db: Executor, table: Table): Promise<TableView> {
+export async function liveView(db: Db, table: Table): Promise<TableView> {
   const { rows } = await sql<{ name: string }>`
     select attname as name from pg_attribute
     where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
@@ -25,7 +25,7 @@ export async function liveView(db: Executor, table: Table): Promise<TableView> {
           return expression === undefined ? sql.id(name) : sql`${expression} as ${sql.id(name)}`;
         }),
       )}
-      from ${named(table)} where _deleted_at is null`,
+      from ${dataTable(table)} where _deleted_at is null`,
   };
 }
 

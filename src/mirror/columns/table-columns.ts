@@ -1,8 +1,8 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { addColumns, registerOnly, type SeenFields } from './add-columns.ts';
 import { type ColumnRegistry, readRegistry } from './column-registry.ts';
 import { MAX_COLUMNS } from './column-plan.ts';
-import type { Executor } from '../executor.ts';
 import type { Table } from '../table.ts';
 
 /** Most pages between two tries to add columns to a table that stays locked. */
@@ -12,14 +12,14 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The columns of one table, as this process knows them. */
 export class TableColumns {
-  readonly #db: Executor;
+  readonly #db: Db;
   readonly #table: Table;
   readonly #drift: 'add' | 'raw';
   #registry: ColumnRegistry | undefined;
   #pagesToTry = 0;
   #pagesBetween = 1;
 
-  constructor(db: Executor, table: Table, drift: 'add' | 'raw') {
+  constructor(db: Db, table: Table, drift: 'add' | 'raw') {
     this.#db = db;
     this.#table = table;
     this.#drift = drift;

@@ -1,7 +1,7 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Executor } from '../executor.ts';
 import type { TableView } from './extend-view.ts';
-import { named, type Table } from '../table.ts';
+import { dataTable, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim']);
@@ -25,7 +25,7 @@ interface BothSides {
 }
 
 /** `<table>_versions`: current and superseded versions together; what only one of the two tables has is null. */
-export async function versionsView(db: Executor, table: Table): Promise<TableView> {
+export async function versionsView(db: Db, table: Table): Promise<TableView> {
   const columns = new Map(
     (await bothSides(db, table))
       .filter(({ name }) => !HIDDEN.has(name) && !OF_VERSION.has(name))
@@ -48,14 +48,14 @@ export async function versionsView(db: Executor, table: Table): Promise<TableVie
     suffix: '_versions',
     columns: [...columns.keys(), ...OF_VERSION.keys()],
     query: (names) => sql`
-      select ${select(names, 'in_table', 'current')} from ${named(table)} where _deleted_at is null
+      select ${select(names, 'in_table', 'current')} from ${dataTable(table)} where _deleted_at is null
       union all
-      select ${select(names, 'in_history', 'past')} from ${named(table, '_history')}`,
+      select ${select(names, 'in_history', 'past')} from ${dataTable(table, '_history')}`,
   };
 }
 
 /** Columns of table and history; one that has another type in history counts as missing there. */
-async function bothSides(db: Executor, table: Table): Promise<BothSides[]> {
+async function bothSides(db: Db, table: Table): Promise<BothSides[]> {
   const attributes = (suffix: string): RawBuilder<unknown> => sql`
     select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
     where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))

@@ -1,18 +1,25 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { candidateInScope } from './candidates.ts';
+import { candidateInScope } from './suspects.ts';
 import { deleteChildren, type GoneScope } from './delete-list.ts';
-import { type Deletion, deleteRows, fitting, type GoingRow, goingRows, MAX_ROWS } from './delete-rows.ts';
-import { clearDeletions, isHeld } from './toll.ts';
-import type { Executor } from '../executor.ts';
+import {
+  type Deletion,
+  deleteRows,
+  fitting,
+  type RowToDelete,
+  rowsToDelete,
+  MAX_ROWS,
+} from './delete-rows.ts';
+import { clearDeletions, isBlocked } from './deletion-volume.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { countDoubts, forgetCandidates } from './save-doubts.ts';
+import { countSuspects, forgetSuspects } from './save-suspects.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
-import { beside, own, tableOf } from '../table.ts';
+import { tableOf } from '../table.ts';
 
 /** Items that lists take with them in one transaction, unless a single list has more. */
 const MAX_ITEMS = 5_000;
@@ -27,7 +34,7 @@ const LIST_COST = 50;
 export const BELIEVED_WITHIN = 10;
 
 /** A scope's rows in doubt. */
-interface InDoubt {
+interface SuspectCounts {
   readonly waiting: number;
   readonly proven: number;
 }
@@ -38,8 +45,8 @@ interface Part {
   /** Rows that hung on these. */
   readonly along: RowsByCollection;
   readonly changed: readonly ChangedTable[];
-  readonly left: InDoubt;
-  readonly held: boolean;
+  readonly left: SuspectCounts;
+  readonly blocked: boolean;
 }
 
 /**
@@ -50,8 +57,8 @@ interface Part {
  * @throws Superseded, DatabaseWentBack
  */
 export async function applyDeletions(
-  db: Kysely<unknown>,
-  options: Pick<MirrorOptions, 'schema' | 'deletes' | 'history' | 'settleMs'>,
+  db: Db,
+  options: Pick<MirrorOptions, 'deletes' | 'history' | 'gracePeriodMs'>,
   fence: Fence,
   scope: Scope,
   { accept, obs }: { readonly accept: boolean; readonly obs: number },
@@ -60,45 +67,40 @@ export async function applyDeletions(
   const along = new Map<CollectionName, number>();
   let deleted = 0;
   for (;;) {
-    const part = await fenced(db, options.schema, fence, async (trx, at) => {
-      await throwUnlessAt(trx, options.schema, scope, obs);
-      await forgetStale(
-        trx,
-        options.schema,
-        scope,
-        new Date(at.getTime() - BELIEVED_WITHIN * options.settleMs),
-      );
+    const part = await fenced(db, fence, async (trx, at) => {
+      await throwUnlessAt(trx, scope, obs);
+      await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
       const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
-      return deletePart(trx, options.schema, scope, deletion);
+      return deletePart(trx, scope, deletion);
     });
     deleted += part.deleted;
     for (const [name, rows] of part.along) along.set(name, (along.get(name) ?? 0) + rows);
     for (const each of part.changed) changed.set(each.table, each);
     const { proven, waiting } = part.left;
-    if (part.held || proven === 0) {
-      return { deleted, along, held: proven, waiting, changed: [...changed.values()] };
+    if (part.blocked || proven === 0) {
+      return { deleted, along, blocked: proven, waiting, changed: [...changed.values()] };
     }
   }
 }
 
-async function deletePart(trx: Executor, schema: string, scope: Scope, deletion: Deletion): Promise<Part> {
-  const before = await inDoubt(trx, schema, scope);
+async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<Part> {
+  const before = await countIn(trx, scope);
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before };
-  if (before.proven === 0) return { ...nothing, held: false };
+  if (before.proven === 0) return { ...nothing, blocked: false };
   const { userId, collection } = scope;
   if (!deletion.accepted) {
-    const held = await isHeld(trx, schema, userId, collection, deletion.at);
-    await markHeld(trx, schema, scope, held);
-    if (held) return { ...nothing, held };
+    const blocked = await isBlocked(trx, userId, collection, deletion.at);
+    await recordBlocked(trx, scope, blocked);
+    if (blocked) return { ...nothing, blocked };
   }
-  const table = tableOf(schema, collection);
-  const keys = await provenKeys(trx, schema, scope);
-  const live = await goingRows(trx, table, scope, keys);
-  const going = fitting(live);
+  const table = tableOf(trx.schema, collection);
+  const keys = await provenKeys(trx, scope);
+  const live = await rowsToDelete(trx, table, scope, keys);
+  const batch = fitting(live);
   const gone: GoneScope[] = [];
-  const emptied: GoingRow[] = [];
-  for (const row of going) {
-    const children = await deleteChildren(trx, schema, scope, row.key, deletion);
+  const emptied: RowToDelete[] = [];
+  for (const row of batch) {
+    const children = await deleteChildren(trx, scope, row.key, deletion);
     gone.push(...children);
     // The first one is the only one where there are so many items: the rest of them, and its own row, come next.
     if (children.every(({ whole }) => whole)) emptied.push(row);
@@ -107,20 +109,19 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
 
   const staying = live.filter((row) => !emptied.includes(row));
   const stay = new Set(staying.map(({ key }) => key));
-  const done = await forgetCandidates(
+  const done = await forgetSuspects(
     trx,
-    schema,
     scope,
     keys.filter((key) => !stay.has(key)),
   );
-  await countDoubts(trx, schema, scope, -done.total, -done.proven);
+  await countSuspects(trx, scope, -done.total, -done.proven);
   const parts = [...gone, { scope, deleted: emptied.length, changed: marked }].filter(
     (each) => each.deleted > 0,
   );
-  for (const each of parts) await logDeletion(trx, schema, each, deletion.at);
+  for (const each of parts) await logDeletion(trx, each, deletion.at);
   if (deletion.accepted) {
     for (const name of [collection, ...childrenOf(collection).map((child) => child.name)]) {
-      await clearDeletions(trx, schema, userId, name);
+      await clearDeletions(trx, userId, name);
     }
   }
   return {
@@ -128,7 +129,7 @@ async function deletePart(trx: Executor, schema: string, scope: Scope, deletion:
     along: countByCollection(gone),
     changed: parts.flatMap((each) => each.changed ?? []),
     left: { waiting: before.waiting, proven: before.proven - done.proven },
-    held: false,
+    blocked: false,
   };
 }
 
@@ -140,33 +141,33 @@ function countByCollection(gone: readonly GoneScope[]): RowsByCollection {
   return counts;
 }
 
-async function inDoubt(trx: Executor, schema: string, scope: Scope): Promise<InDoubt> {
+async function countIn(trx: Db, scope: Scope): Promise<SuspectCounts> {
   const { rows } = await sql<{ waiting: string; proven: string }>`
     select count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
-    from ${own(schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}`.execute(
+    from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}`.execute(
     trx,
   );
   return { waiting: Number(rows[0]?.waiting ?? 0), proven: Number(rows[0]?.proven ?? 0) };
 }
 
-async function forgetStale(trx: Executor, schema: string, scope: Scope, before: Date): Promise<void> {
+async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
   const { numAffectedRows } = await sql`
-    delete from ${own(schema, 'candidate')} as c
+    delete from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
     trx,
   );
-  await countDoubts(trx, schema, scope, -Number(numAffectedRows ?? 0n), 0);
+  await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
 /** The next proven candidates in the order of their keys; of lists, as many as take no more than `MAX_ITEMS` along. */
-async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<string[]> {
+async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
   const { rows } = await sql<{ key: string; items: string }>`
     select c.key, (
-      select coalesce(sum(s.live_rows), 0) from ${own(schema, 'scope')} as s
+      select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
-    from ${own(schema, 'candidate')} as c
+    from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(
     trx,
   );
@@ -177,15 +178,15 @@ async function provenKeys(trx: Executor, schema: string, scope: Scope): Promise<
 }
 
 /** Tells readers whether the collection's proven deletions are held (`data_quality`); nothing is written that stays. */
-async function markHeld(trx: Executor, schema: string, scope: Scope, held: boolean): Promise<void> {
+async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
   const { rows } = await sql<{ total: string; proven: string }>`
     select count(*) as total, count(*) filter (where c.proven_at is not null) as proven
-    from ${own(schema, 'candidate')} as c
+    from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
   const total = Number(rows[0]?.total ?? 0);
-  const proven = held ? Number(rows[0]?.proven ?? 0) : 0;
+  const proven = blocked ? Number(rows[0]?.proven ?? 0) : 0;
   await sql`
-    update ${beside(schema, '_collections')} as c
+    update ${trx.table('_collections')} as c
     set held_deletions = ${proven}::bigint, waiting_deletions = ${total - proven}::bigint
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}
       and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${total - proven}::bigint)`.execute(
@@ -194,8 +195,7 @@ async function markHeld(trx: Executor, schema: string, scope: Scope, held: boole
 }
 
 function logDeletion(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   { scope, deleted }: { readonly scope: Scope; readonly deleted: number },
   at: Date,
 ): Promise<void> {
@@ -211,5 +211,5 @@ function logDeletion(
     rateLimited: 0,
   };
   const end = { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals } as const;
-  return logWalk(trx, schema, end, at);
+  return logWalk(trx, end, at);
 }

@@ -4,9 +4,9 @@ const FREE_ROWS = 10;
 const FREE_SHARE = 0.2;
 
 /** What the brake judges by: of one collection of an account, over all its scopes. */
-export interface Toll {
+export interface DeletionVolume {
   /** Rows in doubt, proven or not, and the items of lists in doubt. */
-  readonly doubted: number;
+  readonly suspected: number;
   /** Rows deleted within the last day. */
   readonly deleted: number;
   readonly live: number;
@@ -17,7 +17,7 @@ export interface Toll {
  * doubt or gone within a day (docs/design/deletions.md, "Brake"). A service that loses its data, answers for another account or changes its
  * lists' meaning looks like that, and so does a user who clears up: then `--accept-deletions` lets them go.
  */
-export function brakeHolds({ doubted, deleted, live }: Toll): boolean {
-  const going = doubted + deleted;
-  return going > FREE_ROWS && going > FREE_SHARE * (live + deleted);
+export function brakeBlocks({ suspected, deleted, live }: DeletionVolume): boolean {
+  const volume = suspected + deleted;
+  return volume > FREE_ROWS && volume > FREE_SHARE * (live + deleted);
 }

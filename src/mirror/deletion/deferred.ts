@@ -1,13 +1,13 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
-import type { Executor } from '../executor.ts';
-import { inScope, keyTypeName, named, type Table } from '../table.ts';
+import { inScope, keyTypeName, dataTable, type Table } from '../table.ts';
 
 /** By what a page's changes are judged. */
 export interface ContradictionRule {
   /** MIRROR_SETTLE before the page's request was sent: a replica may lag as much, no more. */
-  readonly settledAt: Date;
+  readonly graceStart: Date;
   /** Superseded versions are kept. */
   readonly history: boolean;
   /** Deleted rows are removed (MIRROR_DELETES=hard): of them the history alone knows. */
@@ -27,28 +27,28 @@ export interface ContradictionRule {
  * contradicts besides what was observed after it was made, whatever that was.
  */
 export async function contradicting(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   changed: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
   judgement: ContradictionRule,
 ): Promise<ReadonlySet<ChangedRow>> {
-  const { settledAt, history, hard, copy } = judgement;
+  const { graceStart, history, hard, copy } = judgement;
   const older = copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, copy);
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
-    return change === 'undeleted' && deletedAt !== undefined && deletedAt > settledAt;
+    return change === 'undeleted' && deletedAt !== undefined && deletedAt > graceStart;
   });
   const known = changed.filter(({ change }) => change === 'updated' || (hard && change === 'inserted'));
   if (!history || known.length === 0) return new Set([...back, ...older]);
-  const old = await recentVersions(trx, table, scope, known, settledAt);
+  const old = await recentVersions(trx, table, scope, known, graceStart);
   return new Set([...back, ...older, ...known.filter(({ key }) => old.has(key))]);
 }
 
 /** What a copy says of rows that changed after it was made, and rows on it that were gone before all others were known. */
 async function olderThanKnown(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   changed: readonly ChangedRow[],
@@ -60,7 +60,7 @@ async function olderThanKnown(
   const { rows } = await sql<{ key: string }>`
     select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
     where exists (
-      select from ${named(table)} as t
+      select from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${ofKey(table)} and t._changed_at > ${madeAt} offset 0)`.execute(
     trx,
   );
@@ -70,7 +70,7 @@ async function olderThanKnown(
 
 /** Keys of rows whose new content was superseded, or that were removed, later than `since`. */
 async function recentVersions(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   rows: readonly ChangedRow[],
@@ -82,7 +82,7 @@ async function recentVersions(
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[],
       ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
     where exists (
-      select from ${named(table, '_history')} as t
+      select from ${dataTable(table, '_history')} as t
       where ${inScope(table, scope)} and ${ofKey(table)} and t._valid_to > ${since}
         and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`.execute(trx);
   return new Set(found.map(({ key }) => key));

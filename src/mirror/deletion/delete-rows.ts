@@ -1,17 +1,17 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { countRows } from '../rows/counters.ts';
-import { addDeletions } from './toll.ts';
-import type { Executor } from '../executor.ts';
+import { addDeletions } from './deletion-volume.ts';
 import { historyColumns } from '../history/archived-columns.ts';
 import { archiveRows } from '../history/archive.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
-import { inScope, keyTypeName, named, type Table, typeName } from '../table.ts';
-import { forgetUnsettled } from '../rows/unsettled.ts';
+import { inScope, keyTypeName, dataTable, type Table, typeName } from '../table.ts';
+import { forgetUnfinished } from '../rows/unfinished.ts';
 
 /** Rows deleted by one statement at most, so that it stays within its bound. */
 export const MAX_ROWS = 2_000;
@@ -31,47 +31,47 @@ export interface Deletion {
 }
 
 /** A live row that is about to go. */
-export interface GoingRow {
+export interface RowToDelete {
   readonly key: string;
   /** Of its item, as stored. */
   readonly bytes: number;
 }
 
 /** Which of these keys are live, in key order. */
-export async function goingRows(
-  trx: Executor,
+export async function rowsToDelete(
+  trx: Db,
   table: Table,
   scope: Scope,
   keys: readonly string[],
-): Promise<GoingRow[]> {
+): Promise<RowToDelete[]> {
   const type = keyTypeName(table);
-  const { rows } = await sql<GoingRow>`
+  const { rows } = await sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, t.bytes
     from unnest(${[...keys]}::${type}[]) as k (key)
     cross join lateral (
-      select ${keyColumn(table)}, pg_column_size(t._raw) as bytes from ${named(table)} as t
+      select ${keyColumn(table)}, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${keyColumn(table)} = k.key and t._deleted_at is null offset 0) as t
     order by ${placeOrder(table, 'up')}`.execute(trx);
   return rows;
 }
 
 /** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
-export async function goingRowsAfter(
-  trx: Executor,
+export async function rowsToDeleteAfter(
+  trx: Db,
   table: Table,
   scope: Scope,
   after: string | undefined,
-): Promise<GoingRow[]> {
+): Promise<RowToDelete[]> {
   const beyond = after === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, after)}`;
-  const { rows } = await sql<GoingRow>`
-    select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${named(table)} as t
+  const { rows } = await sql<RowToDelete>`
+    select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
     order by ${placeOrder(table, 'up')} limit ${MAX_ROWS}`.execute(trx);
   return rows;
 }
 
 /** The first rows that one statement may delete: one at least. */
-export function fitting(rows: readonly GoingRow[]): readonly GoingRow[] {
+export function fitting(rows: readonly RowToDelete[]): readonly RowToDelete[] {
   let bytes = 0;
   const end = rows.findIndex((row) => (bytes += row.bytes) > MAX_BYTES);
   return end === -1 ? rows.slice(0, MAX_ROWS) : rows.slice(0, Math.min(MAX_ROWS, Math.max(1, end)));
@@ -83,16 +83,15 @@ export function fitting(rows: readonly GoingRow[]): readonly GoingRow[] {
  * @returns what a reader of the watermark sees; undefined where there was nothing to delete
  */
 export async function deleteRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
-  rows: readonly GoingRow[],
+  rows: readonly RowToDelete[],
   { hard, history, accepted, at }: Deletion,
 ): Promise<ChangedTable | undefined> {
   if (rows.length === 0) return undefined;
-  const { schema } = table;
   const keys = rows.map(({ key }) => key);
-  const before = await takeChangeIds(trx, schema, scope.userId, keys.length);
+  const before = await takeChangeIds(trx, scope.userId, keys.length);
   const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
   if (history) {
     const columns = await historyColumns(trx, table);
@@ -105,16 +104,16 @@ export async function deleteRows(
   if (deleted !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
   }
-  await countRows(trx, schema, scope, -deleted, hard ? 0 : deleted);
-  await saveScope(trx, schema, scope, {}, undefined, -deleted);
-  if (!accepted) await addDeletions(trx, schema, scope.userId, scope.collection, at, deleted);
-  await forgetUnsettled(trx, schema, scope, keys);
-  await releaseKeys(trx, schema, scope, keys);
+  await countRows(trx, scope, -deleted, hard ? 0 : deleted);
+  await saveScope(trx, scope, {}, undefined, -deleted);
+  if (!accepted) await addDeletions(trx, scope.userId, scope.collection, at, deleted);
+  await forgetUnfinished(trx, scope, keys);
+  await releaseKeys(trx, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
 }
 
 async function markRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   keys: readonly string[],
@@ -125,22 +124,17 @@ async function markRows(
   // The database's clock may step back: a version ends no earlier than it began (archive.ts).
   const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
   const { numAffectedRows } = await sql`
-    update ${named(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
+    update ${dataTable(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
     from unnest(${[...keys]}::${type}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)
     where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
       and t._deleted_at is null`.execute(trx);
   return Number(numAffectedRows ?? 0n);
 }
 
-async function removeRows(
-  trx: Executor,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<number> {
+async function removeRows(trx: Db, table: Table, scope: Scope, keys: readonly string[]): Promise<number> {
   const type = keyTypeName(table);
   const { numAffectedRows } = await sql`
-    delete from ${named(table)} as t
+    delete from ${dataTable(table)} as t
     using unnest(${[...keys]}::${type}[]) as x (key)
     where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
       and t._deleted_at is null`.execute(trx);

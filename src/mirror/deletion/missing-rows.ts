@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { MissingRow } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
 import { liveRows } from '../rows/live-rows.ts';
@@ -16,14 +16,13 @@ export const MAX_MISSING = 200_000;
  * @param changedBefore rows inserted, changed or undeleted later are left out
  */
 export async function liveKeysMissing(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   scope: Scope,
   seen: (key: string) => boolean,
   changedBefore: Date,
 ): Promise<MissingRow[]> {
   const missing: MissingRow[] = [];
-  for await (const rows of liveRows(db, schema, scope)) {
+  for await (const rows of liveRows(db, scope)) {
     for (const { key, changedAt } of rows) {
       if (changedAt <= changedBefore && !seen(key)) missing.push({ key, changedAt: changedAt.getTime() });
       if (missing.length >= MAX_MISSING) return missing;

@@ -1,26 +1,27 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Candidate, MissingRow, AbsenceProof } from '../../model/absence.ts';
+import type { SuspectedDeletion, MissingRow, AbsenceProof } from '../../model/absence.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
-import { candidate, CANDIDATE, type CandidateRow, candidateInScope } from './candidates.ts';
-import type { Executor } from '../executor.ts';
+import { toSuspect, SUSPECT_COLUMNS, type SuspectRow, candidateInScope } from './suspects.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { MAX_MISSING } from './missing-rows.ts';
-import { inScope, keyTypeName, named, own, type Table } from '../table.ts';
+import { inScope, keyTypeName, dataTable, type Table } from '../table.ts';
 
 /** What a page says of rows that it does not hold, and the rows in doubt that it says something of. */
 export interface Absence {
   /** In key order, `MAX_MISSING` at most. */
   readonly missing: readonly MissingRow[];
-  readonly candidates: readonly Candidate[];
+  readonly suspects: readonly SuspectedDeletion[];
   /** Deleted rows that an earlier page showed too soon to be believed, and that this one proves absent: they are. */
   readonly refuted: readonly string[];
 }
 
-const NO_ABSENCE: Absence = { missing: [], candidates: [], refuted: [] };
+const NO_ABSENCE: Absence = { missing: [], suspects: [], refuted: [] };
 
 /** What a page is compared with. */
 interface PageKeys {
+  readonly trx: Db;
   readonly table: Table;
   readonly scope: Scope;
   /** Of all the page's items. */
@@ -34,7 +35,7 @@ interface AbsenceRow {
   readonly key: string;
   /** Null where it is not missing. */
   readonly changed_at: Date | null;
-  readonly kind: CandidateRow['kind'] | null;
+  readonly kind: SuspectRow['kind'] | null;
   readonly obs: string | null;
   readonly at: Date | null;
   readonly served_at: Date | null;
@@ -51,7 +52,7 @@ const BATCH = 20_000;
  * @param inDoubt the scope has candidates
  */
 export async function readAbsence(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   proof: AbsenceProof | undefined,
@@ -60,33 +61,31 @@ export async function readAbsence(
 ): Promise<Absence> {
   if (table.key === undefined || (proof === undefined && !inDoubt)) return NO_ABSENCE;
   const { type } = table.key;
-  const page: PageKeys = { table, scope, keys, inDoubt };
+  const page: PageKeys = { trx, table, scope, keys, inDoubt };
   const parts: RawBuilder<unknown>[] = [];
   if (proof !== undefined) parts.push(missingRows(page, proof, null));
-  if (inDoubt) parts.push(doubtedKeys(page));
+  if (inDoubt) parts.push(suspectsOnPage(page));
   if (inDoubt && proof !== undefined) parts.push(unbelieved(page));
   const { rows: first } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
-  const rows =
-    proof === undefined ? first : first.concat(await furtherMissing(trx, page, proof, type, first));
+  const rows = proof === undefined ? first : first.concat(await furtherMissing(page, proof, type, first));
   const onPage = new Set(keys);
   return {
     missing: rows.flatMap(({ key, changed_at: at }) =>
       at === null ? [] : [{ key, changedAt: at.getTime() }],
     ),
-    candidates: rows.flatMap(({ key, kind, obs, at, served_at, proven }) =>
+    suspects: rows.flatMap(({ key, kind, obs, at, served_at, proven }) =>
       kind === null || obs === null || at === null
         ? []
-        : [candidate({ key, kind, obs, at, served_at, proven: proven === true })],
+        : [toSuspect({ key, kind, obs, at, served_at, proven: proven === true })],
     ),
     refuted: rows.flatMap(({ key, changed_at: changedAt }) =>
-      proof !== undefined && changedAt === null && !onPage.has(key) && tellsOf(proof, type, key) ? [key] : [],
+      proof !== undefined && changedAt === null && !onPage.has(key) && covers(proof, type, key) ? [key] : [],
     ),
   };
 }
 
 /** Missing rows behind a first batch that is full, a statement each batch. */
 async function furtherMissing(
-  trx: Executor,
   page: PageKeys,
   proof: AbsenceProof,
   type: KeyType,
@@ -96,7 +95,7 @@ async function furtherMissing(
   let batch = first.filter((row) => row.changed_at !== null);
   while (batch.length === BATCH && BATCH + further.length < MAX_MISSING) {
     const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
-    batch = (await sql<AbsenceRow>`${missingRows(page, proof, last)}`.execute(trx)).rows;
+    batch = (await sql<AbsenceRow>`${missingRows(page, proof, last)}`.execute(page.trx)).rows;
     for (const row of batch) further.push(row);
   }
   return further;
@@ -104,7 +103,7 @@ async function furtherMissing(
 
 /** The first `BATCH` missing rows behind `last` in key order. */
 function missingRows(
-  { table, scope, keys, inDoubt }: PageKeys,
+  { trx, table, scope, keys, inDoubt }: PageKeys,
   proof: AbsenceProof,
   last: string | null,
 ): RawBuilder<unknown> {
@@ -112,37 +111,37 @@ function missingRows(
   const type = keyTypeName(table);
   const behind = last === null ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
   const columns = inDoubt
-    ? CANDIDATE
+    ? SUSPECT_COLUMNS
     : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::timestamptz as served_at,
         null::boolean as proven`;
   // One look into the candidates' key for each row: a join without statistics may read all of them for each.
-  const doubts = inDoubt
+  const suspects = inDoubt
     ? sql`left join lateral (
-        select c.* from ${own(table.schema, 'candidate')} as c
+        select c.* from ${trx.stateTable('candidate')} as c
         where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = ${key}::text offset 0) as c on true`
     : sql``;
   return sql`(
     select ${key}::text as key, t._changed_at as changed_at, ${columns}
-    from ${named(table)} as t ${doubts}
+    from ${dataTable(table)} as t ${suspects}
     where ${inScope(table, scope)} and ${inside(table, proof)} and ${behind} and t._deleted_at is null
       and ${key} <> all(${[...keys]}::${type}[])
     order by ${placeOrder(table, 'up')} limit ${BATCH})`;
 }
 
-function doubtedKeys({ table: { schema }, scope, keys }: PageKeys): RawBuilder<unknown> {
+function suspectsOnPage({ trx, scope, keys }: PageKeys): RawBuilder<unknown> {
   return sql`(
-    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(schema, 'candidate')} as c
+    select c.key, null::timestamptz as changed_at, ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = any(${[...keys]}::text[]))`;
 }
 
 /** Candidates of rows that are not live and not on the page. */
-function unbelieved({ table, scope, keys }: PageKeys): RawBuilder<unknown> {
+function unbelieved({ trx, table, scope, keys }: PageKeys): RawBuilder<unknown> {
   const type = keyTypeName(table);
   const live = sql`
-    select from ${named(table)} as t
+    select from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
   return sql`(
-    select c.key, null::timestamptz as changed_at, ${CANDIDATE} from ${own(table.schema, 'candidate')} as c
+    select c.key, null::timestamptz as changed_at, ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
 }
 
@@ -160,7 +159,7 @@ function inside(table: Table, proof: AbsenceProof): RawBuilder<unknown> {
 }
 
 /** As `inside`, for one key. */
-function tellsOf(proof: AbsenceProof, type: KeyType, key: string): boolean {
+function covers(proof: AbsenceProof, type: KeyType, key: string): boolean {
   if (proof.kind === 'snapshot') return true;
   const { direction, after, through } = proof;
   const forward = (a: string, b: string): number =>

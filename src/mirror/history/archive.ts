@@ -1,7 +1,7 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
-import { keyTypeName, named, type Table, typeName } from '../table.ts';
+import { keyTypeName, dataTable, type Table, typeName } from '../table.ts';
 
 /** Versions that are about to be superseded. */
 export interface Archive {
@@ -32,7 +32,7 @@ export interface Archive {
  * `_changed_at = greatest(at, _changed_at)`, so that versions never overlap.
  * @throws Error when not exactly the rows of `keys` are there, live
  */
-export async function archiveRows(trx: Executor, archive: Archive): Promise<void> {
+export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
   const { table, scope, keys, at, op, columns, changeIds } = archive;
   if (keys.length === 0) return;
   const names = columns.map((name) => sql.id(name));
@@ -47,11 +47,11 @@ export async function archiveRows(trx: Executor, archive: Archive): Promise<void
   const ofKey = table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = k.key`;
   const ids = changeIds?.map(String) ?? keys.map(() => null);
   const result = await sql`
-    insert into ${named(table, '_history')} (${sql.join(names)}, _valid_from, _valid_to, _op)
+    insert into ${dataTable(table, '_history')} (${sql.join(names)}, _valid_from, _valid_to, _op)
     select ${sql.join(values)}, t._changed_at, greatest(${at}::timestamptz, t._changed_at), ${op}
     from unnest(${[...keys]}::${keyType}[], ${ids}::bigint[]) as k (key, change_id)
     cross join lateral (
-      select t.* from ${named(table)} as t
+      select t.* from ${dataTable(table)} as t
       where t._user_id = ${scope.userId}::bigint ${ofParent} ${ofKey} and t._deleted_at is null offset 0) as t`.execute(
     trx,
   );

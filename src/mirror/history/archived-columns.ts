@@ -1,5 +1,5 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
-import type { Executor } from '../executor.ts';
 import type { Table } from '../table.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Table } from '../table.ts';
  * `<table>_history`. A column that somebody dropped, changed or made in one of the two tables alone is left out.
  * They are stable in a transaction that has read the table: columns are added to both under its lock.
  */
-export async function historyColumns(db: Executor, table: Table): Promise<string[]> {
+export async function historyColumns(db: Db, table: Table): Promise<string[]> {
   const relation = (suffix: string) =>
     sql`to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))`;
   const { rows } = await sql<{ name: string }>`

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { beside, own } from '../table.ts';
 
 /**
  * Notes since when each of the account's collections is mirrored, and since when every superseded version of it is
@@ -11,18 +11,17 @@ import { beside, own } from '../table.ts';
  * @param kept MIRROR_HISTORY is on for this process
  */
 export async function openHistory(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   fence: Fence,
   collections: readonly CollectionName[],
   kept: boolean,
 ): Promise<void> {
-  await fenced(db, schema, fence, async (trx, now) => {
+  await fenced(db, fence, async (trx, now) => {
     const since = kept ? sql`${now}::timestamptz` : sql`null::timestamptz`;
     await sql`
-      insert into ${beside(schema, '_collections')} as c (_user_id, collection, mirrored_from, history_from)
+      insert into ${trx.table('_collections')} as c (_user_id, collection, mirrored_from, history_from)
       select a._user_id, x.collection, ${now}::timestamptz, ${since}
-      from ${own(schema, 'account')} as a cross join unnest(${[...collections]}::text[]) as x (collection)
+      from ${trx.stateTable('account')} as a cross join unnest(${[...collections]}::text[]) as x (collection)
       where a._user_id = ${fence.userId}::bigint
       on conflict (_user_id, collection) do update
       set mirrored_from = coalesce(c.mirrored_from, '-infinity'),

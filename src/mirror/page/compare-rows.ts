@@ -1,13 +1,13 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { Item } from '../../model/page.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
-import type { Executor } from '../executor.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
 import { cutRow, payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
-import { inScope, keyTypeName, named, own, type Table, tableOf } from '../table.ts';
+import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
@@ -59,18 +59,17 @@ const SHOWN = 120;
  * stored hash is never taken for the row: somebody may have changed one without the other. Writes nothing.
  */
 export async function compareItems(
-  db: Executor,
-  schema: string,
+  db: Db,
   scope: Scope,
   items: readonly Item[],
   { ignore, exclude }: StorageRules,
 ): Promise<ComparedItems> {
-  const table = tableOf(schema, scope.collection);
+  const table = tableOf(db.schema, scope.collection);
   const rule = contentRule(ignore, exclude);
   const page = sortPage(items, rule, () => undefined);
   // In this order: a column that comes in between is not compared, and one that was there is known as not yet filled.
   const registry = await readRegistry(db, table);
-  const filled = await unfilledColumns(db, schema, scope);
+  const filled = await unfilledColumns(db, scope);
   const payloads = page.keyed.map((row) =>
     rowPayload(cutRow({ ...row, change: 'updated' }, exclude), table.name, registry.columns),
   );
@@ -88,7 +87,7 @@ export async function compareItems(
     },
   }));
   const keys = page.keyed.map(({ key }) => key);
-  return { keys, unequal: await setQuarantinedApart(db, schema, scope, [...unequal, ...keyless], exclude) };
+  return { keys, unequal: await setQuarantinedApart(db, scope, [...unequal, ...keyless], exclude) };
 }
 
 interface Unequal {
@@ -155,7 +154,7 @@ function shown(value: string | null): string | null {
 
 /** An item that Postgres can't read is no error: it stands alone in the end, and counts as having no row. */
 async function comparePayloads(
-  db: Executor,
+  db: Db,
   comparison: Comparison,
   payloads: readonly RowPayload[],
 ): Promise<Map<string, Compared>> {
@@ -187,7 +186,7 @@ interface DifferenceRow {
 
 /** @returns items that are not as they should be; all others are equal */
 async function comparePart(
-  db: Executor,
+  db: Db,
   { table, scope, registry, filled, ignore }: Comparison,
   payloads: readonly RowPayload[],
 ): Promise<Map<string, Compared>> {
@@ -217,7 +216,7 @@ async function comparePart(
     from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
       as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
     left join lateral (
-      select t.* from ${named(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
+      select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
     left join lateral (
       select v.name, v.source, v.mirror from (values ${sql.join([...own, ...columns])}) as v (name, source, mirror)
       where v.source is distinct from v.mirror
@@ -245,20 +244,15 @@ interface UnfilledRows {
   readonly until: string;
 }
 
-async function unfilledColumns(
-  db: Executor,
-  schema: string,
-  { userId, collection }: Scope,
-): Promise<Map<string, UnfilledRows>> {
+async function unfilledColumns(db: Db, { userId, collection }: Scope): Promise<Map<string, UnfilledRows>> {
   const { rows } = await sql<{ field: string; done_through: string; until: string }>`
-    select b.field, b.done_through, b.until from ${own(schema, 'backfill')} as b
+    select b.field, b.done_through, b.until from ${db.stateTable('backfill')} as b
     where b._user_id = ${userId}::bigint and b.collection = ${collection}`.execute(db);
   return new Map(rows.map(({ field, done_through: after, until }) => [field, { after, until }]));
 }
 
 async function setQuarantinedApart(
-  db: Executor,
-  schema: string,
+  db: Db,
   scope: Scope,
   unequal: readonly Unequal[],
   exclude: ReadonlySet<string>,
@@ -270,7 +264,6 @@ async function setQuarantinedApart(
   }));
   const kept = await quarantinedAmong(
     db,
-    schema,
     scope,
     hashed.map(({ hash }) => hash),
   );

@@ -1,8 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { candidateInScope } from '../deletion/candidates.ts';
+import { candidateInScope } from '../deletion/suspects.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
-import { inScope, named, own, type Table, tableOf } from '../table.ts';
+import { inScope, dataTable, type Table, tableOf } from '../table.ts';
 
 /** How keys run from the top of a list to its end. */
 export type ListDirection = 'falling' | 'rising';
@@ -13,51 +14,45 @@ export type ListDirection = 'falling' | 'rising';
  * are to begin at rows that the source has.
  */
 export async function predecessor(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   scope: Scope,
   direction: ListDirection,
   of: string,
   nth: number,
 ): Promise<string | undefined> {
-  const { rows } = await predecessorQuery(schema, scope, direction, of, nth).execute(db);
+  const { rows } = await predecessorQuery(db, scope, direction, of, nth).execute(db);
   return rows.at(-1)?.key;
 }
 
 /** What `predecessor` asks: up to `nth` keys, the nearest first. */
 export function predecessorQuery(
-  schema: string,
+  db: Db,
   scope: Scope,
   direction: ListDirection,
   of: string,
   nth: number,
 ): RawBuilder<{ key: string }> {
-  const table = tableOf(schema, scope.collection);
+  const table = tableOf(db.schema, scope.collection);
   const falling = direction === 'falling';
   const before = sql`${place(table)} ${falling ? sql`>` : sql`<`} ${placeOf(table, of)}`;
   // A look at the candidate for each key, not a join: the keys keep coming in order.
   const certain = sql`not exists (
-    select from ${own(schema, 'candidate')} as c
+    select from ${db.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
   return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 
 /** The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer. */
-export async function nthNewest(
-  db: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-  nth: number,
-): Promise<string | undefined> {
-  const table = tableOf(schema, scope.collection);
+export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<string | undefined> {
+  const table = tableOf(db.schema, scope.collection);
   const { rows } = await liveKeys(table, scope, sql`true`, 'down', nth).execute(db);
   return rows[nth - 1]?.key;
 }
 
 /** How many live rows the scope has, by its own counter. */
-export async function liveCount(db: Kysely<unknown>, schema: string, scope: Scope): Promise<number> {
+export async function liveCount(db: Db, scope: Scope): Promise<number> {
   const { rows } = await sql<{ live_rows: string }>`
-    select t.live_rows from ${own(schema, 'scope')} as t
+    select t.live_rows from ${db.stateTable('scope')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
     db,
   );
@@ -65,7 +60,7 @@ export async function liveCount(db: Kysely<unknown>, schema: string, scope: Scop
 }
 
 /** A row that may still change. */
-export interface UnsettledRow {
+export interface UnfinishedRow {
   readonly key: string;
   /** When it last changed: it cools from then on. */
   readonly since: Date;
@@ -77,17 +72,16 @@ export interface UnsettledRow {
  * The scope's rows that may still change and last did so at `changedSince` or later, in key order.
  * Rows that failed earlier than `failedSince` have cooled.
  */
-export async function unsettledRows(
-  db: Kysely<unknown>,
-  schema: string,
+export async function unfinishedRows(
+  db: Db,
   scope: Scope,
   changedSince: Date,
   failedSince: Date,
-): Promise<UnsettledRow[]> {
-  const { key } = tableOf(schema, scope.collection);
+): Promise<UnfinishedRow[]> {
+  const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
-  const { rows } = await sql<UnsettledRow>`
-    select t.key, t.since, t.finished as failed from ${own(schema, 'unsettled')} as t
+  const { rows } = await sql<UnfinishedRow>`
+    select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
       and t.since >= ${changedSince} and (not t.finished or t.since >= ${failedSince})
     order by ${order}`.execute(db);
@@ -95,14 +89,9 @@ export async function unsettledRows(
 }
 
 /** Forgets rows that failed before `failedSince`: they are finished for good. In a fenced transaction. */
-export async function forgetFailed(
-  trx: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-  failedSince: Date,
-): Promise<void> {
+export async function forgetFailed(trx: Db, scope: Scope, failedSince: Date): Promise<void> {
   await sql`
-    delete from ${own(schema, 'unsettled')}
+    delete from ${trx.stateTable('unsettled')}
     where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
       and finished and since < ${failedSince}`.execute(trx);
 }
@@ -115,7 +104,7 @@ function liveKeys(
   limit: number,
 ): RawBuilder<{ key: string }> {
   return sql<{ key: string }>`
-    select ${keyColumn(table)}::text as key from ${named(table)} as t
+    select ${keyColumn(table)}::text as key from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${condition} and t._deleted_at is null
     order by ${placeOrder(table, order)} limit ${limit}`;
 }

@@ -1,11 +1,11 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
-import type { Executor } from '../executor.ts';
 import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
-import { inScope, keyTypeName, named, type Table } from '../table.ts';
+import { inScope, keyTypeName, dataTable, type Table } from '../table.ts';
 
 /** A stored item may be larger than the page's by so much, and is looked at: it may hold fields that are ignored now. */
 const MORE_BYTES = 65_536;
@@ -23,7 +23,7 @@ const MORE_BYTES = 65_536;
  * @returns them: they are unchanged
  */
 export async function rehashSame(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   differing: readonly ChangedRow[],
@@ -59,7 +59,7 @@ export async function rehashSame(
 const NO_ITEM: StoredItem = { raw: '{}', verbatim: null };
 
 async function storedItems(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   rows: readonly ChangedRow[],
@@ -70,28 +70,23 @@ async function storedItems(
     select k.key::text as key, t.raw, t._verbatim as verbatim
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${most}::bigint[]) as k (key, most)
     cross join lateral (
-      select t._raw::text as raw, t._verbatim from ${named(table)} as t
+      select t._raw::text as raw, t._verbatim from ${dataTable(table)} as t
       where ${inScope(table, scope)} ${ofKey(table)} and t._deleted_at is null offset 0) as t
     where octet_length(t.raw) <= k.most`.execute(trx);
   return new Map(found.map(({ key, ...item }) => [key, item]));
 }
 
-async function writeHashes(
-  trx: Executor,
-  table: Table,
-  scope: Scope,
-  rows: readonly ChangedRow[],
-): Promise<void> {
+async function writeHashes(trx: Db, table: Table, scope: Scope, rows: readonly ChangedRow[]): Promise<void> {
   if (rows.length === 0) return;
   const type = keyTypeName(table);
   await sql`
-    update ${named(table)} as t set _hash = decode(k.hash, 'hex')
+    update ${dataTable(table)} as t set _hash = decode(k.hash, 'hex')
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
     where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`.execute(trx);
 }
 
 async function writePurged(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   { key, hash }: ChangedRow,
@@ -101,7 +96,7 @@ async function writePurged(
   const type = keyTypeName(table);
   const nulls = emptied.map(({ name }) => sql`, ${sql.id(name)} = null`);
   await sql`
-    update ${named(table)} as t
+    update ${dataTable(table)} as t
     set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(nulls, sql``)}
     from (select ${key}::${type} as key) as k
     where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`.execute(trx);

@@ -1,16 +1,16 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { candidateInScope } from '../deletion/candidates.ts';
+import { candidateInScope } from '../deletion/suspects.ts';
 import type { StoredRow } from '../rows/classify.ts';
-import type { Executor } from '../executor.ts';
-import { beside, inScope, named, own, type Table, typeName } from '../table.ts';
+import { inScope, dataTable, type Table, typeName } from '../table.ts';
 
 export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
   /** The list whose items these are is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
   readonly gone: boolean;
   /** The scope has rows in doubt: a page without proof may say something of them. */
-  readonly inDoubt: boolean;
+  readonly hasSuspects: boolean;
   /** The scope has items in quarantine. */
   readonly inQuarantine: boolean;
 }
@@ -21,7 +21,7 @@ interface KeyRow {
   readonly hash: string | null;
   /** Of the row; of the list whose items these are. */
   readonly deleted_at: Date | null;
-  readonly in_doubt: boolean | null;
+  readonly has_suspects: boolean | null;
   readonly in_quarantine: boolean | null;
 }
 
@@ -31,7 +31,7 @@ interface KeyRow {
  * while it has no statistics, that is through the whole first load.
  */
 export async function readStoredRows(
-  trx: Executor,
+  trx: Db,
   table: Table,
   scope: Scope,
   keys: readonly string[],
@@ -39,37 +39,37 @@ export async function readStoredRows(
   const stored =
     table.key === undefined
       ? sql`
-        select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt,
+        select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as has_suspects,
           null::boolean as in_quarantine
-        from ${named(table)} as t where ${inScope(table, scope)}`
+        from ${dataTable(table)} as t where ${inScope(table, scope)}`
       : sql`
-        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as in_doubt,
+        select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as has_suspects,
           null::boolean as in_quarantine
         from unnest(${[...keys]}::${typeName(table.key)}[]) as k (key)
         cross join lateral (
-          select t._hash, t._deleted_at from ${named(table)} as t
+          select t._hash, t._deleted_at from ${dataTable(table)} as t
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const { rows } = await sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
-      exists (select from ${own(table.schema, 'candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as in_doubt,
-      exists (select from ${beside(table.schema, 'quarantine')} as q
+      exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as has_suspects,
+      exists (select from ${trx.table('quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
                 and q.parent = ${scope.parent}) as in_quarantine
-    from ${own(table.schema, 'scope')} as s
+    from ${trx.stateTable('scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
     union all ${stored}`.execute(trx);
   const found = new Map<string, StoredRow>();
   let gone = false;
-  let inDoubt = false;
+  let hasSuspects = false;
   let inQuarantine = false;
-  for (const { key, hash, deleted_at: deletedAt, in_doubt: doubts, in_quarantine: kept } of rows) {
+  for (const { key, hash, deleted_at: deletedAt, has_suspects: suspects, in_quarantine: kept } of rows) {
     if (key === null || hash === null) {
       gone = deletedAt !== null;
-      inDoubt = doubts === true;
+      hasSuspects = suspects === true;
       inQuarantine = kept === true;
     } else {
       found.set(key, { hash, deletedAt: deletedAt ?? undefined });
     }
   }
-  return { rows: found, gone, inDoubt, inQuarantine };
+  return { rows: found, gone, hasSuspects, inQuarantine };
 }

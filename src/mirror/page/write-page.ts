@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { commitDurably } from '../../db/connection/durable-commit.ts';
 import type { Scope } from '../../model/collections.ts';
@@ -16,7 +16,6 @@ import { type ColumnRegistry, tableVersion } from '../columns/column-registry.ts
 import type { ContentRule } from '../rows/content-hash.ts';
 import { countConflicts, countRows } from '../rows/counters.ts';
 import { contradicting } from '../deletion/deferred.ts';
-import type { Executor } from '../executor.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import type { StateClass } from '../mirror.ts';
 import type { SeenFields } from '../columns/add-columns.ts';
@@ -27,11 +26,11 @@ import type { ChangedTable, PageResult, PageWrite } from '../page-write.ts';
 import { updateQuarantine } from '../quarantine/update-quarantine.ts';
 import { forgetUnseen } from '../quarantine/unseen.ts';
 import { cutRow, rowPayload, type RowPayload } from '../rows/row-payload.ts';
-import { saveDoubts } from '../deletion/save-doubts.ts';
+import { saveSuspects } from '../deletion/save-suspects.ts';
 import { markChildrenDue, saveScope } from '../scope/scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
 import type { Table } from '../table.ts';
-import { recordUnsettled } from '../rows/unsettled.ts';
+import { recordUnfinished } from '../rows/unfinished.ts';
 import { type RefusedRow, writeCarefully } from '../quarantine/write-carefully.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
@@ -57,7 +56,7 @@ export interface PageContext {
   /** Deleted rows are removed. */
   readonly hard: boolean;
   /** Least time between two observations that contradict a third, milliseconds. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** Some rows of this page were refused: find them, one by one. */
   readonly careful: boolean;
   readonly stateOf: (item: Item) => StateClass;
@@ -75,7 +74,7 @@ export interface WrittenPage {
  * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
  */
 export async function writePage(
-  trx: Transaction<unknown>,
+  trx: Db,
   at: Date,
   context: PageContext,
   page: SortedPage,
@@ -91,7 +90,7 @@ export async function writePage(
   );
   if (stored.gone) return { result: { state: 'parent_deleted' }, refused: [] };
   const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
-  const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.inDoubt);
+  const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.hasSuspects);
 
   const sentAt = new Date(at.getTime() - write.sentAgo());
   const hashed = changedRows(page.keyed, stored.rows);
@@ -99,7 +98,7 @@ export async function writePage(
   const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
-    settledAt: new Date(sentAt.getTime() - context.settleMs),
+    graceStart: new Date(sentAt.getTime() - context.gracePeriodMs),
     history: context.history,
     hard: context.hard,
     ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),
@@ -108,20 +107,20 @@ export async function writePage(
   const { written, refused, conflicts, changeId } =
     changed.length === 0 ? NOTHING : await writeChanged(trx, at, context, scope, changed);
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
-  const quarantined = await updateQuarantine(trx, table.schema, scope, {
+  const quarantined = await updateQuarantine(trx, scope, {
     items: write.items,
     bad: [...page.bad, ...refused],
     good,
     where: write.where,
     exclude: rule.exclude,
     at: sentAt,
-    settleMs: context.settleMs,
+    gracePeriodMs: context.gracePeriodMs,
     some: stored.inQuarantine,
   });
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
-  const { missing, candidates } = absence;
+  const { missing, suspects } = absence;
   // A copy may be older than the page that showed them.
   const refuted = write.copy === undefined ? absence.refuted : [];
   const decision = write.decide({
@@ -131,22 +130,22 @@ export async function writePage(
     sentAt,
     hashes: hashesOf(write.items.length, page),
     missing,
-    candidates,
+    suspects,
     quarantined,
   });
-  if (decision.doubts !== undefined) {
-    const change = { ...decision.doubts, withdraw: [...decision.doubts.withdraw, ...refuted] };
-    const doubts = { change, obs: write.obs, at, inDoubt: stored.inDoubt };
+  if (decision.suspectChange !== undefined) {
+    const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
+    const suspectChange = { change, obs: write.obs, at, hasSuspects: stored.hasSuspects };
     // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
-    await saveDoubts(trx, table.schema, scope, doubts);
+    await saveSuspects(trx, scope, suspectChange);
   }
   if (decision.unseen !== undefined && stored.inQuarantine) {
-    await forgetUnseen(trx, table.schema, scope, decision.unseen);
+    await forgetUnseen(trx, scope, decision.unseen);
   }
   await write.alsoInTransaction?.(trx);
-  if (decision.walkEnd !== undefined) await logWalk(trx, table.schema, decision.walkEnd, at);
-  await saveScope(trx, table.schema, scope, decision.scope, write, counts.inserted + counts.undeleted);
+  if (decision.walkEnd !== undefined) await logWalk(trx, decision.walkEnd, at);
+  await saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted);
   return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
 }
 
@@ -166,7 +165,7 @@ interface WrittenRows {
 const NOTHING: WrittenRows = { written: [], refused: [], conflicts: 0, changeId: undefined };
 
 async function writeChanged(
-  trx: Executor,
+  trx: Db,
   at: Date,
   context: PageContext,
   scope: Scope,
@@ -179,7 +178,7 @@ async function writeChanged(
   if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
 
   const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
-  const before = await takeChangeIds(trx, table.schema, scope.userId, payloads.length);
+  const before = await takeChangeIds(trx, scope.userId, payloads.length);
   const archived = context.history ? registry.archived : undefined;
   const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
   let refused: RefusedRow[] = [];
@@ -203,22 +202,21 @@ async function writeChanged(
 
 /** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
 async function followUp(
-  trx: Executor,
+  trx: Db,
   at: Date,
   context: PageContext,
   scope: Scope,
   written: readonly RowPayload[],
 ): Promise<void> {
-  const { schema } = context.table;
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
   const inserted = rows.filter(({ change }) => change === 'inserted').length;
-  if (inserted + undeleted > 0) await countRows(trx, schema, scope, inserted + undeleted, -undeleted);
-  await countConflicts(trx, schema, scope, countFields(written), at);
+  if (inserted + undeleted > 0) await countRows(trx, scope, inserted + undeleted, -undeleted);
+  await countConflicts(trx, scope, countFields(written), at);
   const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
-  await recordUnsettled(trx, schema, scope, stated, at);
+  await recordUnfinished(trx, scope, stated, at);
   const keys = rows.map(({ key }) => key);
-  await markChildrenDue(trx, schema, scope, keys, at);
+  await markChildrenDue(trx, scope, keys, at);
 }
 
 function countFields(rows: readonly RowPayload[]): Map<string, number> {

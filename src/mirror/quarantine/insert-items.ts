@@ -1,7 +1,6 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
-import { beside } from '../table.ts';
 import type { SeenItem } from './plan.ts';
 
 /** Items, and bytes of them, whose texts are kept of one collection of an account. The largest item that is read fits. */
@@ -18,14 +17,13 @@ export interface Arrival {
 
 /** Writes their rows: with their texts as long as the collection has room for them, then without. */
 export async function insertItems(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   arrivals: readonly Arrival[],
   at: Date,
 ): Promise<void> {
   if (arrivals.length === 0) return;
-  const room = await roomFor(trx, schema, scope);
+  const room = await roomFor(trx, scope);
   const sized = arrivals.map((each) => ({ ...each, size: Buffer.byteLength(each.text) }));
   const placed = sized.map((each) => {
     const kept = room.items > 0 && each.size <= room.bytes;
@@ -46,7 +44,7 @@ export async function insertItems(
     }));
   if (rows.length === 0) return;
   await sql`
-    insert into ${beside(schema, 'quarantine')} as q
+    insert into ${trx.table('quarantine')} as q
       (_user_id, collection, parent, item_hash, item, key, place, reason, bytes, kept, first_seen_at, last_seen_at)
     select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key, x.place,
       x.reason, x.bytes, x.kept, x.since, ${at}::timestamptz
@@ -57,14 +55,10 @@ export async function insertItems(
 }
 
 /** How many items, and bytes of them, the collection may still keep. */
-async function roomFor(
-  trx: Executor,
-  schema: string,
-  { userId, collection }: Scope,
-): Promise<{ items: number; bytes: number }> {
+async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items: number; bytes: number }> {
   const { rows } = await sql<{ items: string; bytes: string }>`
     select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
-    from ${beside(schema, 'quarantine')} as q
+    from ${trx.table('quarantine')} as q
     where q._user_id = ${userId}::bigint and q.collection = ${collection} and q.kept`.execute(trx);
   return {
     items: KEPT.items - Number(rows[0]?.items ?? 0),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem, STAMP_EVERY_MS } from './plan.ts';
 
-const SETTLE = 60_000;
+const GRACE_PERIOD = 60_000;
 
 /** An item of a list that stands still but for its texts: with a key, or none, mirrored or not. */
 interface Entry {
@@ -33,7 +33,7 @@ function read(
     bad ? [{ hash: text, key, place: key === null ? (places[index] ?? null) : null, reason: 'is bad' }] : [],
   );
   const good = new Set(items.flatMap(({ key, bad }) => (bad ? [] : (key ?? []))));
-  const page = { seen, good, shown, at, settleMs: SETTLE };
+  const page = { seen, good, shown, at, gracePeriodMs: GRACE_PERIOD };
   const plan = planQuarantine(page, [...stored.values()]);
   const after = new Map(stored);
   for (const hash of plan.remove) expect(after.delete(hash)).toBe(true);
@@ -64,7 +64,7 @@ describe('the plan of quarantine', () => {
         let stored: Map<string, QuarantinedRow> = new Map();
         let at = 1_000_000;
         for (const versions of rounds) {
-          at += 2 * SETTLE;
+          at += 2 * GRACE_PERIOD;
           const list = shape.map((each, n) => ({ ...each, text: `${n}.${versions[n]}` }));
           // As walks go on: after the last item with a key, so that what follows that is read again, whole.
           for (let from = 0; from < list.length;) {
@@ -107,7 +107,13 @@ describe('the plan of quarantine', () => {
     const row = { key: 'k', place: null, reason: 'is bad', kept: true, firstSeenAt: 1, lastSeenAt: 1 };
     const stored = ['old', 'older'].map((hash): QuarantinedRow => ({ ...row, hash }));
     const seen = [{ hash: 'new', key: 'k', place: null, reason: 'is bad' }];
-    const page = { seen, good: new Set<string>(), shown: new Set<string>(), at: 2, settleMs: SETTLE };
+    const page = {
+      seen,
+      good: new Set<string>(),
+      shown: new Set<string>(),
+      at: 2,
+      gracePeriodMs: GRACE_PERIOD,
+    };
     expect(planQuarantine(page, stored)).toMatchObject({ remove: ['old', 'older'], insert: [{ since: 1 }] });
   });
 });

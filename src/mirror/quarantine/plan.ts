@@ -34,7 +34,7 @@ export interface QuarantinePage {
   /** When its request was sent. */
   readonly at: number;
   /** Least time between two observations of which the later one is believed. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
 }
 
 export interface QuarantineChange {
@@ -98,12 +98,12 @@ function isSameItem(row: QuarantinedRow, { key, place }: SeenItem): boolean {
 function isGone(
   { key, place, lastSeenAt }: QuarantinedRow,
   bad: ReadonlySet<string>,
-  { good, shown, at, settleMs }: QuarantinePage,
+  { good, shown, at, gracePeriodMs }: QuarantinePage,
 ): boolean {
   // Of several rows under one key that an older program left, one was found above.
   if (key !== null) return good.has(key) || bad.has(key);
   // Sooner than that a stale replica may have answered.
-  return place !== null && shown.has(place) && lastSeenAt <= at - settleMs;
+  return place !== null && shown.has(place) && lastSeenAt <= at - gracePeriodMs;
 }
 
 /** An item of a page, as far as it says where another one stands. */

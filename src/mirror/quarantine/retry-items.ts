@@ -1,8 +1,8 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
 import { STAMP_EVERY_MS } from './plan.ts';
-import { beside, inScope, named, own, type Table, tableOf } from '../table.ts';
+import { inScope, dataTable, type Table, tableOf } from '../table.ts';
 
 /** A quarantined item, as it may be written again. */
 export interface QuarantinedItem {
@@ -24,13 +24,12 @@ export type PassedOver = 'deleted' | 'unseen' | 'unkept';
 
 /** The account's scopes of these collections that have items in quarantine. */
 export async function quarantinedScopes(
-  db: Executor,
-  schema: string,
+  db: Db,
   userId: string,
   collections: readonly CollectionName[],
 ): Promise<Scope[]> {
   const { rows } = await sql<{ collection: CollectionName; parent: string }>`
-    select distinct q.collection, q.parent from ${beside(schema, 'quarantine')} as q
+    select distinct q.collection, q.parent from ${db.table('quarantine')} as q
     where q._user_id = ${userId}::bigint and q.collection = any(${[...collections]}::text[])
     order by q.collection, q.parent`.execute(db);
   return rows.map(({ collection, parent }) => ({ userId, collection, parent }));
@@ -42,8 +41,7 @@ export async function quarantinedScopes(
  * @param after hash of the last one before; '' for the first ones
  */
 export async function quarantinedItems(
-  db: Executor,
-  schema: string,
+  db: Db,
   scope: Scope,
   after: string,
   limit: number,
@@ -56,12 +54,12 @@ export async function quarantinedItems(
   }>`
     select encode(q.item_hash, 'hex') as hash, q.item as source, q.last_seen_at,
       case
-        when ${deletedSince(tableOf(schema, scope.collection), scope)} then 'deleted'
+        when ${deletedSince(tableOf(db.schema, scope.collection), scope)} then 'deleted'
         when s.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at then 'unseen'
         when not q.kept then 'unkept'
       end as passed
-    from ${beside(schema, 'quarantine')} as q
-    left join ${own(schema, 'scope')} as s
+    from ${db.table('quarantine')} as q
+    left join ${db.stateTable('scope')} as s
       on s._user_id = q._user_id and s.collection = q.collection and s.parent = q.parent
     where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection} and q.parent = ${scope.parent}
       and q.item_hash > decode(${after}, 'hex')
@@ -71,14 +69,13 @@ export async function quarantinedItems(
 
 /** Why the items, by their hashes, are in quarantine now: to follow "the item …". */
 export async function reasonsOf(
-  db: Executor,
-  schema: string,
+  db: Db,
   scope: Scope,
   hashes: readonly string[],
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ hash: string; reason: string }>`
     select x.hash, q.reason from unnest(${[...hashes]}::text[]) as x (hash)
-    join ${beside(schema, 'quarantine')} as q on q._user_id = ${scope.userId}::bigint
+    join ${db.table('quarantine')} as q on q._user_id = ${scope.userId}::bigint
       and q.collection = ${scope.collection} and q.parent = ${scope.parent} and q.item_hash = decode(x.hash, 'hex')`.execute(
     db,
   );
@@ -92,6 +89,6 @@ function deletedSince(table: Table, scope: Scope): RawBuilder<unknown> {
       ? sql`case when q.key ~ '^-?[0-9]{1,19}$' then q.key::bigint end`
       : sql`q.key`;
   return sql`exists (
-    select from ${named(table)} as t
+    select from ${dataTable(table)} as t
     where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = ${key} and t._deleted_at > q.last_seen_at)`;
 }

@@ -1,7 +1,6 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
-import { beside } from '../table.ts';
 
 /** Items in quarantine that a complete reading of their scope did not see. */
 export interface Unseen {
@@ -15,16 +14,11 @@ export interface Unseen {
 const MOST_FORGOTTEN = 2_000;
 
 /** Lets go of what a complete reading of the scope did not see: the service has it no more. */
-export async function forgetUnseen(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  { seen, before }: Unseen,
-): Promise<void> {
+export async function forgetUnseen(trx: Db, scope: Scope, { seen, before }: Unseen): Promise<void> {
   await sql`
-    delete from ${beside(schema, 'quarantine')} as q
+    delete from ${trx.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(array(
-      select q.item_hash from ${beside(schema, 'quarantine')} as q
+      select q.item_hash from ${trx.table('quarantine')} as q
       where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.last_seen_at < ${before}::timestamptz
         and not exists (
           select from unnest(${[...seen]}::text[]) as s (hash) where decode(s.hash, 'hex') = q.item_hash)

@@ -1,11 +1,10 @@
+import type { Db } from '../../db/connection/db.ts';
 import { hash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { canonicalText } from '../../model/json/json-text.ts';
 import type { Item, PagePlace } from '../../model/page.ts';
 import type { BadItem } from '../rows/classify.ts';
-import type { Executor } from '../executor.ts';
-import { beside } from '../table.ts';
 import { type Arrival, insertItems } from './insert-items.ts';
 import { quarantineInScope } from './unseen.ts';
 import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './plan.ts';
@@ -35,7 +34,7 @@ export interface PageQuality {
   readonly exclude: ReadonlySet<string>;
   /** When its request was sent. */
   readonly at: Date;
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** The scope has items in quarantine. */
   readonly some: boolean;
 }
@@ -46,12 +45,11 @@ export interface PageQuality {
  * @returns hashes of the page's items in quarantine
  */
 export async function updateQuarantine(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   quality: PageQuality,
 ): Promise<readonly string[]> {
-  const { items, bad, good, where, exclude, at, settleMs, some } = quality;
+  const { items, bad, good, where, exclude, at, gracePeriodMs, some } = quality;
   if (bad.length === 0 && !some) return [];
   const { places, shown } = placesOn(items, where);
   const texts = new Map<string, string>();
@@ -70,19 +68,19 @@ export async function updateQuarantine(
     good: new Set(good),
     shown,
     at: at.getTime(),
-    settleMs,
+    gracePeriodMs,
   };
-  const stored = some ? await storedItems(trx, schema, scope, page) : [];
+  const stored = some ? await storedItems(trx, scope, page) : [];
   const plan = planQuarantine(page, stored);
-  await remove(trx, schema, scope, plan.remove);
-  await stamp(trx, schema, scope, plan.stamp, at);
+  await remove(trx, scope, plan.remove);
+  await stamp(trx, scope, plan.stamp, at);
   const unkept = new Map(stored.filter(({ kept }) => !kept).map((row) => [row.hash, row]));
   const again = [...plan.same, ...plan.stamp].flatMap((item): Arrival[] => {
     const row = unkept.get(item.hash);
     return row === undefined ? [] : [arrival(item, row.firstSeenAt, true)];
   });
   const come = plan.insert.map(({ item, since }) => arrival(item, since, false));
-  await insertItems(trx, schema, scope, [...again, ...come], at);
+  await insertItems(trx, scope, [...again, ...come], at);
   return page.seen.map((each) => each.hash);
 
   function arrival(item: SeenItem, since: number, known: boolean): Arrival {
@@ -91,35 +89,29 @@ export async function updateQuarantine(
 }
 
 /** Lets go of the items with these keys: their rows are mirrored, or deleted. */
-export async function releaseKeys(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<void> {
+export async function releaseKeys(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
   await sql`
-    delete from ${beside(schema, 'quarantine')} as q
+    delete from ${trx.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.key = any(${[...keys]}::text[])`.execute(
     trx,
   );
 }
 
 /** Lets go of everything: the list that the items are of is deleted. */
-export async function releaseScope(trx: Executor, schema: string, scope: Scope): Promise<void> {
+export async function releaseScope(trx: Db, scope: Scope): Promise<void> {
   await sql`
-    delete from ${beside(schema, 'quarantine')} as q
+    delete from ${trx.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)}`.execute(trx);
 }
 
 /** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
 export async function quarantinedAmong(
-  db: Executor,
-  schema: string,
+  db: Db,
   scope: Scope,
   hashes: readonly string[],
 ): Promise<Set<string>> {
   const { rows } = await sql<{ hash: string }>`
-    select encode(q.item_hash, 'hex') as hash from ${beside(schema, 'quarantine')} as q
+    select encode(q.item_hash, 'hex') as hash from ${db.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
     db,
   );
@@ -138,8 +130,7 @@ interface StoredItem {
 
 /** The scope's rows of which the page may say something. */
 async function storedItems(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   { seen, good, shown }: Parameters<typeof planQuarantine>[0],
 ): Promise<QuarantinedRow[]> {
@@ -147,7 +138,7 @@ async function storedItems(
   const places = [...shown, ...seen.flatMap(({ place }) => place ?? [])];
   const { rows } = await sql<StoredItem>`
     select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at, q.last_seen_at
-    from ${beside(schema, 'quarantine')} as q
+    from ${trx.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and (q.key = any(${keys}::text[])
       or q.place = any(${places}::text[]) or q.item_hash = any(${bytes(seen.map((each) => each.hash))}))
     order by q.last_seen_at desc, q.first_seen_at, q.item_hash`.execute(trx);
@@ -158,25 +149,19 @@ async function storedItems(
   }));
 }
 
-async function remove(trx: Executor, schema: string, scope: Scope, hashes: readonly string[]): Promise<void> {
+async function remove(trx: Db, scope: Scope, hashes: readonly string[]): Promise<void> {
   if (hashes.length === 0) return;
   await sql`
-    delete from ${beside(schema, 'quarantine')} as q
+    delete from ${trx.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
     trx,
   );
 }
 
-async function stamp(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  items: readonly SeenItem[],
-  at: Date,
-): Promise<void> {
+async function stamp(trx: Db, scope: Scope, items: readonly SeenItem[], at: Date): Promise<void> {
   if (items.length === 0) return;
   await sql`
-    update ${beside(schema, 'quarantine')} as q
+    update ${trx.table('quarantine')} as q
     set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
     from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
     where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(

@@ -1,8 +1,8 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { BadItem } from '../rows/classify.ts';
-import type { Executor } from '../executor.ts';
 import type { RowPayload } from '../rows/row-payload.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
@@ -34,7 +34,7 @@ export interface RefusedRow extends BadItem {
  * @returns the rows that Postgres refused
  */
 export async function writeCarefully(
-  trx: Executor,
+  trx: Db,
   write: RowWrite,
   rows: readonly RowPayload[],
   before: bigint,

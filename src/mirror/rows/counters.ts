@@ -1,18 +1,11 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
-import { beside } from '../table.ts';
 
 /** Adds to the collection's counters of live and deleted rows, which `freshness` shows. */
-export async function countRows(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  live: number,
-  deleted: number,
-): Promise<void> {
+export async function countRows(trx: Db, scope: Scope, live: number, deleted: number): Promise<void> {
   await sql`
-    insert into ${beside(schema, '_collections')} as c (_user_id, collection, live_rows, deleted_rows)
+    insert into ${trx.table('_collections')} as c (_user_id, collection, live_rows, deleted_rows)
     values (${scope.userId}::bigint, ${scope.collection}, ${live}::bigint, ${deleted}::bigint)
     on conflict (_user_id, collection) do update
     set live_rows = c.live_rows + excluded.live_rows, deleted_rows = c.deleted_rows + excluded.deleted_rows`.execute(
@@ -22,15 +15,14 @@ export async function countRows(
 
 /** Counts values that did not fit their column, by field; `data_quality` and `columns` show them. */
 export async function countConflicts(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   conflicts: ReadonlyMap<string, number>,
   at: Date,
 ): Promise<void> {
   if (conflicts.size === 0) return;
   await sql`
-    insert into ${beside(schema, '_conflicts')} as c (_user_id, collection, field, conflicts, last_at)
+    insert into ${trx.table('_conflicts')} as c (_user_id, collection, field, conflicts, last_at)
     select ${scope.userId}::bigint, ${scope.collection}, x.field, x.conflicts, ${at}::timestamptz
     from unnest(${[...conflicts.keys()]}::text[], ${[...conflicts.values()]}::bigint[]) as x (field, conflicts)
     on conflict (_user_id, collection, field) do update

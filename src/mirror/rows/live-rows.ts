@@ -1,8 +1,8 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { type CollectionName, type Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
 import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
-import { inScope, named, tableOf, typeName } from '../table.ts';
+import { inScope, dataTable, tableOf, typeName } from '../table.ts';
 
 /** A row that the mirror holds as not deleted. */
 export interface LiveRow {
@@ -17,18 +17,14 @@ export interface LiveRow {
 const BATCH = 10_000;
 
 /** The scope's live rows, batch by batch in key order. */
-export async function* liveRows(
-  db: Executor,
-  schema: string,
-  scope: Scope,
-): AsyncGenerator<readonly LiveRow[]> {
-  const table = tableOf(schema, scope.collection);
+export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly LiveRow[]> {
+  const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
     const beyond = last === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
     const { rows } = await sql<{ key: string; change_id: string; changed_at: Date }>`
       select ${keyColumn(table)}::text as key, t._change_id as change_id, t._changed_at as changed_at
-      from ${named(table)} as t
+      from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
       order by ${placeOrder(table, 'up')} limit ${BATCH}`.execute(db);
     if (rows.length > 0) {
@@ -40,13 +36,8 @@ export async function* liveRows(
 }
 
 /** Change IDs of those of `keys` whose rows are live, by key. */
-export async function liveAmong(
-  db: Executor,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<Map<string, string>> {
-  const table = tableOf(schema, scope.collection);
+export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<Map<string, string>> {
+  const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined) throw new RangeError(`${table.name} has no keys`);
   const column = sql.id(table.key.column);
   const live = new Map<string, string>();
@@ -55,7 +46,7 @@ export async function liveAmong(
       select k.key::text as key, t._change_id as change_id
       from unnest(${keys.slice(start, start + BATCH)}::${typeName(table.key)}[]) as k (key)
       cross join lateral (
-        select t._change_id, t._deleted_at from ${named(table)} as t
+        select t._change_id, t._deleted_at from ${dataTable(table)} as t
         where ${inScope(table, scope)} and t.${column} = k.key offset 0) as t
       where t._deleted_at is null`.execute(db);
     for (const { key, change_id: changeId } of rows) live.set(key, changeId);
@@ -65,18 +56,17 @@ export async function liveAmong(
 
 /** The next parent after `last` (undefined: the first) that has live rows; undefined where none is left. */
 export async function nextParent(
-  db: Executor,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
   last: string | undefined,
 ): Promise<string | undefined> {
-  const table = tableOf(schema, collection);
+  const table = tableOf(db.schema, collection);
   if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
   const column = sql`t.${sql.id(table.parent.column)}`;
   const beyond = last === undefined ? sql`` : sql`and ${column} > ${last}::${typeName(table.parent)}`;
   const { rows } = await sql<{ parent: string }>`
-    select ${column}::text as parent from ${named(table)} as t
+    select ${column}::text as parent from ${dataTable(table)} as t
     where t._user_id = ${userId}::bigint and t._deleted_at is null ${beyond}
     order by ${column} limit 1`.execute(db);
   return rows[0]?.parent;

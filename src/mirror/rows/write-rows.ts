@@ -1,9 +1,9 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
 import { archiveRows } from '../history/archive.ts';
 import { type FieldColumn, payloadText, type RowPayload } from './row-payload.ts';
-import { keyColumns, keyTypeName, named, own, type Table, typeName } from '../table.ts';
+import { keyColumns, keyTypeName, dataTable, type Table, typeName } from '../table.ts';
 
 /** What the rows of one write have in common. */
 export interface RowWrite {
@@ -24,7 +24,7 @@ export interface RowWrite {
  * @throws Error when SQL did not write exactly the rows that were sent
  */
 export async function writeRows(
-  trx: Executor,
+  trx: Db,
   write: RowWrite,
   rows: readonly RowPayload[],
   before: bigint,
@@ -50,12 +50,12 @@ export async function writeRows(
   if (table.parent !== undefined) keyValues.push(sql`${scope.parent}::${typeName(table.parent)}`);
   if (table.key !== undefined) keyValues.push(sql`x.k`);
   const result = await sql`
-    insert into ${named(table)} as t (${sql.join(names)})
+    insert into ${dataTable(table)} as t (${sql.join(names)})
     select ${sql.join(keyValues)}, ${at}::timestamptz, ${at}::timestamptz, ${sql.join([
       ...columns.map(columnExpression),
       sql`x.c, null::timestamptz, decode(x.h, 'hex'), x.r, x.v`,
     ])}
-    from ${own(table.schema, 'account')} as a
+    from ${trx.stateTable('account')} as a
     cross join jsonb_to_recordset(${payloadText(rows, before)}::text::jsonb)
       as x (k ${keyTypeName(table)}, h text, c bigint, o jsonb, v text, r jsonb)
     where a._user_id = ${scope.userId}::bigint

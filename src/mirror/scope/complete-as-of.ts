@@ -1,7 +1,6 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
-import type { Executor } from '../executor.ts';
-import { own } from '../table.ts';
 
 /** A scope of which everything is mirrored as of a moment. */
 export interface CompleteScope {
@@ -22,8 +21,7 @@ export function laterOf(stored: RawBuilder<unknown>, found: RawBuilder<unknown>)
  * @returns as of when they are by now: something later may be stored
  */
 export async function saveComplete(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   userId: string,
   complete: readonly CompleteScope[],
 ): Promise<CompleteScope[]> {
@@ -31,7 +29,7 @@ export async function saveComplete(
   const parents = complete.map(({ scope }) => scope.parent);
   const moments = complete.map(({ completeAsOf }) => completeAsOf);
   const { rows } = await sql<{ collection: CollectionName; parent: string; complete_as_of: Date }>`
-    update ${own(schema, 'scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`)}
+    update ${trx.stateTable('scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`)}
     from unnest(${collections}::text[], ${parents}::text[], ${moments}::timestamptz[]) as x (collection, parent, moment)
     where t._user_id = ${userId}::bigint and t.collection = x.collection and t.parent = x.parent
     returning t.collection, t.parent, t.complete_as_of`.execute(trx);

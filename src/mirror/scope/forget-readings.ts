@@ -1,15 +1,14 @@
+import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
-import type { Executor } from '../executor.ts';
-import { beside, own } from '../table.ts';
 
 /**
  * Forgets what was concluded from answers that may be another account's, and is not yet carried out: rows in doubt. Rows
  * stay as they are.
  */
-export async function forgetConclusions(trx: Executor, schema: string, userId: string): Promise<void> {
-  await sql`delete from ${own(schema, 'candidate')} where _user_id = ${userId}::bigint`.execute(trx);
+export async function forgetConclusions(trx: Db, userId: string): Promise<void> {
+  await sql`delete from ${trx.stateTable('candidate')} where _user_id = ${userId}::bigint`.execute(trx);
   await sql`
-    update ${beside(schema, '_collections')} set held_deletions = 0, waiting_deletions = 0
+    update ${trx.table('_collections')} set held_deletions = 0, waiting_deletions = 0
     where _user_id = ${userId}::bigint and held_deletions + waiting_deletions > 0`.execute(trx);
 }
 
@@ -18,17 +17,12 @@ export async function forgetConclusions(trx: Executor, schema: string, userId: s
  * leads past the own rows. Full walks are due.
  * @param now the database's time
  */
-export async function forgetReadings(
-  trx: Executor,
-  schema: string,
-  userId: string,
-  now: Date,
-): Promise<void> {
-  await forgetConclusions(trx, schema, userId);
+export async function forgetReadings(trx: Db, userId: string, now: Date): Promise<void> {
+  await forgetConclusions(trx, userId);
   await sql`
-    update ${own(schema, 'scope')} set memory = '{}', full_walk = null
+    update ${trx.stateTable('scope')} set memory = '{}', full_walk = null
     where _user_id = ${userId}::bigint`.execute(trx);
   await sql`
-    update ${beside(schema, '_collections')} set next_full_at = ${now}::timestamptz
+    update ${trx.table('_collections')} set next_full_at = ${now}::timestamptz
     where _user_id = ${userId}::bigint`.execute(trx);
 }

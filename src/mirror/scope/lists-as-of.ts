@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import { mirrorTables } from '../../db/connection/tables.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { type ListCollection, parentsOf } from '../../model/collections.ts';
 import { leastCompleteAsOf, leastPolledAt } from './scope-store.ts';
 
@@ -15,20 +14,15 @@ export interface ListsAsOf {
 }
 
 /** As of when all lists of a collection are mirrored. */
-export async function listsAsOf(
-  db: Kysely<unknown>,
-  schema: string,
-  userId: string,
-  lists: ListCollection,
-): Promise<ListsAsOf> {
-  const parent = await mirrorTables(db, schema)
+export async function listsAsOf(db: Db, userId: string, lists: ListCollection): Promise<ListsAsOf> {
+  const parent = await db.mirror
     .selectFrom('_collections')
     .select(['polled_at', 'complete_as_of'])
     .where('_user_id', '=', userId)
     .where('collection', '=', parentsOf(lists).table)
     .executeTakeFirst();
-  const { polledAt, unread } = await leastPolledAt(db, schema, userId, lists.name);
-  const { completeAsOf, incomplete } = await leastCompleteAsOf(db, schema, userId, lists.name);
+  const { polledAt, unread } = await leastPolledAt(db, userId, lists.name);
+  const { completeAsOf, incomplete } = await leastCompleteAsOf(db, userId, lists.name);
   return {
     polledAt: unread ? undefined : earlier(parent?.polled_at ?? undefined, polledAt),
     completeAsOf: incomplete ? undefined : earlier(parent?.complete_as_of ?? undefined, completeAsOf),

@@ -1,35 +1,34 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { laterOf } from './complete-as-of.ts';
-import type { Executor } from '../executor.ts';
-import { beside, own } from '../table.ts';
+
 import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
 
 /** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
-export async function logWalk(trx: Executor, schema: string, end: WalkEnd, at: Date): Promise<void> {
+export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   const { scope, totals } = end;
   const { rows } = await sql<{ walk_id: string }>`
-    update ${own(schema, 'account')} set walk_id = walk_id + 1
+    update ${trx.stateTable('account')} set walk_id = walk_id + 1
     where _user_id = ${scope.userId}::bigint returning walk_id`.execute(trx);
   const walkId = rows[0]?.walk_id;
   if (walkId === undefined) throw new Error(`account ${scope.userId} has no row`);
   // Only lists are parents so far, and their key is the column list_id.
   const listId = scope.parent === '' ? null : scope.parent;
   await sql`
-    insert into ${beside(schema, 'sync_log')} (_user_id, walk_id, collection, list_id, kind, started_at, ended_at,
+    insert into ${trx.table('sync_log')} (_user_id, walk_id, collection, list_id, kind, started_at, ended_at,
       outcome, pages, items, inserted, updated, deleted, unchanged, quarantined, requests, rate_limited, error)
     values (${scope.userId}::bigint, ${walkId}::bigint, ${scope.collection}, ${listId}::bigint, ${end.kind},
       ${end.startedAt}, ${at}::timestamptz, ${end.outcome}, ${totals.pages}, ${totals.items}, ${totals.inserted},
       ${totals.updated}, ${totals.deleted}, ${totals.unchanged}, ${totals.quarantined}, ${totals.requests},
       ${totals.rateLimited}, ${end.error ?? null})`.execute(trx);
   if (end.collection !== undefined) {
-    await saveCollection(trx, schema, scope.userId, scope.collection, end.collection);
+    await saveCollection(trx, scope.userId, scope.collection, end.collection);
   }
 }
 
 /** Stores changes of a collection's row in `freshness`. */
 export async function saveCollection(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   userId: string,
   collection: string,
   change: CollectionChange,
@@ -58,7 +57,7 @@ export async function saveCollection(
   // may be the last. A failure stays until something was read well.
   const staysFailing = change.state === undefined;
   await sql`
-    insert into ${beside(schema, '_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
+    insert into ${trx.table('_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
     values (${sql.join([sql`${userId}::bigint, ${collection}, ${state}`, ...values.values()])})
     on conflict (_user_id, collection) do update
     set ${sql.join([

@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import { pruneInBatches } from '../../db/ownership/prune-in-batches.ts';
 import type { Fence } from '../../model/fence.ts';
-import { beside } from '../table.ts';
 
 /** Polls of one list that found nothing are told for a day (ms): there may be fifty a minute. */
 const QUIET_LIST_MS = 86_400_000;
@@ -11,17 +11,10 @@ const BATCH = 5_000;
  * Removes the account's rows of `sync_log` that are older than `keepMs`, a batch at a time.
  * @param signal ends it after the batch in hand; the next call goes on
  */
-export async function pruneLog(
-  db: Kysely<unknown>,
-  schema: string,
-  fence: Fence,
-  keepMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const log = beside(schema, 'sync_log');
+export async function pruneLog(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
+  const log = db.table('sync_log');
   await pruneInBatches(
     db,
-    schema,
     fence,
     { batch: BATCH, signal },
     (now) => sql`

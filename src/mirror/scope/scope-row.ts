@@ -1,12 +1,11 @@
+import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { childrenOf, type Scope } from '../../model/collections.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack } from '../../model/errors.ts';
 import { scopeName } from '../../model/collections.ts';
 import { laterOf } from './complete-as-of.ts';
-import type { Executor } from '../executor.ts';
 import type { ScopeChange } from '../page-write.ts';
-import { own } from '../table.ts';
 
 /** A later observation of the scope is committed already: this one must not be applied (invariant 4). */
 export class Superseded extends ClassifiedError {
@@ -28,8 +27,7 @@ export interface Place {
  * @throws Superseded, DatabaseWentBack
  */
 export async function saveScope(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   change: ScopeChange,
   place: Place | undefined,
@@ -38,11 +36,11 @@ export async function saveScope(
   const set = assignments(change, place?.obs, liveRows);
   if (set.length === 0) return;
   const { rows } = await sql`
-    update ${own(schema, 'scope')} as t set ${sql.join(set)}
+    update ${trx.stateTable('scope')} as t set ${sql.join(set)}
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
       ${place === undefined ? sql`` : sql`and t.last_obs = ${place.after}::bigint`}
     returning t.last_obs`.execute(trx);
-  if (rows.length === 0) await throwUnlessAt(trx, schema, scope, place?.after ?? 0);
+  if (rows.length === 0) await throwUnlessAt(trx, scope, place?.after ?? 0);
 }
 
 /**
@@ -50,14 +48,9 @@ export async function saveScope(
  * back; more, that another reader was faster, or that the scope's parent is gone (delete-list.ts). Neither is written on.
  * @throws Superseded, DatabaseWentBack
  */
-export async function throwUnlessAt(
-  trx: Executor,
-  schema: string,
-  scope: Scope,
-  after: number,
-): Promise<void> {
+export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
   const { rows } = await sql<{ last: string }>`
-    select t.last_obs as last from ${own(schema, 'scope')} as t
+    select t.last_obs as last from ${trx.stateTable('scope')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
     trx,
   );
@@ -113,17 +106,16 @@ function json(value: unknown): RawBuilder<unknown> {
  * that are back are scopes again.
  */
 export async function markChildrenDue(
-  trx: Executor,
-  schema: string,
+  trx: Db,
   scope: Scope,
   keys: readonly string[],
   at: Date,
 ): Promise<void> {
   for (const child of childrenOf(scope.collection)) {
     await sql`
-      insert into ${own(schema, 'scope')} as t (_user_id, collection, parent, due_at, last_due_at)
+      insert into ${trx.stateTable('scope')} as t (_user_id, collection, parent, due_at, last_due_at)
       select a._user_id, ${child.name}, x.key, ${at}::timestamptz, ${at}::timestamptz
-      from ${own(schema, 'account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
+      from ${trx.stateTable('account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
       where a._user_id = ${scope.userId}::bigint
       on conflict (_user_id, collection, parent) do update
       set due_at = least(t.due_at, excluded.due_at), last_due_at = excluded.last_due_at, gone_at = excluded.gone_at`.execute(

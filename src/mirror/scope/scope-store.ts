@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { type RawBuilder, sql } from 'kysely';
 import { collection as catalogued, type CollectionName, type Scope } from '../../model/collections.ts';
 import { STAMP_EVERY_MS } from '../quarantine/plan.ts';
-import { beside, own } from '../table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */
 export interface StoredScope {
@@ -51,26 +51,22 @@ const COLUMNS = sql`t._user_id, t.collection, t.parent, t.memory, t.due_at, t.la
   t.complete_as_of, t.gone_at, t.live_rows, t.last_error, t.last_error_at, t.failures, t.full_walk, t.last_obs`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
-export async function openScope(db: Kysely<unknown>, schema: string, scope: Scope): Promise<StoredScope> {
-  const found = await readScope(db, schema, scope);
+export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {
+  const found = await readScope(db, scope);
   if (found !== undefined) return found;
   await sql`
-    insert into ${own(schema, 'scope')} (_user_id, collection, parent)
-    select a._user_id, ${scope.collection}, ${scope.parent} from ${own(schema, 'account')} as a
+    insert into ${db.stateTable('scope')} (_user_id, collection, parent)
+    select a._user_id, ${scope.collection}, ${scope.parent} from ${db.stateTable('account')} as a
     where a._user_id = ${scope.userId}::bigint
     on conflict (_user_id, collection, parent) do nothing`.execute(db);
-  const made = await readScope(db, schema, scope);
+  const made = await readScope(db, scope);
   if (made === undefined) throw new Error(`account ${scope.userId} has no row`);
   return made;
 }
 
-export async function readScope(
-  db: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-): Promise<StoredScope | undefined> {
+export async function readScope(db: Db, scope: Scope): Promise<StoredScope | undefined> {
   const { rows } = await sql<ScopeRow>`
-    select ${COLUMNS} from ${own(schema, 'scope')} as t
+    select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
     db,
   );
@@ -95,21 +91,17 @@ export interface DueScopesQuery {
  * and new ones first (the oldest of them first), then those with rows that may still change, then those read
  * longest ago. Deleted parents have none.
  */
-export async function dueScopes(
-  db: Kysely<unknown>,
-  schema: string,
-  due: DueScopesQuery,
-): Promise<StoredScope[]> {
+export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
   const { rows } = await sql<ScopeRow>`
-    select ${COLUMNS} from ${own(schema, 'scope')} as t
+    select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
       and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
       and t.gone_at is null
     order by t.due_at nulls last,
       exists (
-        select from ${own(schema, 'unsettled')} as u
+        select from ${db.stateTable('unsettled')} as u
         where u._user_id = ${due.userId}::bigint and u.collection = t.collection and u.parent = t.parent) desc,
       ${readAt} nulls first, t.parent
     limit ${due.limit}`.execute(db);
@@ -121,12 +113,11 @@ export async function dueScopes(
  * where there are none. `unread`: at least one of them was never polled, or can't be, its parent being in quarantine.
  */
 export async function leastPolledAt(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
 ): Promise<{ readonly polledAt: Date | undefined; readonly unread: boolean }> {
-  const { least, lacking } = await leastOfScopes(db, schema, userId, collection, 'polled_at');
+  const { least, lacking } = await leastOfScopes(db, userId, collection, 'polled_at');
   return { polledAt: least, unread: lacking };
 }
 
@@ -135,24 +126,22 @@ export async function leastPolledAt(
  * parents that are not deleted. `incomplete`: at least one of them has no such moment so far.
  */
 export async function leastCompleteAsOf(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
 ): Promise<{ readonly completeAsOf: Date | undefined; readonly incomplete: boolean }> {
-  const { least, lacking } = await leastOfScopes(db, schema, userId, collection, 'complete_as_of');
+  const { least, lacking } = await leastOfScopes(db, userId, collection, 'complete_as_of');
   return { completeAsOf: least, incomplete: lacking };
 }
 
 /** Scopes of a collection that could not be read when they were read last, and the latest of their failures. */
 export async function failingScopes(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
 ): Promise<{ readonly count: number; readonly latest: string | undefined }> {
   const { rows } = await sql<{ last_error: string; count: string }>`
-    select t.last_error, count(*) over () as count from ${own(schema, 'scope')} as t
+    select t.last_error, count(*) over () as count from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
       and t.gone_at is null and t.last_error is not null
     order by t.last_error_at desc limit 1`.execute(db);
@@ -160,8 +149,7 @@ export async function failingScopes(
 }
 
 async function leastOfScopes(
-  db: Kysely<unknown>,
-  schema: string,
+  db: Db,
   userId: string,
   collection: CollectionName,
   column: 'polled_at' | 'complete_as_of',
@@ -169,8 +157,8 @@ async function leastOfScopes(
   const moment = sql.id('t', column);
   const { rows } = await sql<{ least: Date | null; lacking: boolean }>`
     select min(${moment}) as least,
-      coalesce(bool_or(${moment} is null), false) or ${hasUnread(schema, userId, collection)} as lacking
-    from ${own(schema, 'scope')} as t
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, collection)} as lacking
+    from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
       and t.gone_at is null`.execute(db);
   const [row] = rows;
@@ -181,18 +169,18 @@ async function leastOfScopes(
  * Whether a parent is in quarantine and has no row: it has no scope either, so that what hangs on it is not read. (One
  * that the last complete reading of the parents did not see is gone.)
  */
-function hasUnread(schema: string, userId: string, name: CollectionName): RawBuilder<boolean> {
+function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
   const found = catalogued(name);
   if (found.kind !== 'list' || found.parent === undefined) return sql`false`;
   return sql`exists (
-    select from ${beside(schema, 'quarantine')} as q
+    select from ${db.table('quarantine')} as q
     where q._user_id = ${userId}::bigint and q.collection = ${found.parent.collection} and q.parent = ''
       and q.key is not null
       and not exists (
-        select from ${own(schema, 'scope')} as s
+        select from ${db.stateTable('scope')} as s
         where s._user_id = ${userId}::bigint and s.collection = ${name} and s.parent = q.key)
       and not exists (
-        select from ${own(schema, 'scope')} as p
+        select from ${db.stateTable('scope')} as p
         where p._user_id = ${userId}::bigint and p.collection = q.collection and p.parent = ''
           and p.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at))`;
 }

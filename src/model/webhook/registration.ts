@@ -56,7 +56,7 @@ export const SUSPECT_MISMATCHES = 3;
 export const SUSPECT_MISSED = 3;
 
 /** For so long (ms) after a new secret, deliveries come that are signed with one before it: no reason to suspect it. */
-export const SETTLING_MS = 10 * 60_000;
+export const LATE_DELIVERIES_MS = 10 * 60_000;
 
 /** A moment further ahead than this (ms) was told by a clock that has been set back since. */
 const AHEAD_MS = 60_000;
@@ -121,7 +121,7 @@ export interface StoredRegistration {
   readonly registration: Registration;
   readonly ownUrls: readonly OwnUrl[];
   /** The database may be a copy or a restored one: nothing is changed at the service until an operator releases it. */
-  readonly held: boolean;
+  readonly onHold: boolean;
   readonly now: Date;
 }
 

@@ -6,7 +6,7 @@ import type {
   WalkStatus,
 } from '../../model/status-report.ts';
 import { absolute, count, rate, relative, span } from './page-figures.ts';
-import { submissionsPart, webhookPart } from './edges-section.ts';
+import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
 import type { Html } from './html.ts';
 
 /** One account: its collections, the walks under way, its budgets. */

@@ -22,8 +22,8 @@ import { readSingle } from './read-single.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { SessionPool } from '../scope/session-pool.ts';
-import { DoubtSettler } from '../second-proofs/settle-doubts.ts';
-import type { FinishOptions, SettleOptions } from '../second-proofs/settled.ts';
+import { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
+import type { FinishOptions, ConfirmOptions } from '../second-proofs/confirm-result.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import { whyNotProven } from '../reader/why-not-proven.ts';
@@ -42,7 +42,7 @@ export interface ReadRequest {
 }
 
 /** When a collection's walks are next promised. */
-type NextFirings = (
+type RunsAfter = (
   name: CollectionName,
   after: Date,
 ) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
@@ -50,29 +50,29 @@ type NextFirings = (
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
-  readonly #reader: ReadingContext;
+  readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
-  readonly #settler: DoubtSettler;
+  readonly #confirmer: DeletionConfirmer;
   readonly #lists: ListsReader;
   /** One poll and one full walk of a collection at a time; a second request begins a new one after it. */
   readonly #turns = new Map<string, Mutex>();
   /** Collections of which a full walk is under way. */
   readonly #walking = new Set<CollectionName>();
-  readonly #nextFirings: NextFirings;
+  readonly #nextRuns: RunsAfter;
   readonly #longReadings: LongReadings;
 
   /** @param nextFirings when the collection's cron lines fire next after that moment, null for never: promised then */
-  constructor(reader: ReadingContext, nextFirings: NextFirings) {
-    this.#reader = reader;
-    this.#sessions = new SessionPool(reader.store);
-    this.#settler = new DoubtSettler(reader, this.#sessions);
-    this.#lists = new ListsReader(reader, this.#sessions, this.#settler);
-    this.#nextFirings = nextFirings;
-    this.#longReadings = new LongReadings(reader);
+  constructor(context: ReadingContext, nextRuns: RunsAfter) {
+    this.#context = context;
+    this.#sessions = new SessionPool(context.store);
+    this.#confirmer = new DeletionConfirmer(context, this.#sessions);
+    this.#lists = new ListsReader(context, this.#sessions, this.#confirmer);
+    this.#nextRuns = nextRuns;
+    this.#longReadings = new LongReadings(context);
   }
 
   get userId(): string {
-    return this.#reader.fence.userId;
+    return this.#context.fence.userId;
   }
 
   /**
@@ -96,7 +96,7 @@ export class AccountReader {
     const { name } = found;
     if (found.kind === 'single') {
       return this.#turn(name, async () => {
-        const { error, totals } = await readSingle(this.#reader, found, this.#onRead(name, 'full'), signal);
+        const { error, totals } = await readSingle(this.#context, found, this.#onRead(name, 'full'), signal);
         if (error instanceof KeyRefused) throw error;
         return { ...NOTHING, error, totals };
       });
@@ -139,23 +139,23 @@ export class AccountReader {
     const isWholly = ({ error }: ReadOutcome): boolean => error === undefined && !signal.aborted;
     if (found.kind === 'single') {
       const outcome = await this.read(name, { what: 'current', signal });
-      return { outcome, walkNeeded: false, tellsOf: () => isWholly(outcome) };
+      return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
     }
     if (found.parent !== undefined) {
       const read = await this.#lists.readOne(found, parent, { priority: bounds.priority, signal });
-      const settled = await this.#deleteProven(found, read, { signal, accept: false });
-      const error = read.error ?? settled.error;
-      const totals = addTotals(read.totals, settled.totals);
+      const confirmed = await this.#deleteProven(found, read, { signal, accept: false });
+      const error = read.error ?? confirmed.error;
+      const totals = addTotals(read.totals, confirmed.totals);
       const outcome = { ...NOTHING, error, totals, ...this.#ensuing(found, read) };
-      return { outcome, walkNeeded: false, tellsOf: () => isWholly(outcome) };
+      return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
     }
     const scope: Scope = { userId: this.userId, collection: name, parent };
     return this.#sessions.use(scope, found, async (session) => {
       const onRead = this.#onRead(name, 'poll');
-      const reading = { reader: this.#reader, collection: found, session, signal, onRead, ...bounds };
+      const reading = { context: this.#context, collection: found, session, signal, onRead, ...bounds };
       const read = await readHinted(reading, hinted, (task) => this.#turn(`${name}/poll`, task));
-      const { result, tellsOf } = read;
-      return { outcome: readOutcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', tellsOf };
+      const { result, covers } = read;
+      return { outcome: readOutcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', covers };
     });
   }
 
@@ -168,7 +168,7 @@ export class AccountReader {
    * Reads rows again whose doubts are ripe: those that polls raised, and those that an earlier process left.
    * @returns when (ms from now) there will be more to do; undefined: not before new doubts come
    */
-  async settle(
+  async confirmDeletions(
     name: CollectionName,
     signal: AbortSignal,
   ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
@@ -176,35 +176,35 @@ export class AccountReader {
     if (found.kind === 'single') return { ...NOTHING, againMs: undefined };
     return this.#turn(`${name}/doubts`, async () => ({
       ...NOTHING,
-      ...(await this.#settler.settleRipe(found, { signal, accept: false })),
+      ...(await this.#confirmer.confirmDue(found, { signal, accept: false })),
     }));
   }
 
   /** Has stored what readings found complete, as far as no proof has followed; where none comes, the next one does it. */
   async proveComplete(signal: AbortSignal): Promise<void> {
-    if (this.#reader.source.hasClaims) await whyNotProven(this.#reader, signal);
+    if (this.#context.source.hasClaims) await whyNotProven(this.#context, signal);
   }
 
   /** How the collection stands: rows, deletions that are held or wait, as of when it is complete. */
   standingOf(name: CollectionName): Promise<Standing> {
-    return this.#reader.store.standingOf(name);
+    return this.#context.store.standingOf(name);
   }
 
   /** What a full reading that begins now makes complete is complete as of then at least. */
   completeFromNow(): Date {
-    return new Date(this.#reader.clock.now() - this.#reader.settleMs);
+    return new Date(this.#context.clock.now() - this.#context.gracePeriodMs);
   }
 
   #readRoot(found: ListCollection, { what, signal, accept }: Required<ReadRequest>): Promise<ReadOutcome> {
     const { name } = found;
     const scope: Scope = { userId: this.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
-      const reading = { reader: this.#reader, collection: found, session, signal, accept };
+      const reading = { context: this.#context, collection: found, session, signal, accept };
       const [onRest, onRead] = [this.#onRead(name, 'poll'), this.#onRead(name, 'full')];
       const all = (): Promise<WalkResult> =>
         readAll({
           ...reading,
-          onRead: interruptedWalk(session, this.#reader.clock.now()) === undefined ? onRead : onRest,
+          onRead: interruptedWalk(session, this.#context.clock.now()) === undefined ? onRead : onRest,
           priority: PRIORITY.FULL,
         });
       // While a first load goes on, polls bring what is new.
@@ -255,44 +255,44 @@ export class AccountReader {
     const { whole } = walked;
     if (outcome.error !== undefined || whole === undefined) return outcome;
     const open = new Map(whole.complete ? [] : [['', whole] as const]);
-    const settled = await this.#turn(`${name}/doubts`, () =>
-      this.#settler.finish(found, open, { ...options, walkTurn }),
+    const confirmed = await this.#turn(`${name}/doubts`, () =>
+      this.#confirmer.finish(found, open, { ...options, walkTurn }),
     );
     // What came into doubt meanwhile is the next one's.
     return {
       ...NOTHING,
-      ...settled,
-      totals: addTotals(walked.totals, settled.totals),
-      doubts: [name],
+      ...confirmed,
+      totals: addTotals(walked.totals, confirmed.totals),
+      suspects: [name],
     };
   }
 
   async #readLists(lists: ListCollection, request: ListsRequest): Promise<ReadOutcome> {
     const { name } = lists;
     const read = await this.#lists.read(lists, request);
-    const settled =
+    const confirmed =
       request.what === 'full'
         ? await this.#turn(`${name}/doubts`, () => {
             // Its own turn goes on: no other full walk of these lists comes between.
             const options: FinishOptions = { ...request, patient: true, walkTurn: (task) => task() };
-            return this.#settler.finish(lists, read.whole, options);
+            return this.#confirmer.finish(lists, read.whole, options);
           })
         : await this.#deleteProven(lists, read, request);
-    const error = read.error ?? settled.error;
-    await this.#reader.store.saveLists(lists, (failing) => {
+    const error = read.error ?? confirmed.error;
+    await this.#context.store.saveLists(lists, (failing) => {
       // Each list's failure stands until it was read: what this pass did not read is told, too.
       const message = failing ?? (error === undefined ? undefined : messageOf(error));
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
-        ...this.#firingsAfter(name, request.what, read.since),
+        ...this.#runsAfter(name, request.what, read.since),
       };
     });
     return {
       error,
-      totals: addTotals(read.totals, settled.totals),
+      totals: addTotals(read.totals, confirmed.totals),
       fullNeeded: false,
-      unproven: settled.unproven,
-      ...this.#ensuing(lists, { ...read, doubts: read.doubts || request.what === 'full' }),
+      unproven: confirmed.unproven,
+      ...this.#ensuing(lists, { ...read, suspects: read.suspects || request.what === 'full' }),
     };
   }
 
@@ -300,36 +300,36 @@ export class AccountReader {
   async #deleteProven(
     lists: ListCollection,
     { proven }: Pick<ListsRead, 'proven'>,
-    options: SettleOptions,
+    options: ConfirmOptions,
   ): Promise<Pick<ReadOutcome, 'error' | 'totals' | 'unproven'>> {
     if (!proven) return NOTHING;
-    return this.#turn(`${lists.name}/doubts`, () => this.#settler.deleteProven(lists, options));
+    return this.#turn(`${lists.name}/doubts`, () => this.#confirmer.deleteProven(lists, options));
   }
 
   /** What lists that were read leave to be done. */
   #ensuing(
     lists: ListCollection,
-    { doubts, suspected }: Pick<ListsRead, 'doubts' | 'suspected'>,
-  ): Pick<ReadOutcome, 'doubts' | 'fullWalks'> {
+    { suspects, suspected }: Pick<ListsRead, 'suspects' | 'suspected'>,
+  ): Pick<ReadOutcome, 'suspects' | 'fullWalks'> {
     const { table } = parentsOf(lists);
     return {
-      doubts: [...(doubts ? [lists.name] : []), ...(suspected === 'in-doubt' ? [table] : [])],
+      suspects: [...(suspects ? [lists.name] : []), ...(suspected === 'in-doubt' ? [table] : [])],
       fullWalks: suspected === 'full-needed' ? [table] : [],
     };
   }
 
   /** What `freshness` is to say when the collection was read well. */
   #onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date, began: Date) => CollectionChange {
-    return (asOf, began) => ({ polledAt: asOf, ...CURRENT, ...this.#firingsAfter(name, what, began) });
+    return (asOf, began) => ({ polledAt: asOf, ...CURRENT, ...this.#runsAfter(name, what, began) });
   }
 
   /**
    * A full walk stays promised until one has ended that began then: a poll meanwhile must not put it off, nor one that
    * went on from before.
    */
-  #firingsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
-    const ended = new Date(this.#reader.clock.now());
-    const { nextPollAt, nextFullAt } = this.#nextFirings(name, ended);
+  #runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
+    const ended = new Date(this.#context.clock.now());
+    const { nextPollAt, nextFullAt } = this.#nextRuns(name, ended);
     const keeps = { begun, ended };
     return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
   }

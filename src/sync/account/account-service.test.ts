@@ -35,7 +35,7 @@ function account(
     userId: '1',
     read: (name: string, { what }: ReadRequest) => read(name, what),
     readDue: (name: string) => read(name, 'due'),
-    settle: (name: string) => read(name, 'settle'),
+    confirmDeletions: (name: string) => read(name, 'settle'),
   } as unknown as AccountReader;
   const service = accountService({
     reader,
@@ -76,7 +76,7 @@ describe('a running account', () => {
     reads.length = 0;
     service.pollDue('list_items');
     service.pollDue('list_items');
-    service.owed('list_items', 'full', new Date(0));
+    service.runDue('list_items', 'full', new Date(0));
     await clock.advance(0);
     expect(reads.toSorted()).toEqual(['list_items full', 'list_items poll']);
   });
@@ -97,10 +97,10 @@ describe('a running account', () => {
       return fails && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD;
     });
     await service.start();
-    service.owed('lists', 'full', new Date(0));
+    service.runDue('lists', 'full', new Date(0));
     await clock.advance(0);
     // While the failed walk waits to be tried again, it is still owed.
-    service.owed('lists', 'full', new Date(0));
+    service.runDue('lists', 'full', new Date(0));
     reads.length = 0;
     fails = false;
     service.pollDue('lists');
@@ -116,16 +116,16 @@ describe('a running account', () => {
     reads.length = 0;
     const due = new Date(0);
     for (let seconds = 0; seconds < 299; seconds += 1) {
-      service.owed('lists', 'full', due);
+      service.runDue('lists', 'full', due);
       await clock.advance(1_000);
     }
     expect(reads.filter((each) => each === 'lists full')).toHaveLength(1);
     await clock.advance(1_000);
-    service.owed('lists', 'full', due);
+    service.runDue('lists', 'full', due);
     await clock.advance(0);
     expect(reads.filter((each) => each === 'lists full')).toHaveLength(2);
     // Another moment that has come is another promise.
-    service.owed('lists', 'full', new Date(1));
+    service.runDue('lists', 'full', new Date(1));
     await clock.advance(0);
     expect(reads.filter((each) => each === 'lists full')).toHaveLength(3);
   });
@@ -137,12 +137,12 @@ describe('a running account', () => {
       return GOOD;
     });
     await service.start();
-    service.owed('lists', 'full', new Date(0));
+    service.runDue('lists', 'full', new Date(0));
     await clock.advance(0);
     refused = false;
     reads.length = 0;
     await clock.advance(120_000);
-    service.owed('lists', 'full', new Date(0));
+    service.runDue('lists', 'full', new Date(0));
     await clock.advance(0);
     expect(reads).toContain('lists full');
   });
@@ -184,7 +184,7 @@ describe('a running account', () => {
       isAway && name === 'lists' && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD,
     );
     await service.start();
-    service.owed('lists', 'full', new Date(0));
+    service.runDue('lists', 'full', new Date(0));
     await clock.advance(3 * 3_600_000);
     isAway = false;
     reads.length = 0;
@@ -244,7 +244,7 @@ describe('a running account', () => {
     let raised = false;
     const { clock, service, reads } = account((name, what) => {
       if (what === 'settle') return { ...GOOD, ...(againMs === undefined ? {} : { againMs }) };
-      return { ...GOOD, doubts: raised && name === 'lists' ? ['lists'] : [] };
+      return { ...GOOD, suspects: raised && name === 'lists' ? ['lists'] : [] };
     });
     const settled = (): number => reads.filter((each) => each === 'lists settle').length;
     await service.start();
@@ -271,7 +271,7 @@ describe('a running account', () => {
     const { clock, service, reads } = account((name, what) =>
       what === 'settle' && name === 'lists'
         ? { ...GOOD, againMs: 60_000 }
-        : { ...GOOD, doubts: name === 'lists' ? ['lists'] : [] },
+        : { ...GOOD, suspects: name === 'lists' ? ['lists'] : [] },
     );
     await service.start();
     for (let times = 0; times < 10; times += 1) {
@@ -311,7 +311,7 @@ describe('a running account', () => {
 
   it('does what a companion’s readings leave to be done', async () => {
     const companion: Companion = (signal, follow) => {
-      follow({ doubts: [], fullWalks: ['list_items'] });
+      follow({ suspects: [], fullWalks: ['list_items'] });
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });

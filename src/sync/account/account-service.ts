@@ -30,7 +30,7 @@ export interface AccountServiceOptions {
 export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
 
 /** Sees to what a reading left to be done: second readings of rows in doubt, full walks. */
-export type Follow = (outcome: Pick<ReadOutcome, 'doubts' | 'fullWalks'>) => void;
+export type Follow = (outcome: Pick<ReadOutcome, 'suspects' | 'fullWalks'>) => void;
 
 /** The running account: what its schedule, its commands and its hints ring. */
 export interface AccountService extends Service {
@@ -40,7 +40,7 @@ export interface AccountService extends Service {
    * What was promised for that moment is due: to be told again and again until another moment is promised. It begins at
    * once, or after what is under way; what came to nothing begins again.
    */
-  owed(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
+  runDue(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
 }
 
 /** Waits (ms) before what failed is tried again: doubling, with jitter. */
@@ -63,15 +63,15 @@ export function accountService(options: AccountServiceOptions): AccountService {
         rows: new Doorbell(),
         full: new Doorbell(),
         due: new Doorbell(),
-        doubts: new Doorbell(),
+        suspects: new Doorbell(),
       },
     ]),
   );
-  const ring = (name: CollectionName, which: 'poll' | 'rows' | 'full' | 'due' | 'doubts'): void =>
+  const ring = (name: CollectionName, which: 'poll' | 'rows' | 'full' | 'due' | 'suspects'): void =>
     bells.get(name)?.[which].ring();
 
-  const follow: Follow = ({ doubts, fullWalks }) => {
-    for (const name of doubts) ring(name, 'doubts');
+  const follow: Follow = ({ suspects, fullWalks }) => {
+    for (const name of suspects) ring(name, 'suspects');
     for (const name of fullWalks) ring(name, 'full');
   };
 
@@ -80,7 +80,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
   /** What was begun last for a promise. */
   const begun = new Map<string, { readonly moment: number; readonly at: number }>();
 
-  const owed: AccountService['owed'] = (name, what, moment) => {
+  const runDue: AccountService['runDue'] = (name, what, moment) => {
     const loopName = LOOP_OF[what](name);
     if (busy.has(loopName)) return;
     const last = begun.get(loopName);
@@ -141,15 +141,15 @@ export function accountService(options: AccountServiceOptions): AccountService {
       return outcome;
     };
     const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);
-    let ripening = new AbortController();
+    let wait = new AbortController();
     /** What is not ripe yet rings again when it is; a bell before that takes the wait's place. */
-    const settle = async (): Promise<ReadOutcome> => {
-      ripening.abort();
-      ripening = new AbortController();
-      const outcome = await reader.settle(name, signal);
+    const confirmDeletions = async (): Promise<ReadOutcome> => {
+      wait.abort();
+      wait = new AbortController();
+      const outcome = await reader.confirmDeletions(name, signal);
       if (outcome.againMs !== undefined) {
-        const over = AbortSignal.any([signal, ripening.signal]);
-        clock.sleep(outcome.againMs, over).then(bell.doubts.ring.bind(bell.doubts), () => {});
+        const over = AbortSignal.any([signal, wait.signal]);
+        clock.sleep(outcome.againMs, over).then(bell.suspects.ring.bind(bell.suspects), () => {});
       }
       return outcome;
     };
@@ -158,7 +158,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       loop(LOOP_OF.full(name), bell.full, LONGEST_FULL_RETRY_MS, all('full'), signal),
       loop(`reading of all ${name}`, bell.rows, LONGEST_FULL_RETRY_MS, all('rows'), signal),
       loop(`reading of changed ${name}`, bell.due, LONGEST_POLL_RETRY_MS, due, signal),
-      loop(`second reading of ${name}`, bell.doubts, LONGEST_FULL_RETRY_MS, settle, signal),
+      loop(`second reading of ${name}`, bell.suspects, LONGEST_FULL_RETRY_MS, confirmDeletions, signal),
     ];
   };
 
@@ -216,7 +216,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     for (const name of options.collections) {
       ring(name, 'poll');
       // Doubts that were left when the account was read last.
-      ring(name, 'doubts');
+      ring(name, 'suspects');
     }
   };
 
@@ -239,7 +239,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     ...running,
     reader,
     pollDue: (name) => ring(name, 'poll'),
-    owed,
+    runDue,
   };
 }
 

@@ -10,11 +10,11 @@ const EACH_MS = 60_000;
  * again after a failure says nothing until one has ended well: how late it is should show.
  */
 export class LongReadings {
-  readonly #reader: Pick<ReadingContext, 'store' | 'clock'>;
+  readonly #context: Pick<ReadingContext, 'store' | 'clock'>;
   readonly #failed = new Set<CollectionName>();
 
-  constructor(reader: Pick<ReadingContext, 'store' | 'clock'>) {
-    this.#reader = reader;
+  constructor(context: Pick<ReadingContext, 'store' | 'clock'>) {
+    this.#context = context;
   }
 
   /** @param atOnce it is known to be long; else it says so after a minute */
@@ -39,7 +39,7 @@ export class LongReadings {
   }
 
   async #tellEach(name: CollectionName, atOnce: boolean, over: AbortSignal): Promise<void> {
-    const { store, clock } = this.#reader;
+    const { store, clock } = this.#context;
     for (let wait = atOnce ? 0 : EACH_MS; ; wait = EACH_MS) {
       try {
         if (wait > 0) await clock.sleep(wait, over);

@@ -17,7 +17,7 @@ export interface Hinted {
 export interface HintedRead {
   readonly result: WalkResult;
   /** Whether the reading tells of the row, there or not; '' for the scope as a whole. */
-  readonly tellsOf: (key: string) => boolean;
+  readonly covers: (key: string) => boolean;
 }
 
 /** What is asked of an account's reader; `requests` bounds the reading of known rows, a list is read whole. */
@@ -26,7 +26,7 @@ export interface HintedRequest extends Pick<ScopeReading, 'priority' | 'requests
   readonly hinted: Hinted;
 }
 
-export interface HintedOutcome extends Pick<HintedRead, 'tellsOf'> {
+export interface HintedOutcome extends Pick<HintedRead, 'covers'> {
   readonly outcome: ReadOutcome;
   /** What it does not tell of, nothing but a walk over all rows can. */
   readonly walkNeeded: boolean;
@@ -53,28 +53,28 @@ export async function readHinted(
   if (!whole && isOrdered() && keys.every((key) => known.has(key))) {
     const read = await reread(reading, keys);
     const { seen } = read.result;
-    if (!keys.some((key) => read.tellsOf(key) && !seen.has(key))) return read;
+    if (!keys.some((key) => read.covers(key) && !seen.has(key))) return read;
     // A row that is not in its place is gone, or the list has another order than it seemed: its top may tell.
     const polled = await poll();
     const holds = polled.outcome === 'reached' && isOrdered();
-    const tellsOf = (key: string): boolean =>
-      polled.outcome === 'complete' || polled.seen.has(key) || seen.has(key) || (holds && read.tellsOf(key));
-    return { result: both(read.result, polled), tellsOf };
+    const covers = (key: string): boolean =>
+      polled.outcome === 'complete' || polled.seen.has(key) || seen.has(key) || (holds && read.covers(key));
+    return { result: both(read.result, polled), covers };
   }
 
   const polled = await poll();
   const { outcome, seen } = polled;
-  if (outcome === 'complete') return { result: polled, tellsOf: () => true };
+  if (outcome === 'complete') return { result: polled, covers: () => true };
   const reached = outcome === 'reached';
   const { keyType } = session.memory;
-  const toldByPoll = (key: string): boolean =>
+  const coveredByPoll = (key: string): boolean =>
     key === '' ? reached : seen.has(key) || (reached && isNewest(keyType, key, seen));
   // Where the poll was broken off, new rows may still come: only those that are known are looked for elsewhere.
-  const left = keys.filter((key) => !toldByPoll(key) && (reached || known.has(key)));
+  const left = keys.filter((key) => !coveredByPoll(key) && (reached || known.has(key)));
   const goesOn = (reached || outcome === 'interrupted') && isOrdered();
-  if (!goesOn || left.length === 0) return { result: polled, tellsOf: toldByPoll };
+  if (!goesOn || left.length === 0) return { result: polled, covers: coveredByPoll };
   const more = await reread(reading, left);
-  return { result: both(polled, more.result), tellsOf: (key) => toldByPoll(key) || more.tellsOf(key) };
+  return { result: both(polled, more.result), covers: (key) => coveredByPoll(key) || more.covers(key) };
 }
 
 /** Reads rows again where they should stand. It tells of those that are not there, too. */
@@ -86,7 +86,7 @@ async function reread(reading: ScopeReading, keys: readonly string[]): Promise<H
   const todo = new Set(walk.kind === 'refresh' ? walk.todo : []);
   const asked = new Set(keys);
   const went = outcome === 'reached' || outcome === 'complete' || outcome === 'interrupted';
-  return { result, tellsOf: (key) => asked.has(key) && (seen.has(key) || (went && !todo.has(key))) };
+  return { result, covers: (key) => asked.has(key) && (seen.has(key) || (went && !todo.has(key))) };
 }
 
 function withoutBound(reading: ScopeReading): ScopeReading {

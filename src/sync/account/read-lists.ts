@@ -6,7 +6,7 @@ import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
-import type { DoubtSettler } from '../second-proofs/settle-doubts.ts';
+import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
 import { type Unknown, type UnknownList, UnknownLists } from './unknown-lists.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
@@ -29,7 +29,7 @@ export interface ListsRead {
   /** Lists that were read whole, and that are not known to be complete yet. */
   readonly whole: ReadonlyMap<string, ReadWhole>;
   /** Rows of lists are in doubt. */
-  readonly doubts: boolean;
+  readonly suspects: boolean;
   /** Rows of lists are proven gone, and not deleted yet. */
   readonly proven: boolean;
   /** Lists that the service does not know: what became of their rows. */
@@ -41,34 +41,34 @@ const WORKERS = 4;
 
 /** Reads a collection that has one scope for each row of its parent's: each of them, or those that are due. */
 export class ListsReader {
-  readonly #reader: ReadingContext;
+  readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #unknown: UnknownLists;
   /** Lists that were read whole, by whichever reading, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
 
-  constructor(reader: ReadingContext, sessions: SessionPool, settler: DoubtSettler) {
-    this.#reader = reader;
+  constructor(context: ReadingContext, sessions: SessionPool, confirmer: DeletionConfirmer) {
+    this.#context = context;
     this.#sessions = sessions;
-    this.#unknown = new UnknownLists(reader, settler);
+    this.#unknown = new UnknownLists(context, confirmer);
   }
 
   async read(lists: ListCollection, { what, dueOnly, accept, signal }: ListsRequest): Promise<ListsRead> {
-    const since = new Date(this.#reader.clock.now());
+    const since = new Date(this.#context.clock.now());
     const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
     let error: Error | undefined;
-    let doubts = false;
+    let suspects = false;
     let proven = false;
     await passOverScopes(
-      this.#reader.store,
+      this.#context.store,
       {
         lists,
         since,
         dueOnly,
         fully: what === 'full',
         workers: WORKERS,
-        crowded: () => this.#reader.source.isCrowded(),
+        crowded: () => this.#context.source.isCrowded(),
         signal,
       },
       async ({ scope }) => {
@@ -79,7 +79,7 @@ export class ListsReader {
         });
         if (result.error instanceof KeyRefused) throw result.error;
         totals = addTotals(totals, result.totals);
-        doubts ||= result.doubts;
+        suspects ||= result.suspects;
         proven ||= result.proven;
         if (isUnknown(result)) {
           unknown.push({ scope, status: result.status });
@@ -92,7 +92,7 @@ export class ListsReader {
     );
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
-    const read = { since, whole, doubts, proven, suspected };
+    const read = { since, whole, suspects, proven, suspected };
     return { ...read, totals: addTotals(totals, more), error: error ?? refused[0] };
   }
 
@@ -101,13 +101,13 @@ export class ListsReader {
     lists: ListCollection,
     parent: string,
     { priority, signal }: { readonly priority: Priority; readonly signal: AbortSignal },
-  ): Promise<Pick<ListsRead, 'totals' | 'error' | 'doubts' | 'proven' | 'suspected'>> {
-    const scope: Scope = { userId: this.#reader.fence.userId, collection: lists.name, parent };
-    const since = new Date(this.#reader.clock.now());
+  ): Promise<Pick<ListsRead, 'totals' | 'error' | 'suspects' | 'proven' | 'suspected'>> {
+    const scope: Scope = { userId: this.#context.fence.userId, collection: lists.name, parent };
+    const since = new Date(this.#context.clock.now());
     const result = await this.#readList(lists, scope, 'poll', { accept: false, priority, signal });
-    const { error, doubts, proven, totals } = result;
+    const { error, suspects, proven, totals } = result;
     if (error instanceof KeyRefused) throw error;
-    const read = { doubts, proven };
+    const read = { suspects, proven };
     if (!isUnknown(result)) return { ...read, totals, error, suspected: 'none' };
     const unknown = [{ scope, status: result.status }];
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
@@ -122,7 +122,7 @@ export class ListsReader {
   ): Promise<WalkResult> {
     const result = await this.#sessions.use(scope, lists, (session) =>
       session.inTurn(async () => {
-        const reading = { reader: this.#reader, collection: lists, session, ...options };
+        const reading = { context: this.#context, collection: lists, session, ...options };
         if (what === 'full' || !session.everComplete) return readWhole(reading);
         const polled = await pollScope(reading);
         return polled.outcome === 'full-needed' ? readWhole(reading) : polled;

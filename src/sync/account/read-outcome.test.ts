@@ -5,12 +5,12 @@ import type { WalkResult } from '../walk-run/walk-result.ts';
 import { NO_TOTALS } from '../walk-run/walk-totals.ts';
 
 function walked(result: Partial<WalkResult>): WalkResult {
-  return { error: undefined, totals: NO_TOTALS, doubts: false, ...result } as WalkResult;
+  return { error: undefined, totals: NO_TOTALS, suspects: false, ...result } as WalkResult;
 }
 
 it('a walk that brought rows into doubt has its collection settled, others none', () => {
-  expect(readOutcomeOf('watchlist', walked({ doubts: true })).doubts).toEqual(['watchlist']);
-  expect(readOutcomeOf('watchlist', walked({})).doubts).toEqual([]);
+  expect(readOutcomeOf('watchlist', walked({ suspects: true })).suspects).toEqual(['watchlist']);
+  expect(readOutcomeOf('watchlist', walked({})).suspects).toEqual([]);
 });
 
 it('a walk that failed says why; a refused key ends all reading', () => {
@@ -27,7 +27,7 @@ it('a walk alone finds nothing missing and asks for no full walk', () => {
     totals,
     fullNeeded: false,
     fullWalks: [],
-    doubts: [],
+    suspects: [],
     unproven: 0,
   });
 });

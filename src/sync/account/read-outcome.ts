@@ -12,7 +12,7 @@ export interface ReadOutcome {
   /** Other collections of which only a full walk can tell what this one found amiss. */
   readonly fullWalks: readonly CollectionName[];
   /** Collections of which rows came into doubt: `settle` them. */
-  readonly doubts: readonly CollectionName[];
+  readonly suspects: readonly CollectionName[];
   /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
   readonly unproven: number;
 }
@@ -23,12 +23,12 @@ export const NOTHING: ReadOutcome = {
   totals: NO_TOTALS,
   fullNeeded: false,
   fullWalks: [],
-  doubts: [],
+  suspects: [],
   unproven: 0,
 };
 
 /** @throws KeyRefused: the account can't go on */
-export function readOutcomeOf(name: CollectionName, { error, totals, doubts }: WalkResult): ReadOutcome {
+export function readOutcomeOf(name: CollectionName, { error, totals, suspects }: WalkResult): ReadOutcome {
   if (error instanceof KeyRefused) throw error;
-  return { ...NOTHING, error, totals, doubts: doubts ? [name] : [] };
+  return { ...NOTHING, error, totals, suspects: suspects ? [name] : [] };
 }

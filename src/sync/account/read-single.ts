@@ -17,38 +17,38 @@ import { addTotals, NO_TOTALS, totalsOf } from '../walk-run/walk-totals.ts';
  * @throws LeaseLost
  */
 export async function readSingle(
-  reader: ReadingContext,
+  context: ReadingContext,
   { name, path, route }: SingleCollection,
   onRead: (asOf: Date, began: Date) => CollectionChange,
   signal: AbortSignal,
 ): Promise<Pick<WalkResult, 'outcome' | 'error' | 'totals'>> {
-  const scope: Scope = { userId: reader.fence.userId, collection: name, parent: '' };
-  const startedAt = new Date(reader.clock.now());
-  const startedTick = reader.clock.monotonic();
+  const scope: Scope = { userId: context.fence.userId, collection: name, parent: '' };
+  const startedAt = new Date(context.clock.now());
+  const startedTick = context.clock.monotonic();
   let totals = NO_TOTALS;
   let lastObs = 0;
-  reader.observer.walkStarted({ scope, kind: 'single', resumed: false });
+  context.observer.walkStarted({ scope, kind: 'single', resumed: false });
   const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
-    reader.observer.walkEnded({
+    context.observer.walkEnded({
       scope,
       kind: 'single',
       outcome,
       error: error === undefined ? undefined : messageOf(error),
       pages: outcome === 'complete' ? 1 : 0,
       items: outcome === 'complete' ? 1 : 0,
-      milliseconds: reader.clock.monotonic() - startedTick,
+      milliseconds: context.clock.monotonic() - startedTick,
     });
   try {
-    ({ lastObs } = await reader.store.openScope(scope));
-    let sentAfter = reader.clock.monotonic();
-    const answer = await reader.source.object({
+    ({ lastObs } = await context.store.openScope(scope));
+    let sentAfter = context.clock.monotonic();
+    const answer = await context.source.object({
       path: path(),
       route,
       priority: PRIORITY.POLL,
       signal: new AbortController().signal,
       stop: signal,
       mayStart: () => {
-        sentAfter = reader.clock.monotonic();
+        sentAfter = context.clock.monotonic();
         return true;
       },
       onExchange: ({ status }) => {
@@ -61,19 +61,19 @@ export async function readSingle(
     // What names its owner needs no other proof of whose it is.
     const isProven = agedMs === 0 && ownerOf(answer) !== undefined;
     let claim: CompleteScope | undefined;
-    const result = await carryingFreed(reader, (alsoInTransaction) =>
-      reader.mirror.applySingle(reader.fence, {
+    const result = await carryingFreed(context, (alsoInTransaction) =>
+      context.mirror.applySingle(context.fence, {
         collection: name,
         obs: lastObs + 1,
         after: lastObs,
         item,
         ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
-        sentAgo: () => reader.clock.monotonic() - sentAfter + agedMs,
+        sentAgo: () => context.clock.monotonic() - sentAfter + agedMs,
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);
           const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
-          const completeAsOf = new Date(asOf - reader.settleMs);
+          const completeAsOf = new Date(asOf - context.gracePeriodMs);
           const read = onRead(polledAt, startedAt);
           // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
           const believed = counts.deferred === 0;
@@ -99,8 +99,8 @@ export async function readSingle(
         },
       }),
     );
-    if (result.state === 'applied' && claim !== undefined) reader.source.claimComplete(claim);
-    if (result.state === 'applied' && result.changed !== undefined) reader.onChanged(result.changed);
+    if (result.state === 'applied' && claim !== undefined) context.source.claimComplete(claim);
+    if (result.state === 'applied' && result.changed !== undefined) context.onChanged(result.changed);
     const counts = result.state === 'applied' ? totalsOf(result.counts) : {};
     totals = addTotals(totals, { pages: 1, items: 1, ...counts });
     ended('complete', undefined);
@@ -114,7 +114,7 @@ export async function readSingle(
     }
     ended('failed', error);
     if (!(error instanceof KeyRefused)) {
-      const failure = { message: messageOf(error), at: new Date(reader.clock.now()) };
+      const failure = { message: messageOf(error), at: new Date(context.clock.now()) };
       const walkEnd: WalkEnd = {
         scope,
         kind: 'single',
@@ -124,7 +124,7 @@ export async function readSingle(
         error: failure.message,
         collection: { state: 'failing', failure },
       };
-      await reader.mirror.endWalk(reader.fence, scope, { scope: { failure }, walkEnd }, lastObs);
+      await context.mirror.endWalk(context.fence, scope, { scope: { failure }, walkEnd }, lastObs);
     }
     return { outcome: 'failed', error, totals };
   }

@@ -2,7 +2,7 @@ import { collection, type ListCollection, parentsOf, type Scope } from '../../mo
 import { KeyRefused, RequestRefused } from '../../model/errors.ts';
 import type { ScopeChange } from '../../mirror/page-write.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import type { DoubtSettler } from '../second-proofs/settle-doubts.ts';
+import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import type { ReadTotals } from '../walk-run/walk-totals.ts';
 
@@ -28,14 +28,14 @@ export interface Unknown {
  * it can be, or is gone.
  */
 export class UnknownLists {
-  readonly #reader: ReadingContext;
-  readonly #settler: DoubtSettler;
+  readonly #context: ReadingContext;
+  readonly #confirmer: DeletionConfirmer;
   /** Whose rows were looked at, and were not listed: a full walk is asked for once, the next one is the schedule's. */
   readonly #missing = new Set<string>();
 
-  constructor(reader: ReadingContext, settler: DoubtSettler) {
-    this.#reader = reader;
-    this.#settler = settler;
+  constructor(context: ReadingContext, confirmer: DeletionConfirmer) {
+    this.#context = context;
+    this.#confirmer = confirmer;
   }
 
   /**
@@ -51,21 +51,21 @@ export class UnknownLists {
   ): Promise<Unknown> {
     const parents = collection(parentsOf(lists).table);
     if (unknown.length === 0 || parents.kind !== 'list') return { suspected: 'none', refused: [], more: {} };
-    const before = await this.#inDoubt(parents);
+    const before = await this.#suspectLists(parents);
     const known = new Set(this.#missing);
     // A row in doubt is looked at once: that may be its second proof.
     const asked = unknown
       .map(({ scope }) => scope.parent)
       .filter((key) => !before.has(key) || !known.has(key));
-    const read = asked.length === 0 ? undefined : await this.#settler.suspect(parents, asked, signal);
+    const read = asked.length === 0 ? undefined : await this.#confirmer.suspect(parents, asked, signal);
     if (read?.error instanceof KeyRefused) throw read.error;
-    const inDoubt = await this.#inDoubt(parents);
+    const suspectLists = await this.#suspectLists(parents);
     const refused: RequestRefused[] = [];
     let walk = false;
     for (const { scope, status } of unknown) {
       const key = scope.parent;
       const listed = read?.seen.has(key) === true;
-      const gone = inDoubt.has(key) || (await this.#isDeleted(scope));
+      const gone = suspectLists.has(key) || (await this.#isDeleted(scope));
       const untold = !gone && !listed && read?.error === undefined && !known.has(key);
       walk ||= untold;
       if (listed || read?.error !== undefined) this.#missing.delete(key);
@@ -79,24 +79,24 @@ export class UnknownLists {
       // Of a list that is gone there is nothing new.
       await this.#note(scope, fails ? message : undefined, fails ? {} : { polledAt: since });
     }
-    const suspected = read?.doubts === true ? 'in-doubt' : walk ? 'full-needed' : 'none';
+    const suspected = read?.suspects === true ? 'in-doubt' : walk ? 'full-needed' : 'none';
     return { suspected, refused, more: read === undefined ? {} : costOf(parents, read) };
   }
 
   /** Why the list could not be read, in place of its refusal; undefined: it need not be. */
   #note(scope: Scope, message: string | undefined, read: Pick<ScopeChange, 'polledAt'>): Promise<void> {
-    const { fence, mirror, clock } = this.#reader;
+    const { fence, mirror, clock } = this.#context;
     const failure = message === undefined ? null : { message, at: new Date(clock.now()) };
     return mirror.endWalk(fence, scope, { scope: { failure, ...read } }, undefined);
   }
 
-  async #inDoubt({ name }: ListCollection): Promise<Set<string>> {
-    const scope: Scope = { userId: this.#reader.fence.userId, collection: name, parent: '' };
-    return new Set((await this.#reader.store.candidatesOf(scope)).map(({ key }) => key));
+  async #suspectLists({ name }: ListCollection): Promise<Set<string>> {
+    const scope: Scope = { userId: this.#context.fence.userId, collection: name, parent: '' };
+    return new Set((await this.#context.store.suspectsOf(scope)).map(({ key }) => key));
   }
 
   async #isDeleted(scope: Scope): Promise<boolean> {
-    return (await this.#reader.store.openScope(scope)).goneAt !== undefined;
+    return (await this.#context.store.openScope(scope)).goneAt !== undefined;
   }
 }
 

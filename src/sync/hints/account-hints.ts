@@ -1,16 +1,17 @@
-import { type Kysely, sql } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import {
   dueHints,
   forgetOtherHints,
   nextHint,
   type NextHint,
-  settleHints,
-  type SettledHints,
+  updateHints,
+  type HintUpdate,
   type StoredHint,
 } from '../../db/events/hint-store.ts';
 import { keyColumn } from '../../mirror/rows/key-order.ts';
-import { inScope, named, tableOf, typeName } from '../../mirror/table.ts';
+import { inScope, dataTable, tableOf, typeName } from '../../mirror/table.ts';
 import { liveCount } from '../../mirror/page/known-rows.ts';
 import { collection, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -33,56 +34,49 @@ export interface HintStore {
   /** Forgets hints of other collections than these. @throws LeaseLost */
   forgetOthers(mirrored: readonly CollectionName[]): Promise<void>;
   /** @param judge gets the database's time @throws LeaseLost */
-  settle(scope: Scope, judge: (now: Date) => SettledHints): Promise<void>;
+  update(scope: Scope, judge: (now: Date) => HintUpdate): Promise<void>;
 }
 
 /** Hints of one scope that are read together at most: as many as two pages hold. */
 const TOGETHER = 1_000;
 
-export function createHintStore(db: Kysely<unknown>, schema: string, fence: Fence): HintStore {
+export function createHintStore(db: Db, fence: Fence): HintStore {
   return {
-    next: (among, except) => nextHint(db, schema, fence.userId, among, except),
-    due: (scope) => dueHints(db, schema, scope, TOGETHER),
-    rows: (scope, keys) => rowsOf(db, schema, scope, keys),
-    lastChange: (scope) => lastChange(db, schema, scope),
-    size: (scope) => liveCount(db, schema, scope),
+    next: (among, except) => nextHint(db, fence.userId, among, except),
+    due: (scope) => dueHints(db, scope, TOGETHER),
+    rows: (scope, keys) => rowsOf(db, scope, keys),
+    lastChange: (scope) => lastChange(db, scope),
+    size: (scope) => liveCount(db, scope),
     isThere: async (scope) => {
       const parent = parentOf(scope);
       if (parent === undefined) return true;
-      return (await rowsOf(db, schema, parent.scope, [parent.key])).get(parent.key)?.live === true;
+      return (await rowsOf(db, parent.scope, [parent.key])).get(parent.key)?.live === true;
     },
-    forgetOthers: (mirrored) =>
-      fenced(db, schema, fence, (trx) => forgetOtherHints(trx, schema, fence.userId, mirrored)),
-    settle: (scope, judge) =>
-      fenced(db, schema, fence, (trx, now) => settleHints(trx, schema, scope, judge(now))),
+    forgetOthers: (mirrored) => fenced(db, fence, (trx) => forgetOtherHints(trx, fence.userId, mirrored)),
+    update: (scope, judge) => fenced(db, fence, (trx, now) => updateHints(trx, scope, judge(now))),
   };
 }
 
-async function rowsOf(
-  db: Kysely<unknown>,
-  schema: string,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, RowState>> {
-  const table = tableOf(schema, scope.collection);
+async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>> {
+  const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined || keys.length === 0) return new Map();
   const { rows } = await sql<{ key: string } & RowState>`
     select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
       t._deleted_at is null as live
-    from ${named(table)} as t
+    from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${typeName(table.key)}[])`.execute(
     db,
   );
   return new Map(rows.map((row) => [row.key, row]));
 }
 
-async function lastChange(db: Kysely<unknown>, schema: string, scope: Scope): Promise<Date | undefined> {
-  const table = tableOf(schema, scope.collection);
+async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
+  const table = tableOf(db.schema, scope.collection);
   // Of one list among many all rows are looked at: by the index of changes, the changes of all other lists would be.
   const newest =
     table.parent === undefined
-      ? sql`t._changed_at as at from ${named(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
-      : sql`max(t._changed_at) as at from ${named(table)} as t where ${inScope(table, scope)}`;
+      ? sql`t._changed_at as at from ${dataTable(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
+      : sql`max(t._changed_at) as at from ${dataTable(table)} as t where ${inScope(table, scope)}`;
   const { rows } = await sql<{ at: Date | null }>`select ${newest}`.execute(db);
   return rows[0]?.at ?? undefined;
 }

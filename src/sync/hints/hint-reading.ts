@@ -5,7 +5,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { AccountReader } from '../account/account-reader.ts';
 import type { Follow } from '../account/account-service.ts';
-import type { HintPermits, Permit } from './hint-permits.ts';
+import type { HintRateGate, Allowance } from './hint-rate-gate.ts';
 import type { HintStore } from './account-hints.ts';
 import { judgeHints, type RowState } from './judge-hints.ts';
 import type { Hinted, HintedOutcome } from '../account/read-hinted.ts';
@@ -14,7 +14,7 @@ export interface HintReadingContext {
   readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;
   readonly store: HintStore;
   /** `MIRROR_SETTLE`, milliseconds: how seldom all rows are read for hints, where nothing less will do. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   readonly clock: Clock;
 }
 
@@ -28,13 +28,13 @@ const LEAST_APART_MS = 1_000;
 /** One reading of a scope's due hints: what is asked of the service, and what becomes of them. */
 export class HintReading {
   readonly #parts: HintReadingContext;
-  readonly #permits: Pick<HintPermits, 'took'>;
+  readonly #gate: Pick<HintRateGate, 'took'>;
   /** When all rows of a collection were last read for hints, monotonic. */
   readonly #walkedAt = new Map<CollectionName, number>();
 
-  constructor(parts: HintReadingContext, permits: Pick<HintPermits, 'took'>) {
+  constructor(parts: HintReadingContext, gate: Pick<HintRateGate, 'took'>) {
     this.#parts = parts;
-    this.#permits = permits;
+    this.#gate = gate;
   }
 
   /**
@@ -42,29 +42,29 @@ export class HintReading {
    * @returns how long (ms) the scope is to be left alone
    * @throws LeaseLost, KeyRefused: the account can't go on; what broke the reading, with its hints as they were
    */
-  async read(scope: Scope, permit: Permit, follow: Follow, signal: AbortSignal): Promise<number> {
+  async read(scope: Scope, allowance: Allowance, follow: Follow, signal: AbortSignal): Promise<number> {
     const { store } = this.#parts;
     const hints = await store.due(scope);
     const keys = hints.map(({ key }) => key).filter((key) => key !== '');
     const before = await store.rows(scope, keys);
     // Of a list that is not here there is nothing to read yet: its own row comes first.
     if (!(await store.isThere(scope))) {
-      await this.#settle(scope, hints, before);
+      await this.#update(scope, hints, before);
       return 0;
     }
     const known = new Set(keys.filter((key) => before.get(key)?.live === true));
     const hinted = { whole: keys.length < hints.length, keys, known };
-    const { outcome, tellsOf, walkNeeded } = await this.#ask(scope, hinted, permit, signal);
+    const { outcome, covers, walkNeeded } = await this.#ask(scope, hinted, allowance, signal);
     follow(outcome);
-    const told = hints.filter(({ key }) => tellsOf(key));
-    await this.#settle(scope, told, before);
+    const covered = hints.filter(({ key }) => covers(key));
+    await this.#update(scope, covered, before);
     if (outcome.error !== undefined) throw outcome.error;
-    const left = hints.filter((hint) => !told.includes(hint));
+    const left = hints.filter((hint) => !covered.includes(hint));
     if (!walkNeeded || left.length === 0) return 0;
     const waitMs = this.#mayWalkIn(scope.collection);
     if (waitMs > 0) return waitMs;
     await this.#walk(scope.collection, follow, signal);
-    await this.#settle(scope, left, before);
+    await this.#update(scope, left, before);
     return 0;
   }
 
@@ -72,10 +72,15 @@ export class HintReading {
    * The cheapest reading, at the permit's priority; what it took beyond the permit's one request is owed. A list that is
    * too large for that is read as lists are.
    */
-  async #ask(scope: Scope, hinted: Hinted, permit: Permit, signal: AbortSignal): Promise<HintedOutcome> {
+  async #ask(
+    scope: Scope,
+    hinted: Hinted,
+    allowance: Allowance,
+    signal: AbortSignal,
+  ): Promise<HintedOutcome> {
     const { store, reader, clock } = this.#parts;
-    const first = permit.priority === PRIORITY.HINT;
-    const large = scope.parent !== '' && (await store.size(scope)) > permit.requests * PAGE_ROWS;
+    const first = allowance.priority === PRIORITY.HINT;
+    const large = scope.parent !== '' && (await store.size(scope)) > allowance.requests * PAGE_ROWS;
     const over = new AbortController();
     const impatient = new AbortController();
     if (!first) {
@@ -88,11 +93,11 @@ export class HintReading {
       const read = await reader.readHinted(scope.collection, {
         parent: scope.parent,
         hinted,
-        requests: permit.requests,
-        priority: large && first ? PRIORITY.LISTS : permit.priority,
+        requests: allowance.requests,
+        priority: large && first ? PRIORITY.LISTS : allowance.priority,
         signal: AbortSignal.any([signal, impatient.signal]),
       });
-      this.#permits.took(permit, large ? 0 : read.outcome.totals.requests);
+      this.#gate.took(allowance, large ? 0 : read.outcome.totals.requests);
       return read;
     } finally {
       over.abort();
@@ -101,8 +106,8 @@ export class HintReading {
 
   /** How long (ms) until all rows of the collection may be read for hints: at most once in a settle time. */
   #mayWalkIn(name: CollectionName): number {
-    const { reader, clock, settleMs } = this.#parts;
-    const least = Math.max(settleMs, LEAST_APART_MS);
+    const { reader, clock, gracePeriodMs } = this.#parts;
+    const least = Math.max(gracePeriodMs, LEAST_APART_MS);
     // One that is under way read some of the rows before the event; when it has ended, less may do.
     if (reader.isWalking(name)) return least;
     const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);
@@ -119,16 +124,16 @@ export class HintReading {
   }
 
   /** What the rows say now of hints that a reading told of. */
-  async #settle(
+  async #update(
     scope: Scope,
-    told: readonly StoredHint[],
+    covered: readonly StoredHint[],
     before: ReadonlyMap<string, RowState>,
   ): Promise<void> {
-    if (told.length === 0) return;
+    if (covered.length === 0) return;
     const { store } = this.#parts;
-    const keys = told.map(({ key }) => key).filter((key) => key !== '');
+    const keys = covered.map(({ key }) => key).filter((key) => key !== '');
     const after = await store.rows(scope, keys);
-    const scopeChangedAt = keys.length < told.length ? await store.lastChange(scope) : undefined;
-    await store.settle(scope, (now) => judgeHints(told, { now, before, after, scopeChangedAt }));
+    const scopeChangedAt = keys.length < covered.length ? await store.lastChange(scope) : undefined;
+    await store.update(scope, (now) => judgeHints(covered, { now, before, after, scopeChangedAt }));
   }
 }

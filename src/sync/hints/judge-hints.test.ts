@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StoredHint } from '../../db/events/hint-store.ts';
-import { judgeHints, type RowState, type Told } from './judge-hints.ts';
+import { judgeHints, type RowState, type ReadingFacts } from './judge-hints.ts';
 
 const NOW = new Date(Date.UTC(2026, 0, 1));
 const at = (ms: number): Date => new Date(NOW.getTime() + ms);
@@ -20,7 +20,7 @@ const row = (changeId: string, changedMs: number): RowState => ({
 const rows = (state?: RowState): ReadonlyMap<string, RowState> =>
   new Map(state === undefined ? [] : [['7', state]]);
 const LONG_AGO = row('5', -3_600_000);
-const told = (more: Partial<Told>): Told => ({
+const told = (more: Partial<ReadingFacts>): ReadingFacts => ({
   now: NOW,
   before: rows(LONG_AGO),
   after: rows(LONG_AGO),
@@ -29,7 +29,7 @@ const told = (more: Partial<Told>): Told => ({
 });
 
 /** When the hint is due again, in milliseconds; undefined: it is done. */
-function againIn(one: StoredHint, found: Partial<Told>): number | undefined {
+function againIn(one: StoredHint, found: Partial<ReadingFacts>): number | undefined {
   const { done, again } = judgeHints([one], told(found));
   expect(done.length + again.length).toBe(1);
   const [next] = again;
@@ -37,7 +37,7 @@ function againIn(one: StoredHint, found: Partial<Told>): number | undefined {
 }
 
 describe('a hint whose row was read', () => {
-  it.each<[string, Partial<Told>]>([
+  it.each<[string, Partial<ReadingFacts>]>([
     ['changed', { after: rows(row('6', 0)) }],
     ['came', { before: rows() }],
     ['went', { after: rows() }],

@@ -1,4 +1,4 @@
-import type { SettledHints, StoredHint } from '../../db/events/hint-store.ts';
+import type { HintUpdate, StoredHint } from '../../db/events/hint-store.ts';
 
 /** A hinted row as the mirror has it. */
 export interface RowState {
@@ -8,7 +8,7 @@ export interface RowState {
 }
 
 /** What a reading that tells of hinted rows found. */
-export interface Told {
+export interface ReadingFacts {
   /** By the database's clock, after it. */
   readonly now: Date;
   /** Rows by key, when the hints were taken and now; left out: the mirror has none. */
@@ -29,18 +29,18 @@ const APART_MS = 5_000;
  * What becomes of hints whose rows were read: those whose row has changed go; the others are due again, twice. After
  * that the event is taken for one that changes nothing, and polls and full walks are left to find otherwise.
  */
-export function judgeHints(hints: readonly StoredHint[], told: Told): SettledHints {
+export function judgeHints(hints: readonly StoredHint[], facts: ReadingFacts): HintUpdate {
   const done: StoredHint[] = [];
   const again: { hint: StoredHint; dueAt: Date }[] = [];
   for (const hint of hints) {
-    const dueAt = hasChanged(hint, told) ? undefined : nextReading(hint, told.now);
+    const dueAt = hasChanged(hint, facts) ? undefined : nextReading(hint, facts.now);
     if (dueAt === undefined) done.push(hint);
     else again.push({ hint, dueAt });
   }
   return { done, again };
 }
 
-function hasChanged({ key, hintedAt }: StoredHint, { before, after, scopeChangedAt }: Told): boolean {
+function hasChanged({ key, hintedAt }: StoredHint, { before, after, scopeChangedAt }: ReadingFacts): boolean {
   if (key !== '' && before.get(key)?.changeId !== after.get(key)?.changeId) return true;
   const changedAt = key === '' ? scopeChangedAt : after.get(key)?.changedAt;
   return changedAt !== undefined && changedAt.getTime() >= hintedAt.getTime() - FOUND_BEFORE_MS;

@@ -5,7 +5,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { accountService, type AccountService } from '../account/account-service.ts';
-import { hintDesk, type HintDesk } from './hint-desk.ts';
+import { hintDispatcher, type HintDispatcher } from './hint-dispatcher.ts';
 import { readingBudget } from './reading-budget.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'bulk_research_jobs'];
@@ -18,7 +18,7 @@ afterEach(() => service?.stop());
 interface Running {
   readonly account: MemoryAccount;
   readonly jobs: LargeList;
-  readonly desk: HintDesk;
+  readonly dispatcher: HintDispatcher;
   readonly clock: VirtualClock;
 }
 
@@ -32,13 +32,13 @@ async function running(): Promise<Running> {
   });
   const failures: string[] = [];
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
-  const { reader, source, hintStore: store, settleMs } = account;
-  const desk = hintDesk({
+  const { reader, source, hintStore: store, gracePeriodMs } = account;
+  const dispatcher = hintDispatcher({
     reader,
     store,
     collections: COLLECTIONS,
     budget: readingBudget(source),
-    settleMs,
+    gracePeriodMs,
     onFailure,
     clock,
     random: seeded(1),
@@ -50,7 +50,7 @@ async function running(): Promise<Running> {
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),
     onFailure,
-    companions: [desk.loop],
+    companions: [dispatcher.loop],
     clock,
     random: seeded(2),
   });
@@ -69,14 +69,14 @@ async function running(): Promise<Running> {
   await clock.advance(5 * MINUTE);
   expect(failures).toEqual([]);
   account.sent.length = 0;
-  return { account, jobs, desk, clock };
+  return { account, jobs, dispatcher, clock };
 }
 
 const isHinted = ({ priority }: SentRequest): boolean =>
   priority === PRIORITY.HINT || priority === PRIORITY.LATE_HINT;
 
 /** 1,000 events in 10 s, each of one of the newest 2,000 jobs: four pages. @returns when each row's last event came */
-function storm({ account, jobs, desk, clock }: Running): ReadonlyMap<string, number> {
+function storm({ account, jobs, dispatcher, clock }: Running): ReadonlyMap<string, number> {
   const random = seeded(3);
   const lastEvent = new Map<string, number>();
   for (let at = 0; at < 1_000; at += 1) {
@@ -85,7 +85,7 @@ function storm({ account, jobs, desk, clock }: Running): ReadonlyMap<string, num
       jobs.change(key);
       account.hint('research_jobs', key);
       lastEvent.set(key, clock.monotonic());
-      desk.bell.ring();
+      dispatcher.bell.ring();
     });
   }
   return lastEvent;
@@ -119,7 +119,7 @@ describe('a storm of 1,000 events in 10 s', () => {
   it('starves neither polls nor the full walk that takes all slots that are left', async () => {
     const all = await running();
     const { account, clock } = all;
-    service?.owed('research_jobs', 'full', new Date(0));
+    service?.runDue('research_jobs', 'full', new Date(0));
     await clock.advance(MINUTE / 2);
     account.sent.length = 0;
     const begin = clock.monotonic();

@@ -1,9 +1,8 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { otherOwner, otherService, setOrigin, storedIdentity } from '../../db/accounts/account-identity.ts';
 import { rememberMoved, rememberProof, rememberWhy } from '../../db/accounts/api-keys.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { syncTables } from '../../db/connection/tables.ts';
 import { type CompleteScope, saveComplete } from '../../mirror/scope/complete-as-of.ts';
 import { forgetConclusions, forgetReadings } from '../../mirror/scope/forget-readings.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
@@ -16,8 +15,7 @@ import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
 import type { OwnershipStore } from './ownership.ts';
 
 export interface OwnershipContext {
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly fence: Fence;
   /** The configured service's address. */
   readonly origin: string;
@@ -25,58 +23,58 @@ export interface OwnershipContext {
 
 /** Keeps in Postgres whose the keys of an account are, and what follows from that. */
 export function createOwnershipStore(parts: OwnershipContext): OwnershipStore {
-  const { db, schema, fence, origin } = parts;
+  const { db, fence, origin } = parts;
   const { userId } = fence;
   /** What is known to be stored already. */
   let adopted = false;
   return {
     mark: async () => {
-      const { origin: stored, changeId, at } = await storedIdentity(db, schema, userId);
+      const { origin: stored, changeId, at } = await storedIdentity(db, userId);
       if (stored !== null && stored !== origin) throw new AccountMoved(otherService(userId, stored, origin));
       adopted = stored !== null;
       return { changeId, at };
     },
     proven: async (keyHash, mark, complete) => {
-      await rememberProof(db, schema, keyHash, mark);
-      if (!adopted) await fenced(db, schema, fence, (trx) => setOrigin(trx, schema, userId, origin));
+      await rememberProof(db, keyHash, mark);
+      if (!adopted) await fenced(db, fence, (trx) => setOrigin(trx, userId, origin));
       adopted = true;
       if (complete.length > 0) await storeComplete(parts, complete);
     },
     contradicted: async (keyHash, owner) => {
       const at = await databaseTime(db);
-      const proven = await rememberMoved(db, schema, { keyHash, userId, answeredFor: owner, at });
-      const written = proven === undefined ? undefined : await writtenSince(db, schema, userId, proven);
+      const proven = await rememberMoved(db, { keyHash, userId, answeredFor: owner, at });
+      const written = proven === undefined ? undefined : await writtenSince(db, userId, proven);
       const why = otherOwner(userId, keyHash, owner, inWords(written));
-      await rememberWhy(db, schema, keyHash, why);
-      await fenced(db, schema, fence, async (trx, now) => {
-        await forgetReadings(trx, schema, userId, now);
-        const account = syncTables(trx, schema).updateTable('account').set({ state: 'stopped', error: why });
+      await rememberWhy(db, keyHash, why);
+      await fenced(db, fence, async (trx, now) => {
+        await forgetReadings(trx, userId, now);
+        const account = trx.state.updateTable('account').set({ state: 'stopped', error: why });
         await account.where('_user_id', '=', userId).execute();
       });
       return why;
     },
-    distrust: () => fenced(db, schema, fence, (trx) => forgetConclusions(trx, schema, userId)),
+    distrust: () => fenced(db, fence, (trx) => forgetConclusions(trx, userId)),
   };
 }
 
 /** Stores what scopes are complete as of, and what follows for their collections. */
 async function storeComplete(
-  { db, schema, fence }: OwnershipContext,
+  { db, fence }: OwnershipContext,
   claims: readonly CompleteScope[],
 ): Promise<void> {
   const { userId } = fence;
-  await fenced(db, schema, fence, async (trx) => {
-    const complete = await saveComplete(trx, schema, userId, claims);
+  await fenced(db, fence, async (trx) => {
+    const complete = await saveComplete(trx, userId, claims);
     for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === '')) {
-      await saveCollection(trx, schema, userId, scope.collection, { completeAsOf });
+      await saveCollection(trx, userId, scope.collection, { completeAsOf });
     }
     // Of lists the collection's is the least over all of them.
     const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
     for (const name of new Set(many)) {
       const lists = collection(name);
       if (lists.kind !== 'list') continue;
-      const { completeAsOf } = await listsAsOf(trx, schema, userId, lists);
-      if (completeAsOf !== undefined) await saveCollection(trx, schema, userId, name, { completeAsOf });
+      const { completeAsOf } = await listsAsOf(trx, userId, lists);
+      if (completeAsOf !== undefined) await saveCollection(trx, userId, name, { completeAsOf });
     }
   });
 }

@@ -4,7 +4,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { type Api, type ObjectRequest, Withheld } from '../../api/api.ts';
 import { AccountMoved, KeyRefused, TransportError } from '../../model/errors.ts';
 import { type OwnedKey, Ownership } from './ownership.ts';
-import { PROOF_MS } from './proof-desk.ts';
+import { PROOF_MS } from './proof-tracker.ts';
 
 const WAITING = { signal: new AbortController().signal };
 const ACCOUNT = { path: '/v1/account', route: '/v1/account', priority: 30, ...WAITING } as const;

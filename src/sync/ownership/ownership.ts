@@ -7,7 +7,7 @@ import { AccountMoved, KeyRefused, MalformedAnswer } from '../../model/errors.ts
 import type { Clock } from '@research-mirror/runtime/clock';
 import { CompleteClaims } from './complete-claims.ts';
 import { ownerOf, pingedOwner } from './owner-of.ts';
-import { ProofDesk } from './proof-desk.ts';
+import { ProofTracker } from './proof-tracker.ts';
 import { SharedCall } from './shared-call.ts';
 
 /** What was stored of an account before the request of a proof was sent. */
@@ -80,7 +80,7 @@ export class Ownership {
   readonly #userId: string;
   readonly #store: OwnershipStore;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #desk = new ProofDesk();
+  readonly #tracker = new ProofTracker();
   readonly #claims = new CompleteClaims();
   readonly #flights = new Map<string, Flight>();
   /** Keys that were used. */
@@ -187,12 +187,12 @@ export class Ownership {
   }
 
   #isCovered({ keyHash }: OwnedKey): boolean {
-    return this.#desk.covers(keyHash, this.#clock.monotonic());
+    return this.#tracker.covers(keyHash, this.#clock.monotonic());
   }
 
   #answered(key: OwnedKey): void {
     this.#used.set(key.keyHash, key);
-    this.#desk.answered(key.keyHash);
+    this.#tracker.answered(key.keyHash);
   }
 
   /** Begins a ping, after the one before it. */
@@ -223,11 +223,11 @@ export class Ownership {
       }
     } catch (error) {
       if (!(error instanceof KeyRefused) || error instanceof AccountMoved) throw error;
-      if (this.#desk.isOwing(key.keyHash)) {
+      if (this.#tracker.hasUnproven(key.keyHash)) {
         this.#claims.forget();
         await this.#store.distrust();
       }
-      this.#desk.writeOff(key.keyHash);
+      this.#tracker.writeOff(key.keyHash);
       this.#used.delete(key.keyHash);
       throw error;
     }
@@ -237,7 +237,7 @@ export class Ownership {
   async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
     const { keyHash } = key;
     const mark = await this.#store.mark();
-    const noteProven = this.#desk.proving(keyHash);
+    const noteProven = this.#tracker.proving(keyHash);
     const { claims, putBack } = this.#claims.take();
     let stored = false;
     let began = 0;
@@ -254,7 +254,9 @@ export class Ownership {
       if (owner === undefined) return { answer, owner };
       if (owner !== this.#userId) throw await this.#contradiction(keyHash, owner);
       noteProven(began);
-      const isAll = [...this.#used.keys()].every((each) => each === keyHash || !this.#desk.isOwing(each));
+      const isAll = [...this.#used.keys()].every(
+        (each) => each === keyHash || !this.#tracker.hasUnproven(each),
+      );
       await this.#store.proven(keyHash, mark, isAll ? claims : []);
       stored = isAll;
       this.assertOwn();

@@ -180,7 +180,7 @@ export class AccountSource implements Api {
   }
 
   #firstGood(): AccountKey {
-    const key = this.keys.find((candidate) => !this.#refused.has(candidate));
+    const key = this.keys.find((one) => !this.#refused.has(one));
     if (key === undefined) throw new KeyRefused('every API key of the account is refused', 401);
     return key;
   }

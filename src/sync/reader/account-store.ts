@@ -1,23 +1,22 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { mirrorTables, syncTables } from '../../db/connection/tables.ts';
-import { candidatesOf, type ScopeInDoubt, scopesInDoubt } from '../../mirror/deletion/candidates.ts';
+import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/suspects.ts';
 import {
   type ListDirection,
   liveCount,
   nthNewest,
   predecessor,
-  type UnsettledRow,
-  unsettledRows,
+  type UnfinishedRow,
+  unfinishedRows,
 } from '../../mirror/page/known-rows.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
 import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
 import { dueScopes, failingScopes, openScope, type StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
-import type { Candidate, MissingRow } from '../../model/absence.ts';
+import type { SuspectedDeletion, MissingRow } from '../../model/absence.ts';
 import { type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 
@@ -28,12 +27,12 @@ export interface AccountStore {
   predecessor(scope: Scope, direction: ListDirection, of: string, nth: number): Promise<string | null>;
   nthNewest(scope: Scope, nth: number): Promise<string | null>;
   liveRows(scope: Scope): Promise<number>;
-  unsettledRows(scope: Scope, changedSince: Date): Promise<UnsettledRow[]>;
+  unfinishedRows(scope: Scope, changedSince: Date): Promise<UnfinishedRow[]>;
   saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
   /** All of a scope's rows in doubt. */
-  candidatesOf(scope: Scope): Promise<Candidate[]>;
+  suspectsOf(scope: Scope): Promise<SuspectedDeletion[]>;
   /** The collection's scopes that have rows in doubt, those first that are ripe first. */
-  scopesInDoubt(name: CollectionName): Promise<ScopeInDoubt[]>;
+  suspectScopes(name: CollectionName): Promise<SuspectScope[]>;
   /** Live rows not among `seen` that last changed before then, as far as one observation may tell. */
   liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
   /**
@@ -47,14 +46,14 @@ export interface AccountStore {
   /** The account's own state: stopped while its keys are refused. */
   saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
   /** What is promised for each collection, as last stored. */
-  promised(): Promise<ReadonlyMap<string, Promised>>;
+  scheduledRuns(): Promise<ReadonlyMap<string, ScheduledRuns>>;
   /** Stores what is promised for collections that this process is asked to mirror. */
-  promise(next: ReadonlyMap<CollectionName, Omit<Promised, 'paused'>>): Promise<void>;
+  scheduleRuns(next: ReadonlyMap<CollectionName, Omit<ScheduledRuns, 'paused'>>): Promise<void>;
   readonly recordFreed: RecordFreed;
 }
 
 /** When a collection is to be read next; null: never. */
-export interface Promised {
+export interface ScheduledRuns {
   readonly nextPollAt: Date | null;
   readonly nextFullAt: Date | null;
   /** Nobody was asked to mirror it. */
@@ -81,35 +80,34 @@ export interface DueScopesBounds {
   readonly limit: number;
 }
 
-export function createAccountStore(db: Kysely<unknown>, schema: string, fence: Fence): AccountStore {
+export function createAccountStore(db: Db, fence: Fence): AccountStore {
   const { userId } = fence;
   return {
-    openScope: (scope) => openScope(db, schema, scope),
-    dueScopes: (lists, due) => dueScopes(db, schema, { userId, collection: lists.name, ...due }),
+    openScope: (scope) => openScope(db, scope),
+    dueScopes: (lists, due) => dueScopes(db, { userId, collection: lists.name, ...due }),
     predecessor: async (scope, direction, of, nth) =>
-      (await predecessor(db, schema, scope, direction, of, nth)) ?? null,
-    nthNewest: async (scope, nth) => (await nthNewest(db, schema, scope, nth)) ?? null,
-    liveRows: (scope) => liveCount(db, schema, scope),
-    unsettledRows: (scope, changedSince) => unsettledRows(db, schema, scope, changedSince, changedSince),
-    saveCollection: (name, change) =>
-      fenced(db, schema, fence, (trx) => saveCollection(trx, schema, userId, name, change)),
-    candidatesOf: (scope) => candidatesOf(db, schema, scope),
-    scopesInDoubt: (name) => scopesInDoubt(db, schema, userId, name),
-    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, schema, scope, seen, changedBefore),
+      (await predecessor(db, scope, direction, of, nth)) ?? null,
+    nthNewest: async (scope, nth) => (await nthNewest(db, scope, nth)) ?? null,
+    liveRows: (scope) => liveCount(db, scope),
+    unfinishedRows: (scope, changedSince) => unfinishedRows(db, scope, changedSince, changedSince),
+    saveCollection: (name, change) => fenced(db, fence, (trx) => saveCollection(trx, userId, name, change)),
+    suspectsOf: (scope) => suspectsOf(db, scope),
+    suspectScopes: (name) => suspectScopes(db, userId, name),
+    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, scope, seen, changedBefore),
     // In one transaction: what is stored of the lists is what is promised of them, whatever became of the database.
     saveLists: (lists, judge) =>
-      fenced(db, schema, fence, async (trx) => {
-        const { polledAt, completeAsOf } = await listsAsOf(trx, schema, userId, lists);
-        const { count, latest } = await failingScopes(trx, schema, userId, lists.name);
+      fenced(db, fence, async (trx) => {
+        const { polledAt, completeAsOf } = await listsAsOf(trx, userId, lists);
+        const { count, latest } = await failingScopes(trx, userId, lists.name);
         const failing = count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
-        await saveCollection(trx, schema, userId, lists.name, {
+        await saveCollection(trx, userId, lists.name, {
           ...(polledAt === undefined ? {} : { polledAt }),
           ...(completeAsOf === undefined ? {} : { completeAsOf }),
           ...judge(failing),
         });
       }),
     standingOf: async (name) => {
-      const row = await mirrorTables(db, schema)
+      const row = await db.mirror
         .selectFrom('_collections')
         .select(['live_rows', 'held_deletions', 'waiting_deletions', 'complete_as_of'])
         .where('_user_id', '=', userId)
@@ -124,12 +122,12 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
     },
     now: () => databaseTime(db),
     saveState: (state, error) =>
-      fenced(db, schema, fence, async (trx) => {
-        const account = syncTables(trx, schema).updateTable('account').set({ state, error });
+      fenced(db, fence, async (trx) => {
+        const account = trx.state.updateTable('account').set({ state, error });
         await account.where('_user_id', '=', userId).execute();
       }),
-    promised: async () => {
-      const rows = await mirrorTables(db, schema)
+    scheduledRuns: async () => {
+      const rows = await db.mirror
         .selectFrom('_collections')
         .select(['collection', 'next_poll_at', 'next_full_at', 'paused_at'])
         .where('_user_id', '=', userId)
@@ -141,11 +139,11 @@ export function createAccountStore(db: Kysely<unknown>, schema: string, fence: F
         ]),
       );
     },
-    promise: (next) =>
-      fenced(db, schema, fence, async (trx) => {
+    scheduleRuns: (next) =>
+      fenced(db, fence, async (trx) => {
         for (const [name, moments] of next)
-          await saveCollection(trx, schema, userId, name, { ...moments, pausedAt: null });
+          await saveCollection(trx, userId, name, { ...moments, pausedAt: null });
       }),
-    recordFreed: recordFreed(schema, userId),
+    recordFreed: recordFreed(userId),
   };
 }

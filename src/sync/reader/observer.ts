@@ -7,7 +7,7 @@ export interface SyncObserver {
   pageWritten?(event: PageWritten): void;
   walkEnded?(event: WalkEnded): void;
   /** Rows are in doubt; they are read again when the settle time is over. */
-  doubtsWait?(event: DoubtsWait): void;
+  suspectsWait?(event: SuspectsWait): void;
   /** Proven deletions were carried out, or the brake held them. */
   deletionsJudged?(event: DeletionsJudged): void;
 }
@@ -40,7 +40,7 @@ export interface WalkEnded {
   readonly milliseconds: number;
 }
 
-export interface DoubtsWait {
+export interface SuspectsWait {
   readonly userId: string;
   readonly collection: CollectionName;
   /** Rows that wait for a second observation. */
@@ -54,7 +54,7 @@ export interface DeletionsJudged {
   /** Rows of the scope's own collection. */
   readonly deleted: number;
   /** Proven deletions of the scope that the brake holds. */
-  readonly held: number;
+  readonly blocked: number;
 }
 
 /** Passes every event on to each of `observers`. */
@@ -63,7 +63,7 @@ export function observeAll(observers: readonly SyncObserver[]): Required<SyncObs
     walkStarted: (event) => observers.forEach((each) => each.walkStarted?.(event)),
     pageWritten: (event) => observers.forEach((each) => each.pageWritten?.(event)),
     walkEnded: (event) => observers.forEach((each) => each.walkEnded?.(event)),
-    doubtsWait: (event) => observers.forEach((each) => each.doubtsWait?.(event)),
+    suspectsWait: (event) => observers.forEach((each) => each.suspectsWait?.(event)),
     deletionsJudged: (event) => observers.forEach((each) => each.deletionsJudged?.(event)),
   };
 }

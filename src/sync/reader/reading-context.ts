@@ -19,7 +19,7 @@ export interface ReadingContext {
   readonly onChanged: (table: ChangedTable) => void;
   readonly clock: Clock;
   /** `MIRROR_SETTLE`, milliseconds: least time between the two proofs of a deletion. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
 }
 
 /**

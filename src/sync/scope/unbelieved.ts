@@ -8,12 +8,12 @@ import type { ReadingContext } from '../reader/reading-context.ts';
  * does not have them as they were seen, and they wait for a second sighting (docs/design/deletions.md, "Returns").
  */
 export async function unbelievedRows(
-  { store, settleMs }: Pick<ReadingContext, 'store' | 'settleMs'>,
+  { store, gracePeriodMs }: Pick<ReadingContext, 'store' | 'gracePeriodMs'>,
   scope: Scope,
 ): Promise<string[]> {
-  const returned = (await store.candidatesOf(scope)).filter(({ kind }) => kind === 'returned');
+  const returned = (await store.suspectsOf(scope)).filter(({ kind }) => kind === 'returned');
   if (returned.length === 0) return [];
-  const stale = (await store.now()).getTime() - BELIEVED_WITHIN * settleMs;
+  const stale = (await store.now()).getTime() - BELIEVED_WITHIN * gracePeriodMs;
   return returned.filter(({ at }) => at > stale).map(({ key }) => key);
 }
 

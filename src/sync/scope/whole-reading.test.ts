@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
-import type { DoubtChange } from '../../model/absence.ts';
+import type { SuspectChange } from '../../model/absence.ts';
 import type { Item } from '../../model/page.ts';
 import type { Scope } from '../../model/collections.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
@@ -8,8 +8,8 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import { recordAbsences, WholeReading } from './whole-reading.ts';
 
 const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
-const SETTLE = 60_000;
-const [BEGAN, ENDED] = [new Date(10 * SETTLE), new Date(10 * SETTLE + 500)];
+const GRACE_PERIOD = 60_000;
+const [BEGAN, ENDED] = [new Date(10 * GRACE_PERIOD), new Date(10 * GRACE_PERIOD + 500)];
 
 function items(...keys: (string | undefined)[]): Item[] {
   return keys.map((key) => ({ source: '{}', fields: {}, key, problem: undefined }));
@@ -22,29 +22,29 @@ function page(...outcomes: ItemOutcome[]): ObservedPage {
 /** A walk that saw `1` and `2`, and what the mirror holds as live. */
 function told(
   live: readonly string[],
-  { reading = seen(), previous = null as WholeWalk | null, candidates = [] as readonly unknown[] } = {},
+  { reading = seen(), previous = null as WholeWalk | null, suspects = [] as readonly unknown[] } = {},
 ) {
-  const changes: DoubtChange[] = [];
+  const changes: SuspectChange[] = [];
   let looked = 0;
-  const reader = {
-    settleMs: SETTLE,
+  const context = {
+    gracePeriodMs: GRACE_PERIOD,
     store: {
       liveRows: () => Promise.resolve(live.length),
       liveKeysMissing: (_: Scope, saw: (key: string) => boolean) => {
         looked += 1;
         return Promise.resolve(live.filter((key) => !saw(key)).map((key) => ({ key, changedAt: 0 })));
       },
-      candidatesOf: () => Promise.resolve(candidates),
+      suspectsOf: () => Promise.resolve(suspects),
     },
     mirror: {
-      recordDoubts: (_: unknown, __: unknown, change: DoubtChange) => {
+      recordSuspects: (_: unknown, __: unknown, change: SuspectChange) => {
         changes.push(change);
         return Promise.resolve();
       },
     },
   } as unknown as ReadingContext;
   const present = reading.walk(BEGAN, ENDED);
-  const answer = recordAbsences(reader, scope, reading, present, ENDED, previous, 9);
+  const answer = recordAbsences(context, scope, reading, present, ENDED, previous, 9);
   return answer.then((result) => ({ ...result, changes, looked, digest: present?.digest ?? '' }));
 }
 
@@ -63,13 +63,13 @@ describe('a whole walk', () => {
     const first = await told(['1', '2', '3']);
     expect(first).toMatchObject({ raised: true, proven: false });
     expect(first.changes[0]?.add).toEqual([{ key: '3', kind: 'pair' }]);
-    const doubt = { key: '3', kind: 'pair', obs: 1, at: 0, proven: false };
-    const previous = { digest: first.digest, began: 0, ended: BEGAN.getTime() - SETTLE };
-    const second = await told(['1', '2', '3'], { previous, candidates: [doubt] });
+    const suspect = { key: '3', kind: 'pair', obs: 1, at: 0, proven: false };
+    const previous = { digest: first.digest, began: 0, ended: BEGAN.getTime() - GRACE_PERIOD };
+    const second = await told(['1', '2', '3'], { previous, suspects: [suspect] });
     expect(second).toMatchObject({ raised: false, proven: true });
     expect(second.changes[0]?.prove).toEqual(['3']);
     const other = { ...previous, digest: 'other' };
-    expect((await told(['1', '2', '3'], { previous: other, candidates: [doubt] })).proven).toBe(false);
+    expect((await told(['1', '2', '3'], { previous: other, suspects: [suspect] })).proven).toBe(false);
   });
 
   it('believes a sighting by another walk meanwhile', async () => {

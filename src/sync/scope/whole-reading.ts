@@ -5,7 +5,7 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import type { Scope } from '../../model/collections.ts';
 
 /** Outcomes after which the mirror holds the item's row as live. */
-const HELD: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
+const MIRRORED: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
 
 /**
  * What a full walk saw, kept while it runs: two whole walks that saw the same prove what neither did (docs/design/deletions.md, "P2").
@@ -14,7 +14,7 @@ const HELD: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undelete
 export class WholeReading {
   readonly #sequence = new WalkSequence();
   /** Keys among them whose rows may not be live. */
-  readonly #notHeld = new Set<string>();
+  readonly #notMirrored = new Set<string>();
   /** An item without usable key may be any row. */
   #keyless = false;
   /** Keys that other walks of the scope saw meanwhile. */
@@ -28,7 +28,7 @@ export class WholeReading {
       if (key === undefined) this.#keyless = true;
       if (key === undefined || outcomes[index] === 'duplicate') continue;
       this.#sequence.add(key, hashes[index]);
-      if (!HELD.has(outcomes[index] ?? 'quarantined')) this.#notHeld.add(key);
+      if (!MIRRORED.has(outcomes[index] ?? 'quarantined')) this.#notMirrored.add(key);
     }
   }
 
@@ -42,8 +42,8 @@ export class WholeReading {
   }
 
   /** Rows that it saw and that the mirror holds as live: where that has more, it did not see some. */
-  get held(): number {
-    return this.#sequence.size - this.#notHeld.size;
+  get mirrored(): number {
+    return this.#sequence.size - this.#notMirrored.size;
   }
 
   /** Null where an item changed while the walk was reading, or can't be told. */
@@ -89,7 +89,7 @@ const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
  * @param obs observation number of its last page
  */
 export async function recordAbsences(
-  { fence, mirror, store, settleMs }: ReadingContext,
+  { fence, mirror, store, gracePeriodMs }: ReadingContext,
   scope: Scope,
   reading: WholeReading,
   present: WholeWalk | null,
@@ -97,18 +97,18 @@ export async function recordAbsences(
   previous: WholeWalk | null,
   obs: number,
 ): Promise<Absences> {
-  if ((await store.liveRows(scope)) <= reading.held) return NONE_ABSENT;
+  if ((await store.liveRows(scope)) <= reading.mirrored) return NONE_ABSENT;
   const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), ended);
   if (missing.length === 0) return NONE_ABSENT;
   if (present === null) return NOT_JUDGED;
   const keys = new Set(missing.map(({ key }) => key));
-  const candidates = (await store.candidatesOf(scope)).filter(({ key }) => keys.has(key));
-  const change = judgePair(previous, present, { missing, candidates, settleMs });
+  const suspects = (await store.suspectsOf(scope)).filter(({ key }) => keys.has(key));
+  const change = judgePair(previous, present, { missing, suspects, gracePeriodMs });
   const [raised, proven] = [change.add.length > 0, change.prove.length > 0];
-  if (raised || proven) await mirror.recordDoubts(fence, scope, change, obs);
-  const inDoubt = new Set(candidates.map(({ key }) => key));
+  if (raised || proven) await mirror.recordSuspects(fence, scope, change, obs);
+  const suspectKeys = new Set(suspects.map(({ key }) => key));
   const overlooks = missing.some(
-    ({ key, changedAt }) => changedAt > present.began - settleMs && !inDoubt.has(key),
+    ({ key, changedAt }) => changedAt > present.began - gracePeriodMs && !suspectKeys.has(key),
   );
   return { judged: true, raised, proven, overlooks };
 }

@@ -1,12 +1,12 @@
 import { PRIORITY } from '../../budget/priorities.ts';
-import type { ScopeInDoubt } from '../../mirror/deletion/candidates.ts';
+import type { SuspectScope } from '../../mirror/deletion/suspects.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import { confirmRows } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import { isReadAgain, needsReading, type RipeDoubts } from './ripe-doubts.ts';
+import { isReadAgain, needsReading, type DueSuspects } from './due-suspects.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
-import type { FinishOptions, Settled, SettleOptions } from './settled.ts';
+import type { FinishOptions, ConfirmResult, ConfirmOptions } from './confirm-result.ts';
 import { isUnknown, type ReadWhole } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS } from '../walk-run/walk-totals.ts';
 
@@ -15,29 +15,33 @@ const WIDE_MARGIN_MS = 250;
 
 /** Reads again what a first reading left in doubt. Nothing is deleted, or called complete, by it. */
 export class SecondReadings {
-  readonly #reader: ReadingContext;
-  readonly #ripe: RipeDoubts;
+  readonly #context: ReadingContext;
+  readonly #due: DueSuspects;
 
-  constructor(reader: ReadingContext, ripe: RipeDoubts) {
-    this.#reader = reader;
-    this.#ripe = ripe;
+  constructor(context: ReadingContext, due: DueSuspects) {
+    this.#context = context;
+    this.#due = due;
   }
 
   /** Reads the scope's rows in doubt again. */
-  async ofDoubts(lists: ListCollection, session: ScopeSession, options: SettleOptions): Promise<Settled> {
-    const { store, clock } = this.#reader;
+  async ofSuspects(
+    lists: ListCollection,
+    session: ScopeSession,
+    options: ConfirmOptions,
+  ): Promise<ConfirmResult> {
+    const { store, clock } = this.#context;
     const { scope } = session;
     // A row that an unfinished full walk missed in its place may have moved: the rest of that walk finds out.
     const unfinished = session.fullWalk !== undefined;
     const unproven = async (): Promise<string[]> =>
-      (await store.candidatesOf(scope))
+      (await store.suspectsOf(scope))
         .filter(({ kind, proven }) => !proven && isReadAgain(kind) && !(unfinished && kind === 'interval'))
         .map(({ key }) => key);
     let totals = NO_TOTALS;
     let keys = await unproven();
     for (let tries = 0; keys.length > 0 && tries < 2; tries += 1) {
       if (tries > 0) await clock.sleep(WIDE_MARGIN_MS, options.signal);
-      const result = await confirmRows(readingOf(this.#reader, lists, session, options), keys);
+      const result = await confirmRows(readingOf(this.#context, lists, session, options), keys);
       totals = addTotals(totals, result.totals);
       // Whether such a list is gone its own row tells (unknown-lists.ts).
       if (scope.parent !== '' && isUnknown(result)) break;
@@ -58,40 +62,40 @@ export class SecondReadings {
     session: ScopeSession,
     walked: Map<string, ReadWhole>,
     options: FinishOptions,
-  ): Promise<Settled> {
-    const { store, clock, settleMs } = this.#reader;
+  ): Promise<ConfirmResult> {
+    const { store, clock, gracePeriodMs } = this.#context;
     const { scope } = session;
     const { parent } = scope;
-    const confirmed = await this.ofDoubts(lists, session, options);
+    const confirmed = await this.ofSuspects(lists, session, options);
     if (confirmed.error !== undefined) return confirmed;
     let { totals } = confirmed;
     let read = walked.get(parent);
-    let left = await store.candidatesOf(scope);
+    let left = await store.suspectsOf(scope);
     const walkAgain = async (waitMs: number): Promise<Error | undefined> => {
       await clock.sleep(waitMs, options.signal);
-      const next = await options.walkTurn(() => readWhole(readingOf(this.#reader, lists, session, options)));
+      const next = await options.walkTurn(() => readWhole(readingOf(this.#context, lists, session, options)));
       totals = addTotals(totals, next.totals);
       read = next.whole;
       if (read === undefined) walked.delete(parent);
       else walked.set(parent, read);
       return next.error;
     };
-    const confirmAgain = async (wait: (each: ScopeInDoubt) => boolean): Promise<Error | undefined> => {
-      const later = (await store.scopesInDoubt(lists.name)).filter(
+    const confirmAgain = async (wait: (each: SuspectScope) => boolean): Promise<Error | undefined> => {
+      const later = (await store.suspectScopes(lists.name)).filter(
         (each) => each.scope.parent === scope.parent && each.waiting > 0 && wait(each),
       );
       if (later.length > 0) {
-        await this.#ripe.untilReady(lists, later, options.signal);
-        const again = await this.ofDoubts(lists, session, options);
+        await this.#due.untilReady(lists, later, options.signal);
+        const again = await this.ofSuspects(lists, session, options);
         totals = addTotals(totals, again.totals);
         if (again.error !== undefined) return again.error;
       }
-      left = await store.candidatesOf(scope);
+      left = await store.suspectsOf(scope);
       return undefined;
     };
     // What came too lately to be doubted is old enough when the settle time is over.
     if (options.patient && read?.overlooks === true) {
-      const error = (await walkAgain(settleMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
+      const error = (await walkAgain(gracePeriodMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }
     // In an unordered list a second whole walk tells, and one more is what a full reading may cost. (Where the order came
@@ -99,7 +103,7 @@ export class SecondReadings {
     if (read !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
       // Another reading may have walked meanwhile: the pair is made of its walk and the next one.
       const ended = session.memory.whole?.ended ?? 0;
-      const waitMs = ended + settleMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
+      const waitMs = ended + gracePeriodMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
       const error = (await walkAgain(Math.max(WIDE_MARGIN_MS, waitMs))) ?? (await confirmAgain(needsReading));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }
@@ -109,10 +113,10 @@ export class SecondReadings {
 
 /** A reading of the scope, as full walks are read. */
 export function readingOf(
-  reader: ReadingContext,
+  context: ReadingContext,
   lists: ListCollection,
   session: ScopeSession,
-  { signal, accept }: SettleOptions,
+  { signal, accept }: ConfirmOptions,
 ) {
-  return { reader, collection: lists, session, signal, accept, priority: PRIORITY.FULL };
+  return { context, collection: lists, session, signal, accept, priority: PRIORITY.FULL };
 }

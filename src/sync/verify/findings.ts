@@ -1,7 +1,7 @@
 import { type Discrepancy, DISCREPANCY_KINDS, type DiscrepancyKind } from './report.ts';
 
 /** Discrepancies of a collection that are told one by one; all are counted. */
-export const TOLD = 1_000;
+export const MOST_LISTED = 1_000;
 
 /** What was found out about one collection. */
 export class Findings {
@@ -14,8 +14,8 @@ export class Findings {
   /** @param tell makes what is told of it; not asked once enough is told */
   add(kind: DiscrepancyKind, tell: () => Omit<Discrepancy, 'kind'>): void {
     this.#count(kind, 1);
-    const told = kind === 'changed' ? this.#uncertain : this.#certain;
-    if (told.length < TOLD) told.push({ kind, ...tell() });
+    const listed = kind === 'changed' ? this.#uncertain : this.#certain;
+    if (listed.length < MOST_LISTED) listed.push({ kind, ...tell() });
   }
 
   quarantined(count: number): void {
@@ -28,8 +28,8 @@ export class Findings {
     this.#readOnce += count;
   }
 
-  told(): readonly Discrepancy[] {
-    return [...this.#certain, ...this.#uncertain].slice(0, TOLD);
+  listed(): readonly Discrepancy[] {
+    return [...this.#certain, ...this.#uncertain].slice(0, MOST_LISTED);
   }
 
   counts(): Readonly<Record<DiscrepancyKind | 'quarantined' | 'readOnce', number>> {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { Exchange } from '../../api/api.ts';
 import type { StorageRules } from '../../mirror/page/compare-rows.ts';
 import { nextParent } from '../../mirror/rows/live-rows.ts';
@@ -23,9 +23,8 @@ import { verifySingle } from './verify-single.ts';
 const LIST_WORKERS = 4;
 
 export interface AccountVerification {
-  readonly reader: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
+  readonly db: Db;
   readonly rules: (name: CollectionName) => StorageRules;
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
@@ -66,7 +65,7 @@ export async function verifyAccount(of: AccountVerification): Promise<VerifiedCo
     if (found.kind === 'single' || found.parent === undefined) return begin(name).verified;
     const parents = begin(parentsOf(found).table);
     const { error } = await parents.verified;
-    if (error !== null) return notVerified(of.reader.fence.userId, name, error);
+    if (error !== null) return notVerified(of.context.fence.userId, name, error);
     return verifyLists(of, found, parents.keys);
   });
   const ended = await Promise.allSettled(verified);
@@ -83,15 +82,14 @@ async function verifyCollection(
   const found = collection(name);
   return measured(of, name, async (tally) => {
     if (found.kind === 'list') return verifyOne(of, found, '', tally, onKey);
-    const { reader, db, schema, signal } = of;
+    const { context, db, signal } = of;
     const { findings, onExchange } = tally;
     const rules = of.rules(name);
     const verification = {
-      reader,
-      userId: reader.fence.userId,
+      context,
+      userId: context.fence.userId,
       collection: found,
       db,
-      schema,
       rules,
       signal,
     };
@@ -130,16 +128,16 @@ async function verifyLists(
 }
 
 async function* parentsToRead(
-  { db, schema, reader }: AccountVerification,
+  { db, context }: AccountVerification,
   lists: ListCollection,
   keys: ReadonlySet<string>,
 ): AsyncGenerator<string, undefined> {
   yield* keys;
-  const { userId } = reader.fence;
-  let last = await nextParent(db, schema, userId, lists.name, undefined);
+  const { userId } = context.fence;
+  let last = await nextParent(db, userId, lists.name, undefined);
   while (last !== undefined) {
     if (!keys.has(last)) yield last;
-    last = await nextParent(db, schema, userId, lists.name, last);
+    last = await nextParent(db, userId, lists.name, last);
   }
   return undefined;
 }
@@ -152,12 +150,11 @@ function verifyOne(
   { findings, onPage, onExchange }: Tally,
   onKey?: (key: string) => void,
 ): Promise<number> {
-  const { reader, db, schema, signal, catchUp } = of;
-  const scope = { userId: reader.fence.userId, collection: list.name, parent };
+  const { context, db, signal, catchUp } = of;
+  const scope = { userId: context.fence.userId, collection: list.name, parent };
   return verifyScope({
-    reading: { reader, scope, collection: list, signal, onExchange },
+    reading: { context, scope, collection: list, signal, onExchange },
     db,
-    schema,
     rules: of.rules(list.name),
     findings,
     onPage,
@@ -175,12 +172,12 @@ interface Tally {
 
 /** @param verify returns the mirror's live rows */
 async function measured(
-  { reader, onProgress, signal }: AccountVerification,
+  { context, onProgress, signal }: AccountVerification,
   collection: CollectionName,
   verify: (tally: Tally) => Promise<number>,
 ): Promise<VerifiedCollection> {
-  const { userId } = reader.fence;
-  const begin = reader.clock.monotonic();
+  const { userId } = context.fence;
+  const begin = context.clock.monotonic();
   const findings = new Findings();
   let [items, unequal, requests, rateLimited, rows] = [0, 0, 0, 0, 0];
   let error: string | null = null;
@@ -208,10 +205,10 @@ async function measured(
     items,
     rows,
     ...findings.counts(),
-    discrepancies: findings.told(),
+    discrepancies: findings.listed(),
     requests,
     rateLimited,
-    milliseconds: Math.round(reader.clock.monotonic() - begin),
+    milliseconds: Math.round(context.clock.monotonic() - begin),
     error,
   };
 }

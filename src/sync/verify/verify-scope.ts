@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
-import { doubtsAmong } from '../../mirror/deletion/candidates.ts';
+import { suspectsAmong } from '../../mirror/deletion/suspects.ts';
 import { liveAmong, liveRows } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
@@ -22,8 +22,7 @@ const READ_AGAIN = 100_000;
 /** A scope's verification. */
 export interface ScopeVerification {
   readonly reading: Omit<QuietReading, 'priority'>;
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly rules: StorageRules;
   readonly findings: Findings;
   /** Told of each page of the first reading. */
@@ -35,7 +34,7 @@ export interface ScopeVerification {
 }
 
 /** A row that was not equal when it was read first, by key; an item without key stands under its hash. */
-type Doubts = Map<string, Sighting & { readonly key: string | undefined }>;
+type SecondLook = Map<string, Sighting & { readonly key: string | undefined }>;
 
 /** How it was found at the second reading. */
 type Again = Map<string, Sighting & Pick<UnequalItem, 'fields'>>;
@@ -57,7 +56,7 @@ class ScopeReadings {
   readonly #collection: ListCollection;
   readonly #seen = new KeySet();
   readonly #quarantined = new KeySet();
-  readonly #doubts: Doubts = new Map();
+  readonly #toReadAgain: SecondLook = new Map();
   readonly #again: Again = new Map();
 
   constructor(verification: ScopeVerification) {
@@ -74,7 +73,7 @@ class ScopeReadings {
   async run(): Promise<number> {
     const memory = await this.#readFirst();
     const rows = await this.#readRows();
-    if (this.#doubts.size > 0) {
+    if (this.#toReadAgain.size > 0) {
       await this.#verification.catchUp?.();
       await this.#readAgain(memory);
       await this.#judge();
@@ -84,8 +83,8 @@ class ScopeReadings {
   }
 
   async #readFirst(): Promise<ScopeMemory> {
-    const { db, schema, onPage, onKey } = this.#verification;
-    const stored = await readScope(db, schema, this.#scope);
+    const { db, onPage, onKey } = this.#verification;
+    const stored = await readScope(db, this.#scope);
     const memory = readMemory(stored?.memory ?? {}, this.#collection.keyType);
     const read = await this.#walk(await this.#whole(memory), async (items) => {
       const { keys, unequal } = await this.#compare(items);
@@ -106,9 +105,9 @@ class ScopeReadings {
 
   /** Live rows that were on no page. @returns how many live rows there are */
   async #readRows(): Promise<number> {
-    const { db, schema, onPage } = this.#verification;
+    const { db, onPage } = this.#verification;
     let rows = 0;
-    for await (const batch of liveRows(db, schema, this.#scope)) {
+    for await (const batch of liveRows(db, this.#scope)) {
       this.#reading.signal.throwIfAborted();
       rows += batch.length;
       const unseen = batch.filter(({ key }) => !this.#seen.has(key));
@@ -124,23 +123,23 @@ class ScopeReadings {
     const { findings } = this.#verification;
     if (seen.kind === 'equal') return;
     if (seen.kind === 'quarantined') this.#quarantined.add(nameOf(seen));
-    else if (this.#doubts.size < READ_AGAIN) this.#doubts.set(nameOf(seen), seen);
+    else if (this.#toReadAgain.size < READ_AGAIN) this.#toReadAgain.set(nameOf(seen), seen);
     else findings.addReadOnce(seen.kind, 1);
   }
 
   /** The second reading: the fewest pages where the order is known, else all of them. */
   async #readAgain(memory: ScopeMemory): Promise<void> {
-    const names = [...this.#doubts.values()].map(({ key }) => key);
+    const names = [...this.#toReadAgain.values()].map(({ key }) => key);
     const keys = names.filter((key) => key !== undefined);
     const onPage = async (items: readonly Item[]): Promise<(key: string) => boolean> => {
-      const asked = items.filter(({ key }) => key === undefined || this.#doubts.has(key));
+      const asked = items.filter(({ key }) => key === undefined || this.#toReadAgain.has(key));
       const { keys: read, unequal } = await this.#compare(asked);
       for (const key of read) this.#again.set(key, { kind: 'equal', source: '', row: undefined, fields: [] });
       for (const found of unequal) this.#again.set(nameOf(found), found);
       return () => true;
     };
     if (usableDirection(memory) !== null && keys.length === names.length) {
-      const now = this.#reading.reader.clock.now();
+      const now = this.#reading.context.clock.now();
       const { end } = await walkQuietly(this.#reading, beginConfirm(memory, { keys, now }), onPage);
       if (end.outcome === 'reached' || end.outcome === 'complete') return;
       this.#again.clear();
@@ -149,16 +148,16 @@ class ScopeReadings {
   }
 
   async #judge(): Promise<void> {
-    const { db, schema, findings } = this.#verification;
-    const unseen = [...this.#doubts.values()].flatMap(({ key }) =>
+    const { db, findings } = this.#verification;
+    const unseen = [...this.#toReadAgain.values()].flatMap(({ key }) =>
       key === undefined || this.#again.has(key) ? [] : [key],
     );
-    const live = await liveAmong(db, schema, this.#scope, unseen);
-    const inDoubt = await doubtsAmong(db, schema, this.#scope, [...this.#doubts.keys()]);
-    for (const [name, first] of this.#doubts) {
+    const live = await liveAmong(db, this.#scope, unseen);
+    const suspectsHere = await suspectsAmong(db, this.#scope, [...this.#toReadAgain.keys()]);
+    for (const [name, first] of this.#toReadAgain) {
       const second = this.#again.get(name) ?? unseenAgain(live.get(name));
-      const doubt = inDoubt.get(name);
-      const kind = verdict(first, second, doubt === 'waiting');
+      const suspicion = suspectsHere.get(name);
+      const kind = verdict(first, second, suspicion === 'waiting');
       if (kind === 'quarantined') {
         this.#quarantined.add(name);
         continue;
@@ -167,20 +166,20 @@ class ScopeReadings {
         list: this.#scope.parent,
         key: first.key,
         fields: kind === 'different' ? second.fields : [],
-        note: noteOn(kind, first, second, doubt),
+        note: noteOn(kind, first, second, suspicion),
       }));
     }
   }
 
   #compare(items: readonly Item[]): ReturnType<typeof compareItems> {
-    const { db, schema, rules } = this.#verification;
-    return compareItems(db, schema, this.#scope, items, rules);
+    const { db, rules } = this.#verification;
+    return compareItems(db, this.#scope, items, rules);
   }
 
   async #whole(memory: ScopeMemory): Promise<Step> {
-    const { reader } = this.#reading;
-    const liveRows = await reader.store.liveRows(this.#scope);
-    return beginFull(memory, { liveRows, now: reader.clock.now() });
+    const { context } = this.#reading;
+    const liveRows = await context.store.liveRows(this.#scope);
+    return beginFull(memory, { liveRows, now: context.clock.now() });
   }
 
   async #walk(begun: Step, onPage: Parameters<typeof walkQuietly>[2]): Promise<ScopeMemory> {
@@ -219,18 +218,18 @@ function noteOn(
   kind: ReturnType<typeof verdict>,
   first: Sighting,
   second: Sighting,
-  doubt: 'waiting' | 'proven' | undefined,
+  suspicion: 'waiting' | 'proven' | undefined,
 ): string {
   if (kind === 'missing') {
     return second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';
   }
   if (kind === 'extra') {
-    return doubt === 'proven'
+    return suspicion === 'proven'
       ? 'the service does not have it; its deletion is proven, and held back by the brake'
       : 'the service does not have it';
   }
   if (kind !== 'changed') return '';
-  if (doubt === 'waiting') return 'the mirror has it in doubt, and waits for a second proof';
+  if (suspicion === 'waiting') return 'the mirror has it in doubt, and waits for a second proof';
   return second.kind === 'equal'
     ? `${first.kind} at first, equal when read again`
     : 'read twice, with two answers';

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Db } from '../../db/connection/db.ts';
 import type { Exchange } from '../../api/api.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
@@ -8,11 +8,10 @@ import type { Findings } from './findings.ts';
 import { type Sighting, verdict } from './row-verdict.ts';
 
 export interface SingleVerification {
-  readonly reader: Pick<ReadingContext, 'source'>;
+  readonly context: Pick<ReadingContext, 'source'>;
   readonly userId: string;
   readonly collection: SingleCollection;
-  readonly db: Kysely<unknown>;
-  readonly schema: string;
+  readonly db: Db;
   readonly rules: StorageRules;
   readonly findings: Findings;
   readonly signal: AbortSignal;
@@ -42,7 +41,7 @@ export async function verifySingle(verification: SingleVerification): Promise<{ 
 
 async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem, 'fields'>> {
   const { name, path, route } = of.collection;
-  const { source, fields } = await of.reader.source.object({
+  const { source, fields } = await of.context.source.object({
     path: path(),
     route,
     priority: PRIORITY.FULL,
@@ -52,6 +51,6 @@ async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem
   });
   const scope = { userId: of.userId, collection: name, parent: '' };
   const item = { source, fields, key: '', problem: undefined };
-  const { unequal } = await compareItems(of.db, of.schema, scope, [item], of.rules);
+  const { unequal } = await compareItems(of.db, scope, [item], of.rules);
   return unequal[0] ?? { kind: 'equal', source: '', row: undefined, fields: [] };
 }

@@ -8,7 +8,7 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 
 /** What a walk that writes nothing takes. */
 export interface QuietReading extends Omit<AskOptions, 'broken'> {
-  readonly reader: Pick<ReadingContext, 'source' | 'store' | 'clock'>;
+  readonly context: Pick<ReadingContext, 'source' | 'store' | 'clock'>;
 }
 
 /**
@@ -22,19 +22,19 @@ export async function walkQuietly(
   begun: Step,
   onPage: (items: readonly Item[]) => Promise<(key: string) => boolean>,
 ): Promise<{ readonly end: End; readonly memory: ScopeMemory }> {
-  const { reader, scope, signal } = reading;
+  const { context, scope, signal } = reading;
   let { walk, memory, ask } = begun;
   while (ask.type !== 'end') {
     signal.throwIfAborted();
     if (ask.type === 'predecessor') {
       const { of, nth, direction } = ask;
-      const key = await reader.store.predecessor(scope, direction, of, nth);
-      ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, reader.clock.now()));
+      const key = await context.store.predecessor(scope, direction, of, nth);
+      ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, context.clock.now()));
       continue;
     }
     const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
-    const { page, told } = await askPage(reader, ask, { ...reading, broken });
-    ({ walk, memory, ask } = step(walk, memory, told, reader.clock.now()));
+    const { page, answer } = await askPage(context, ask, { ...reading, broken });
+    ({ walk, memory, ask } = step(walk, memory, answer, context.clock.now()));
     if (page === undefined) continue;
     const isKnown = await onPage(page.items);
     const rows = page.items.flatMap(({ key }) =>

@@ -14,7 +14,7 @@ export interface AskedPage {
   /** Undefined where it was refused, or too large to be held. */
   readonly page: Page | undefined;
   /** The same as the walk is told. */
-  readonly told: WalkAnswer;
+  readonly answer: WalkAnswer;
   /**
    * A moment of the monotonic clock, milliseconds: the request was not sent before; where a cache on the way answered, it
    * had the answer no longer than since then, and what the answer says is as of then.
@@ -61,13 +61,13 @@ export async function askPage(
     const ageMs = ageOf(page);
     return {
       page,
-      told: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor, ageMs },
+      answer: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor, ageMs },
       sentAfter: sentAfter - ageMs,
     };
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return { page: undefined, told: { type: 'too-large' }, sentAfter };
+    if (error instanceof AnswerTooLarge) return { page: undefined, answer: { type: 'too-large' }, sentAfter };
     if (!(error instanceof RequestRefused)) throw error;
     const { status } = error;
-    return { page: undefined, told: { type: 'refused', status, message: messageOf(error) }, sentAfter };
+    return { page: undefined, answer: { type: 'refused', status, message: messageOf(error) }, sentAfter };
   }
 }

@@ -15,9 +15,9 @@ export async function deleteProvenRows(
   source.assertOwn();
   const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
   for (const table of result.changed) onChanged(table);
-  observer.deletionsJudged({ scope, deleted: result.deleted, held: result.held });
+  observer.deletionsJudged({ scope, deleted: result.deleted, blocked: result.blocked });
   for (const [collection, deleted] of result.along) {
-    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted, held: 0 });
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted, blocked: 0 });
   }
   return result;
 }

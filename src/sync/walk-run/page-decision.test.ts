@@ -30,7 +30,7 @@ const taken: PageStep = {
   unbelieved: [],
   collection: undefined,
   page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
-  settleMs: 60_000,
+  gracePeriodMs: 60_000,
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
@@ -52,7 +52,7 @@ function observed(...outcomes: ItemOutcome[]): ObservedPage {
     sentAt: new Date(began),
     hashes: outcomes.map(() => 'h'),
     missing: [],
-    candidates: [],
+    suspects: [],
     quarantined: [],
   };
 }
@@ -133,18 +133,18 @@ describe('what is stored with a page', () => {
     };
     const seen = observed('unchanged', 'undeleted', 'unchanged');
     const returned = { kind: 'returned', obs: 1, at: began - 60_000, proven: false } as const;
-    const candidates = [{ ...returned, key: '2' }];
+    const suspects = [{ ...returned, key: '2' }];
     expect(moved([], seen)).toEqual([true, true]);
     // It was seen on an earlier page, or by an earlier walk; or on this one.
     expect(moved(['7'], seen)).toEqual([false, false]);
-    expect(moved(['2'], { ...observed('unchanged', 'deferred', 'unchanged'), candidates })).toEqual([
+    expect(moved(['2'], { ...observed('unchanged', 'deferred', 'unchanged'), suspects })).toEqual([
       false,
       false,
     ]);
     expect(moved([], observed('unchanged', 'deferred', 'unchanged'))).toEqual([false, false]);
     // This page is the second sighting.
-    expect(moved(['2'], { ...seen, candidates })).toEqual([true, true]);
-    expect(moved(['2', '7'], { ...seen, candidates })).toEqual([false, false]);
+    expect(moved(['2'], { ...seen, suspects })).toEqual([true, true]);
+    expect(moved(['2', '7'], { ...seen, suspects })).toEqual([false, false]);
   });
 
   describe('and what it says of absence', () => {
@@ -163,7 +163,7 @@ describe('what is stored with a page', () => {
         { key: '8', changedAt: began - 59_999 },
       ];
       const { decision } = decide({ ...taken, page: snapshot }, { ...seen, missing }, null);
-      expect(decision.doubts).toMatchObject({ add: [{ key: '7', kind: 'snapshot' }], prove: [] });
+      expect(decision.suspectChange).toMatchObject({ add: [{ key: '7', kind: 'snapshot' }], prove: [] });
     });
 
     it('overlooks what it lacks and what came too lately to be doubted', () => {
@@ -176,18 +176,18 @@ describe('what is stored with a page', () => {
       const missing = [{ key: '7', changedAt: long }];
       const prove = (ago: number): readonly string[] | undefined => {
         const first = { key: '7', kind: 'snapshot', obs: 1, at: began - ago, proven: false } as const;
-        const view = { ...seen, missing, candidates: [first] };
-        return decide({ ...taken, page: snapshot }, view, null).decision.doubts?.prove;
+        const view = { ...seen, missing, suspects: [first] };
+        return decide({ ...taken, page: snapshot }, view, null).decision.suspectChange?.prove;
       };
       expect(prove(60_000)).toEqual(['7']);
       expect(prove(59_999) ?? []).toEqual([]);
     });
 
     it('is withdrawn for a row that is there, an item in quarantine too', () => {
-      const candidates = [{ key: '2', kind: 'snapshot', obs: 1, at: long, proven: true }] as const;
-      const view = { ...observed('unchanged', 'quarantined', 'unchanged'), candidates };
+      const suspects = [{ key: '2', kind: 'snapshot', obs: 1, at: long, proven: true }] as const;
+      const view = { ...observed('unchanged', 'quarantined', 'unchanged'), suspects };
       const { decision } = decide({ ...taken, page: snapshot }, view, null);
-      expect(decision.doubts?.withdraw).toEqual(['2']);
+      expect(decision.suspectChange?.withdraw).toEqual(['2']);
     });
 
     it('completes the scope in one answer, once it is proven whose it was, but for what is in doubt', () => {
@@ -199,9 +199,9 @@ describe('what is stored with a page', () => {
       expect(asOf(observed('unchanged', 'deferred', 'unchanged'))).toBeUndefined();
       // It may have gone right after it came: as of the settle time ago the mirror would have a row too many.
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: began - 1 }] })).toBeUndefined();
-      const candidate = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
-      expect(asOf({ ...seen, candidates: [{ ...candidate, key: '7' }] })).toBeUndefined();
-      expect(asOf({ ...seen, candidates: [{ ...candidate, key: '3' }] })).toEqual(new Date(began - 60_000));
+      const suspect = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
+      expect(asOf({ ...seen, suspects: [{ ...suspect, key: '7' }] })).toBeUndefined();
+      expect(asOf({ ...seen, suspects: [{ ...suspect, key: '3' }] })).toEqual(new Date(began - 60_000));
     });
 
     it('is what two whole walks tell, where that is remembered: the last one, or that there was none', () => {
@@ -216,7 +216,7 @@ describe('what is stored with a page', () => {
 
     it('says of a deferred row neither that it is known nor that it changed', () => {
       const { decision, memory: after } = decide(taken, observed('unchanged', 'deferred', 'unchanged'), null);
-      expect(decision.doubts?.add).toEqual([{ key: '2', kind: 'returned' }]);
+      expect(decision.suspectChange?.add).toEqual([{ key: '2', kind: 'returned' }]);
       expect(after).toBe(memory);
     });
   });

@@ -1,4 +1,4 @@
-import { type DoubtChange, NO_DOUBTS } from '../../model/absence.ts';
+import { type SuspectChange, NO_SUSPECTS } from '../../model/absence.ts';
 import type { Decision, ObservedPage } from '../../mirror/page-write.ts';
 import { STAMP_EVERY_MS } from '../../mirror/quarantine/plan.ts';
 import type { Unseen } from '../../mirror/quarantine/unseen.ts';
@@ -6,7 +6,7 @@ import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
 import { type Scope, scopeName } from '../../model/collections.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
-import { judgePage } from '../../walk/absence/doubt.ts';
+import { judgePage } from '../../walk/absence/suspects.ts';
 import type { ScopeMemory } from '../../walk/memory/memory.ts';
 import { noteWritten } from '../../walk/memory/note-written.ts';
 import type { WrittenRow } from '../../walk/memory/order.ts';
@@ -45,7 +45,7 @@ export interface PageStep {
   /** Freshness to store at the end of a walk that ended well. */
   readonly collection: CollectionChange | undefined;
   /** Least time between two proofs, milliseconds. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
 }
 
 /** What is stored with a page, and what its walk has to know of it. */
@@ -70,13 +70,13 @@ export function decide(
   whole: WholeWalk | null,
   badItems?: BadItems,
 ): Decided {
-  const doubts = doubtsOf(step, observed);
-  const taken = isBelieved(step, observed, doubts) ? step : withoutPoll(step);
+  const suspectChange = suspectsIn(step, observed);
+  const taken = isBelieved(step, observed, suspectChange) ? step : withoutPoll(step);
   const { end, walk } = taken;
   const noted = noteWritten(taken.memory, writtenRows(taken.items, observed));
   const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
   const memory = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
-  const completeAsOf = completeFrom(taken, observed, doubts);
+  const completeAsOf = completeFrom(taken, observed, suspectChange);
   const unseen = unseenBy(taken, observed, badItems);
   const scope: Decision['scope'] = {
     ...(memory === taken.before ? {} : { memory }),
@@ -86,17 +86,17 @@ export function decide(
   };
   const decision: Decision = {
     scope,
-    ...(isNothing(doubts) ? {} : { doubts }),
+    ...(isNothing(suspectChange) ? {} : { suspectChange }),
     ...(unseen === undefined ? {} : { unseen }),
     ...(end === undefined ? {} : { walkEnd: walkEnd(taken, end, observed) }),
   };
-  const known = new Set([...observed.candidates, ...doubts.add].map(({ key }) => key));
+  const known = new Set([...observed.suspects, ...suspectChange.add].map(({ key }) => key));
   const overlooks = observed.missing.some(({ key }) => !known.has(key));
   return { decision, memory, completeAsOf, overlooks };
 }
 
-function doubtsOf({ page, served, items, settleMs }: PageStep, observed: ObservedPage): DoubtChange {
-  if (page === undefined) return NO_DOUBTS;
+function suspectsIn({ page, served, items, gracePeriodMs }: PageStep, observed: ObservedPage): SuspectChange {
+  if (page === undefined) return NO_SUSPECTS;
   const keyed = items.flatMap(({ key }, index) =>
     key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
   );
@@ -108,8 +108,8 @@ function doubtsOf({ page, served, items, settleMs }: PageStep, observed: Observe
     seen: keyed.map(({ key }) => key),
     deferred: keyed.filter(({ outcome }) => outcome === 'deferred').map(({ key }) => key),
     missing: observed.missing,
-    candidates: observed.candidates,
-    settleMs,
+    suspects: observed.suspects,
+    gracePeriodMs,
   });
 }
 
@@ -117,7 +117,7 @@ function doubtsOf({ page, served, items, settleMs }: PageStep, observed: Observe
 function isBelieved(
   { unbelieved }: PageStep,
   { outcomes }: ObservedPage,
-  { withdraw }: DoubtChange,
+  { withdraw }: SuspectChange,
 ): boolean {
   return !outcomes.includes('deferred') && unbelieved.every((key) => withdraw.includes(key));
 }
@@ -128,7 +128,7 @@ function withoutPoll(step: PageStep): PageStep {
   return { ...step, polledAt: undefined, collection: collection && withoutPolledAt(collection) };
 }
 
-function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): boolean {
+function isNothing({ add, prove, withdraw, withdrawOrdered }: SuspectChange): boolean {
   return add.length === 0 && prove.length === 0 && withdraw.length === 0 && !withdrawOrdered;
 }
 
@@ -138,15 +138,15 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: DoubtChange): bool
  * be proven by what is asked after it.
  */
 function completeFrom(
-  { page, end, settleMs, startedAt, walk }: PageStep,
-  { candidates, missing, sentAt }: ObservedPage,
-  { add, withdraw }: DoubtChange,
+  { page, end, gracePeriodMs, startedAt, walk }: PageStep,
+  { suspects, missing, sentAt }: ObservedPage,
+  { add, withdraw }: SuspectChange,
 ): Date | undefined {
   const whole = page?.proof?.kind === 'snapshot' && end?.outcome === 'complete';
   if (!whole || add.length > 0 || missing.length > 0) return undefined;
   const withdrawn = new Set(withdraw);
-  if (candidates.some(({ key }) => !withdrawn.has(key))) return undefined;
-  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - settleMs);
+  if (suspects.some(({ key }) => !withdrawn.has(key))) return undefined;
+  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - gracePeriodMs);
 }
 
 /**
@@ -154,20 +154,20 @@ function completeFrom(
  * late that it may have been too early. One that was continued in another process knows only when items were seen.
  */
 function unseenBy(
-  { page, end, walk, startedAt, firstSentAt, settleMs }: PageStep,
+  { page, end, walk, startedAt, firstSentAt, gracePeriodMs }: PageStep,
   { sentAt, quarantined }: ObservedPage,
   badItems: BadItems | undefined,
 ): Unseen | undefined {
   // An end with a status is one that no page brought.
   if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
-  const settled = (moment: Date): Date => new Date(moment.getTime() - settleMs);
+  const graceBefore = (moment: Date): Date => new Date(moment.getTime() - gracePeriodMs);
   const whole = page?.place.after === null && page.place.ends;
-  if (whole) return { seen: quarantined, before: settled(sentAt) };
+  if (whole) return { seen: quarantined, before: graceBefore(sentAt) };
   if (walk.kind !== 'full') return undefined;
   const began = surelyBegan(walk, startedAt, firstSentAt ?? sentAt);
   const seen = badItems?.hashes;
-  if (seen !== undefined) return { seen, before: settled(began) };
-  return { seen: quarantined, before: new Date(settled(began).getTime() - STAMP_EVERY_MS) };
+  if (seen !== undefined) return { seen, before: graceBefore(began) };
+  return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 
 /** What a walk that ended well says of its scope; a failure is remembered with its message. */
@@ -225,9 +225,9 @@ function failureOf({ scope }: PageStep, end: End): string {
 function writtenRows(items: readonly Item[], { outcomes }: ObservedPage): WrittenRow[] {
   return items.flatMap((item, index) => {
     const outcome = outcomes[index];
-    const held =
+    const mirrored =
       outcome !== undefined && outcome !== 'quarantined' && outcome !== 'duplicate' && outcome !== 'deferred';
-    if (item.key === undefined || !held) return [];
+    if (item.key === undefined || !mirrored) return [];
     const known = outcome !== 'inserted' && outcome !== 'undeleted';
     return [{ key: item.key, known, changed: outcome !== 'unchanged' }];
   });

@@ -23,7 +23,7 @@ const OVERLAP_ROWS = 200;
 const STALE_WALK_MS = 7 * 86_400_000;
 
 export interface ScopeReading {
-  readonly reader: ReadingContext;
+  readonly context: ReadingContext;
   readonly collection: ListCollection;
   readonly session: ScopeSession;
   readonly priority: Priority;
@@ -42,11 +42,11 @@ export interface ScopeReading {
  * @returns `full-needed` where the order is not known (yet) or lost: only a full walk can do the work
  */
 export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
-  const { reader, session } = reading;
-  const now = reader.clock.now();
+  const { context, session } = reading;
+  const now = context.clock.now();
   let began = now;
   let asOf = now;
-  const poll = await runWalk(reader, session, (from) => beginNextPoll(reading, from), {
+  const poll = await runWalk(context, session, (from) => beginNextPoll(reading, from), {
     ...reading,
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
@@ -58,14 +58,14 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     },
   });
   if (poll.outcome !== 'reached') return poll;
-  const unsettled = await dueRows(reading, session.memory, poll.seen, now);
-  if (unsettled.length === 0) return poll;
+  const unfinished = await dueRows(reading, session.memory, poll.seen, now);
+  if (unfinished.length === 0) return poll;
 
   const horizon = refreshHorizon(session.memory.refreshed, now);
   const refresh = await runWalk(
-    reader,
+    context,
     session,
-    (from) => beginRefresh(session.memory, { unsettled, now: from }),
+    (from) => beginRefresh(session.memory, { unfinished, now: from }),
     {
       ...reading,
       onEnd: async (end, { walk, memory }) =>
@@ -85,15 +85,15 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
  * @returns `full-needed` as `pollScope`
  */
 export async function readNew(reading: ScopeReading): Promise<WalkResult> {
-  const { reader, session } = reading;
-  return runWalk(reader, session, (now) => beginNextPoll(reading, now), reading);
+  const { context, session } = reading;
+  return runWalk(context, session, (now) => beginNextPoll(reading, now), reading);
 }
 
 /** Reads given rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
 export async function rereadRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
-  const { reader, session } = reading;
-  const begin = (now: number): Step => beginRefresh(session.memory, { unsettled: keys, now });
-  return runWalk(reader, session, begin, reading);
+  const { context, session } = reading;
+  const begin = (now: number): Step => beginRefresh(session.memory, { unfinished: keys, now });
+  return runWalk(context, session, begin, reading);
 }
 
 /** All pages are asked for, and less may do. */
@@ -108,8 +108,8 @@ export interface ReadPart {
  * own beginning.
  */
 export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<WalkResult> {
-  const { reader, session } = reading;
-  return runWalk(reader, session, (now) => beginOrResume(reader, session, now, part?.asOf), {
+  const { context, session } = reading;
+  return runWalk(context, session, (now) => beginOrResume(context, session, now, part?.asOf), {
     ...reading,
     ...(part === undefined ? {} : { enough: part.enough }),
     onEnd: (end, { walk, memory }) => {
@@ -124,9 +124,9 @@ export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<W
 
 /** Reads rows in doubt again. @returns `full-needed` where only whole walks can tell, for want of an order */
 export async function confirmRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
-  const { reader, session } = reading;
+  const { context, session } = reading;
   const begin = (now: number): Step => beginConfirm(session.memory, { keys, now });
-  return runWalk(reader, session, begin, reading);
+  return runWalk(context, session, begin, reading);
 }
 
 /** Two walks one after the other: how the later one ended, and what both did. */
@@ -135,7 +135,7 @@ export function both(first: WalkResult, then: WalkResult): WalkResult {
     ...then,
     seen: first.seen.union(then.seen),
     totals: addTotals(first.totals, then.totals),
-    doubts: first.doubts || then.doubts,
+    suspects: first.suspects || then.suspects,
     proven: first.proven || then.proven,
     whole: then.whole ?? first.whole,
   };
@@ -147,21 +147,21 @@ export function both(first: WalkResult, then: WalkResult): WalkResult {
  * @param began when the walk was: what was promised for later it does not keep
  */
 async function mirroredAsOf(
-  { reader, onRead, session }: ScopeReading,
+  { context, onRead, session }: ScopeReading,
   asOf: number,
   began: number,
   whole: boolean,
 ): Promise<AtEnd> {
   if (!whole && !session.everComplete) return {};
   const polledAt = new Date(asOf);
-  const unbelieved = await unbelievedRows(reader, session.scope);
+  const unbelieved = await unbelievedRows(context, session.scope);
   const collection = onRead?.(polledAt, new Date(began));
   return { polledAt, unbelieved, ...(collection === undefined ? {} : { collection }) };
 }
 
-async function beginNextPoll({ reader, session }: ScopeReading, now: number): Promise<Step> {
+async function beginNextPoll({ context, session }: ScopeReading, now: number): Promise<Step> {
   const direction = usableDirection(session.memory);
-  const overlapKey = direction === null ? null : await reader.store.nthNewest(session.scope, OVERLAP_ROWS);
+  const overlapKey = direction === null ? null : await context.store.nthNewest(session.scope, OVERLAP_ROWS);
   return beginPoll(session.memory, { overlapKey, now });
 }
 
@@ -171,26 +171,26 @@ export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkp
 }
 
 async function beginOrResume(
-  reader: ReadingContext,
+  context: ReadingContext,
   session: ScopeSession,
   now: number,
   asOf = now,
 ): Promise<Step> {
   const interrupted = interruptedWalk(session, now);
   if (interrupted !== undefined) return resumeFull(session.memory, interrupted);
-  return beginFull(session.memory, { liveRows: await reader.store.liveRows(session.scope), now: asOf });
+  return beginFull(session.memory, { liveRows: await context.store.liveRows(session.scope), now: asOf });
 }
 
 /** Keys of unsettled rows that are due at `now` and are not among `seen`. */
 async function dueRows(
-  { reader, session }: ScopeReading,
+  { context, session }: ScopeReading,
   memory: ScopeMemory,
   seen: ReadonlySet<string>,
   now: number,
 ): Promise<string[]> {
   if (usableDirection(memory) === null) return [];
   const horizon = refreshHorizon(memory.refreshed, now);
-  const rows = await reader.store.unsettledRows(session.scope, new Date(now - horizon));
+  const rows = await context.store.unfinishedRows(session.scope, new Date(now - horizon));
   return rows
     .filter((row) => !seen.has(row.key))
     .filter(({ since, failed }) => dueForRefresh({ since: since.getTime(), failed }, horizon, now))

@@ -15,14 +15,14 @@ export interface WholeScopeReading extends ScopeReading {
  * from the top: rows there may be gone since.
  */
 export async function readWhole(reading: WholeScopeReading): Promise<WalkResult> {
-  const { session, reader, onRest, ...options } = reading;
-  const began = reader.clock.now();
+  const { session, context, onRest, ...options } = reading;
+  const began = context.clock.now();
   const interrupted = interruptedWalk(session, began);
   if (interrupted === undefined) return readAll(reading);
   session.since = new Set();
   try {
     const rest = await readAll({
-      reader,
+      context,
       session,
       ...options,
       ...(onRest === undefined ? {} : { onRead: onRest }),
@@ -46,14 +46,14 @@ async function readAgain(
   rest: WalkResult,
   began: number,
 ): Promise<WalkResult> {
-  const { session, reader } = reading;
+  const { session, context } = reading;
   const through = recent.at(-1);
   const enough: ReadPart['enough'] = async ({ walk, memory }) => {
     const { since } = session;
     if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
     // Looked at once: it takes all live keys.
     session.since = undefined;
-    const { store } = reader;
+    const { store } = context;
     const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
     // Where rows are missing, or pages may put some in doubt, it goes on to the end: a row that moved there meanwhile
     // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).

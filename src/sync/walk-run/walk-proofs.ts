@@ -98,12 +98,12 @@ export class WalkProofs {
     // An end with a status is one that no page brought.
     if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
     // Beyond its last item a page tells only where it shows that nothing follows.
-    const isTold = isPart || proof?.kind === 'snapshot' || proof?.through === null;
+    const isCovered = isPart || proof?.kind === 'snapshot' || proof?.through === null;
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);
     this.#whole = {
       began: walkBegan(walk, this.#startedAt, this.#began),
-      clean: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isTold) || sawAll),
+      clean: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isCovered) || sawAll),
       overlooks: this.#overlooks,
       complete: step.complete,
     };

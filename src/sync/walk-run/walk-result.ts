@@ -59,7 +59,7 @@ export interface WalkResult {
   readonly seen: ReadonlySet<string>;
   readonly totals: ReadTotals;
   /** It put rows in doubt: a second observation has to come. */
-  readonly doubts: boolean;
+  readonly suspects: boolean;
   /** It proved rows of a list gone: `DoubtSettler.deleteProven` has them deleted. */
   readonly proven: boolean;
   /** Given where it read every item of the scope, or enough of them (`WalkOptions.enough`). */

@@ -37,7 +37,7 @@ describe('a walk whose page can’t be written', () => {
     const second = Promise.withResolvers<void>();
     let asked = 0;
     let written = 0;
-    const reader = {
+    const context = {
       fence: { userId: '7', owner: 'o', token: '1' },
       clock: systemClock,
       observer: observeAll([]),
@@ -67,7 +67,7 @@ describe('a walk whose page can’t be written', () => {
     } as unknown as ReadingContext;
     const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
     const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
-    const result = await runWalk(reader, session, () => begun, options as never);
+    const result = await runWalk(context, session, () => begun, options as never);
     expect(result.outcome).toBe(outcome);
     expect({ asked, written }).toEqual({ asked: 2, written: 1 });
     // The scope's lanes are free: another walk can use them.
@@ -85,12 +85,12 @@ describe('a page', () => {
     const clock = new VirtualClock();
     const session = new ScopeSession(stored as never, 'bigint');
     let age = Number.NaN;
-    const reader = {
+    const context = {
       fence: { userId: '7', owner: 'o', token: '1' },
       clock,
       observer: observeAll([]),
       onChanged: () => {},
-      settleMs: 60_000,
+      gracePeriodMs: 60_000,
       store: {},
       source: {
         takeFreed: () => [],
@@ -111,7 +111,7 @@ describe('a page', () => {
     } as unknown as ReadingContext;
     const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
     const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
-    const walk = runWalk(reader, session, () => begun, options as never);
+    const walk = runWalk(context, session, () => begun, options as never);
     await clock.advance(10_000);
     await walk;
     expect(age).toBe(5_070);

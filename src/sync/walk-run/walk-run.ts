@@ -31,17 +31,17 @@ const ENOUGH: End = { type: 'end', outcome: 'reached' };
  * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
  */
 export async function runWalk(
-  reader: ReadingContext,
+  context: ReadingContext,
   session: ScopeSession,
   begin: (now: number) => Step | Promise<Step>,
   options: WalkOptions,
 ): Promise<WalkResult> {
-  const now = reader.clock.now();
-  return new WalkRun(reader, session, await begin(now), now, options).run();
+  const now = context.clock.now();
+  return new WalkRun(context, session, await begin(now), now, options).run();
 }
 
 class WalkRun {
-  readonly #reader: ReadingContext;
+  readonly #context: ReadingContext;
   readonly #session: ScopeSession;
   readonly #options: WalkOptions;
   readonly #begun: Step;
@@ -60,19 +60,25 @@ class WalkRun {
   /** The turn that was begun last. */
   #latest: Promise<Turn> | undefined;
 
-  constructor(reader: ReadingContext, session: ScopeSession, begun: Step, now: number, options: WalkOptions) {
-    this.#reader = reader;
+  constructor(
+    context: ReadingContext,
+    session: ScopeSession,
+    begun: Step,
+    now: number,
+    options: WalkOptions,
+  ) {
+    this.#context = context;
     this.#session = session;
     this.#options = options;
     this.#begun = begun;
     this.#walk = begun.walk;
     this.#startedAt = new Date(now);
-    this.#startedTick = reader.clock.monotonic();
+    this.#startedTick = context.clock.monotonic();
     this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt);
   }
 
   async run(): Promise<WalkResult> {
-    const { observer } = this.#reader;
+    const { observer } = this.#context;
     const scope = this.#session.scope;
     const kind = this.#walk.kind;
     const resumed = this.#walk.kind === 'full' && this.#walk.resumed;
@@ -97,7 +103,7 @@ class WalkRun {
     await this.#latest?.catch(() => {});
     if (!this.#ended) {
       const walk = { kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
-      await recordEnd(this.#reader, this.#session, walk, error);
+      await recordEnd(this.#context, this.#session, walk, error);
     }
     observer.walkEnded({
       scope,
@@ -106,7 +112,7 @@ class WalkRun {
       error: error === undefined ? undefined : messageOf(error),
       pages: this.#totals.pages,
       items: this.#totals.items,
-      milliseconds: this.#reader.clock.monotonic() - this.#startedTick,
+      milliseconds: this.#context.clock.monotonic() - this.#startedTick,
     });
     return {
       outcome,
@@ -115,7 +121,7 @@ class WalkRun {
       walk: this.#walk,
       seen: this.#seen,
       totals: this.#totals,
-      doubts: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
+      suspects: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
       proven: this.#proofs.proven && scope.parent !== '',
       whole: error === undefined ? this.#proofs.whole : undefined,
     };
@@ -137,7 +143,7 @@ class WalkRun {
   #turn(ask: PageAsk): Promise<Turn> {
     const turn = this.#session.exchange(
       () =>
-        askPage(this.#reader, ask, {
+        askPage(this.#context, ask, {
           ...this.#options,
           scope: this.#session.scope,
           broken: this.#broken.signal,
@@ -157,7 +163,7 @@ class WalkRun {
     this.#broken.signal.throwIfAborted();
     const before = this.#walk;
     const stepped = await this.#resolve(
-      step(this.#walk, this.#session.memory, asked.told, this.#reader.clock.now()),
+      step(this.#walk, this.#session.memory, asked.answer, this.#context.clock.now()),
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
@@ -203,8 +209,8 @@ class WalkRun {
     let { walk, memory, ask } = from;
     while (ask.type === 'predecessor') {
       const { of, nth, direction } = ask;
-      const key = await this.#reader.store.predecessor(this.#session.scope, direction, of, nth);
-      ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, this.#reader.clock.now()));
+      const key = await this.#context.store.predecessor(this.#session.scope, direction, of, nth);
+      ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, this.#context.clock.now()));
     }
     this.#walk = walk;
     return { walk, memory, ask, ...(from.page === undefined ? {} : { page: from.page }) };
@@ -218,7 +224,7 @@ class WalkRun {
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
-    const written = await writeStep(this.#reader, this.#session, {
+    const written = await writeStep(this.#context, this.#session, {
       taken: {
         scope,
         startedAt: this.#startedAt,
@@ -234,7 +240,7 @@ class WalkRun {
         polledAt: atEnd.polledAt,
         unbelieved: atEnd.unbelieved ?? [],
         collection: atEnd.collection,
-        settleMs: this.#reader.settleMs,
+        gracePeriodMs: this.#context.gracePeriodMs,
       },
       obs,
       sentAfter: asked.sentAfter,
@@ -249,7 +255,7 @@ class WalkRun {
     const { counts } = written.result;
     const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
     this.#totals = addTotals(this.#totals, totalsOf(counts));
-    this.#reader.observer.pageWritten({
+    this.#context.observer.pageWritten({
       scope,
       kind: walk.kind,
       items: items.length,
@@ -266,9 +272,9 @@ class WalkRun {
    */
   async #delete(): Promise<void> {
     const { signal } = this.#options;
-    if (!(await this.#reader.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
+    if (!(await this.#context.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
     const accept = this.#options.accept ?? false;
-    const { deleted, along } = await deleteProvenRows(this.#reader, this.#session, accept);
+    const { deleted, along } = await deleteProvenRows(this.#context, this.#session, accept);
     this.#totals = addTotals(this.#totals, { deleted, along });
   }
 }

@@ -42,7 +42,7 @@ export type WrittenStep =
  * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
  */
 export async function writeStep(
-  reader: ReadingContext,
+  context: ReadingContext,
   session: ScopeSession,
   write: StepWrite,
 ): Promise<WrittenStep> {
@@ -54,8 +54,8 @@ export async function writeStep(
   let decided: Decided | undefined;
   let present: WholeWalk | null = null;
   let sentAt = new Date(0);
-  const result = await carryingFreed(reader, (alsoInTransaction) =>
-    reader.mirror.applyPage(reader.fence, {
+  const result = await carryingFreed(context, (alsoInTransaction) =>
+    context.mirror.applyPage(context.fence, {
       scope,
       obs,
       after: session.committed,
@@ -63,7 +63,7 @@ export async function writeStep(
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       ...(page === undefined ? {} : { where: page.place }),
       ...(isCopy(taken.served) ? { copy: { knownAsOf: session.polledAt } } : {}),
-      sentAgo: () => reader.clock.monotonic() - write.sentAfter,
+      sentAgo: () => context.clock.monotonic() - write.sentAfter,
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
@@ -84,21 +84,21 @@ export async function writeStep(
   if (end?.outcome === 'complete') session.everComplete = true;
   const { polledAt } = result.decision.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
-  if (result.changed !== undefined) reader.onChanged(result.changed);
+  if (result.changed !== undefined) context.onChanged(result.changed);
   const { completeAsOf } = decided;
-  if (completeAsOf !== undefined) reader.source.claimComplete({ scope, completeAsOf });
-  const { doubts } = result.decision;
+  if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
+  const { suspectChange } = result.decision;
   const absences =
     whole !== undefined && judges
-      ? await recordAbsences(reader, scope, whole, present, result.at, previous, obs)
+      ? await recordAbsences(context, scope, whole, present, result.at, previous, obs)
       : NOT_JUDGED;
   return {
     state: 'applied',
     result,
     sentAt,
     judged: snapshot || absences.judged,
-    raised: absences.raised || (doubts?.add.length ?? 0) > 0,
-    proven: absences.proven || (doubts?.prove.length ?? 0) > 0,
+    raised: absences.raised || (suspectChange?.add.length ?? 0) > 0,
+    proven: absences.proven || (suspectChange?.prove.length ?? 0) > 0,
     overlooks: absences.overlooks || decided.overlooks,
     complete: completeAsOf !== undefined,
   };

@@ -69,7 +69,7 @@ describe('the proof of a page', () => {
     const full = beginFull(TRUSTED, { liveRows: 0, now: 0 }).walk;
     const confirm = beginConfirm(TRUSTED, { keys: ['5'], now: 0 }).walk;
     const poll = beginPoll(TRUSTED, { overlapKey: null, now: 0 }).walk;
-    const refresh = beginRefresh(TRUSTED, { unsettled: ['5'], now: 0 }).walk;
+    const refresh = beginRefresh(TRUSTED, { unfinished: ['5'], now: 0 }).walk;
     expect(proofFor(full, interval)).toEqual(interval);
     expect(proofFor(confirm, interval)).toEqual({ ...interval, raises: ['5'] });
     expect([proofFor(poll, interval), proofFor(refresh, interval)]).toEqual([null, null]);

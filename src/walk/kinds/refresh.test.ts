@@ -16,8 +16,8 @@ function loaded(variant: SourceVariant, rows = 40): { source: WalkSource; client
   return { source, client };
 }
 
-function refresh(client: WalkClient, unsettled: readonly string[]): ReturnType<typeof beginRefresh> {
-  return beginRefresh(client.memory, { unsettled, now: client.now });
+function refresh(client: WalkClient, unfinished: readonly string[]): ReturnType<typeof beginRefresh> {
+  return beginRefresh(client.memory, { unfinished, now: client.now });
 }
 
 /** Fewest windows of `size` neighbours that hold all `places`: every way to cover the first one is tried. */

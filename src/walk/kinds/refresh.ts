@@ -10,7 +10,7 @@ type Covering = RefreshWalk | ConfirmWalk;
 
 export interface RefreshStart {
   /** Keys to read again, in any order. */
-  readonly unsettled: readonly string[];
+  readonly unfinished: readonly string[];
   readonly now: number;
 }
 
@@ -19,11 +19,11 @@ export interface RefreshStart {
  * key that is not covered yet. That is optimal: pages are intervals of up to `limit` rows, and the greedy choice
  * reaches as far as any interval that covers that key.
  */
-export function beginRefresh(memory: ScopeMemory, { unsettled, now }: RefreshStart): Step<RefreshWalk> {
+export function beginRefresh(memory: ScopeMemory, { unfinished, now }: RefreshStart): Step<RefreshWalk> {
   const direction = usableDirection(memory);
   const walk: RefreshWalk = { ...newReading(now), kind: 'refresh', todo: [] };
   if (direction === null) return orderLost(walk, memory);
-  return jump({ ...walk, todo: inListOrder(memory, direction, unsettled) }, memory);
+  return jump({ ...walk, todo: inListOrder(memory, direction, unfinished) }, memory);
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Candidate, DoubtChange, MissingRow } from '../../model/absence.ts';
+import type { SuspectedDeletion, SuspectChange, MissingRow } from '../../model/absence.ts';
 import { isSecondProof } from './second-proof.ts';
 
 /**
@@ -71,32 +71,32 @@ export function judgePair(
   present: WholeWalk,
   {
     missing,
-    candidates,
-    settleMs,
+    suspects,
+    gracePeriodMs,
   }: {
     readonly missing: readonly MissingRow[];
-    readonly candidates: readonly Candidate[];
-    readonly settleMs: number;
+    readonly suspects: readonly SuspectedDeletion[];
+    readonly gracePeriodMs: number;
   },
-): DoubtChange {
-  const inDoubt = new Map(candidates.map((candidate) => [candidate.key, candidate]));
+): SuspectChange {
+  const known = new Map(suspects.map((suspect) => [suspect.key, suspect]));
   const { served } = present;
   const answer = { sentAt: present.began, served: served && { date: served.first, ageMs: served.ageMs } };
   const same =
     previous !== null &&
     previous.digest === present.digest &&
-    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, settleMs);
-  const before = present.began - settleMs;
+    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, gracePeriodMs);
+  const before = present.began - gracePeriodMs;
   const add: { key: string; kind: 'pair' }[] = [];
   const prove: string[] = [];
   for (const { key, changedAt } of missing) {
-    const first = inDoubt.get(key);
+    const first = known.get(key);
     if (first?.proven === true) continue;
     if (first === undefined || first.kind === 'returned') {
       if (changedAt <= before) add.push({ key, kind: 'pair' });
     } else if (first.kind !== 'pair') {
       if (first.at <= before) add.push({ key, kind: 'pair' });
-    } else if (same && isSecondProof(first, answer, settleMs)) prove.push(key);
+    } else if (same && isSecondProof(first, answer, gracePeriodMs)) prove.push(key);
   }
   const dated = served === undefined || add.length === 0 ? {} : { servedAt: served.last };
   return { add, prove, withdraw: [], withdrawOrdered: false, ...dated };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSecondProof } from './second-proof.ts';
 
-const settle = fc.integer({ min: 0, max: 600_000 });
+const gracePeriod = fc.integer({ min: 0, max: 600_000 });
 const moment = fc.integer({ min: 0, max: 10_000_000 });
 /** As a service writes its clock into a `Date`. */
 const seconds = (at: number): number => Math.floor(at / 1000) * 1000;
@@ -12,7 +12,7 @@ describe('a second proof', () => {
     fc.assert(
       fc.property(
         moment,
-        settle,
+        gracePeriod,
         moment,
         fc.integer(),
         fc.nat(5_000),
@@ -35,7 +35,7 @@ describe('a second proof', () => {
 
   it('is none that was asked for sooner', () => {
     fc.assert(
-      fc.property(moment, settle, fc.integer({ min: 1 }), (at, wait, early) => {
+      fc.property(moment, gracePeriod, fc.integer({ min: 1 }), (at, wait, early) => {
         expect(isSecondProof({ at }, { sentAt: at + wait - early }, wait)).toBe(false);
       }),
     );

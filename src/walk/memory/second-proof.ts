@@ -21,13 +21,13 @@ export interface LaterAnswer {
  * there, and made as much later, too. A cache may give one copy twice, which proves no more than once: `Age` tells of
  * a cache, and a `Date` that has not moved on of one that tells nothing. The service's clock is compared with itself
  * alone, in the whole seconds that a `Date` has; an answer without one is believed.
- * @param settleMs least time between two proofs: more than a replica lags
+ * @param gracePeriodMs least time between two proofs: more than a replica lags
  */
-export function isSecondProof(first: FirstProof, answer: LaterAnswer, settleMs: number): boolean {
-  if (first.at > answer.sentAt - settleMs) return false;
+export function isSecondProof(first: FirstProof, answer: LaterAnswer, gracePeriodMs: number): boolean {
+  if (first.at > answer.sentAt - gracePeriodMs) return false;
   const { served } = answer;
   if (served === undefined) return true;
   if (isCopy(served)) return false;
   if (first.servedAt === undefined || served.date === undefined) return true;
-  return served.date - first.servedAt >= Math.floor(settleMs / 1000) * 1000;
+  return served.date - first.servedAt >= Math.floor(gracePeriodMs / 1000) * 1000;
 }

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type HeldBody, readDeliveryBody } from './delivery-body.ts';
+import { type BufferedBody, readDeliveryBody } from './delivery-body.ts';
 import { Room } from './room.ts';
 
 const MiB = 1024 * 1024;
@@ -19,10 +19,10 @@ describe('readBody', () => {
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 8 }), async (parts) => {
         const room = new Room(MiB);
         const chunks = parts.map((part) => Buffer.from(part));
-        const held = (await readDeliveryBody(stream(...chunks), room, MiB)) as HeldBody;
-        expect(held.bytes.equals(Buffer.concat(chunks))).toBe(true);
-        expect(room.taken).toBeGreaterThanOrEqual(held.bytes.length);
-        held.release();
+        const buffered = (await readDeliveryBody(stream(...chunks), room, MiB)) as BufferedBody;
+        expect(buffered.bytes.equals(Buffer.concat(chunks))).toBe(true);
+        expect(room.taken).toBeGreaterThanOrEqual(buffered.bytes.length);
+        buffered.release();
         expect(room.taken).toBe(0);
       }),
       { numRuns: 30 },
@@ -31,7 +31,7 @@ describe('readBody', () => {
 
   it('takes exactly as much as is permitted, and not a byte more', async () => {
     const room = new Room(8 * MiB);
-    const most = (await readDeliveryBody(stream(Buffer.alloc(MiB)), room, MiB)) as HeldBody;
+    const most = (await readDeliveryBody(stream(Buffer.alloc(MiB)), room, MiB)) as BufferedBody;
     expect(most.bytes.length).toBe(MiB);
     expect(room.taken).toBe(MiB);
     const before = room.taken;
@@ -48,7 +48,7 @@ describe('readBody', () => {
 
   it('has no room beyond the bytes that may be in memory, until others are released', async () => {
     const room = new Room(MiB);
-    const first = (await readDeliveryBody(stream(Buffer.alloc(600_000)), room, MiB)) as HeldBody;
+    const first = (await readDeliveryBody(stream(Buffer.alloc(600_000)), room, MiB)) as BufferedBody;
     expect(await readDeliveryBody(stream(Buffer.alloc(600_000)), room, MiB)).toBe('no-room');
     first.release();
     expect(await readDeliveryBody(stream(Buffer.alloc(600_000)), room, MiB)).toMatchObject({

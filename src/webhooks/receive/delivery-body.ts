@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Room } from './room.ts';
 
 /** A body in memory; its room is taken until `release`. */
-export interface HeldBody {
+export interface BufferedBody {
   readonly bytes: Buffer;
   /** To be called once, when nobody needs the bytes any more. */
   readonly release: () => void;
@@ -25,45 +25,45 @@ export function readDeliveryBody(
   room: Room,
   maxBytes: number,
   large: (bytes: number) => boolean = () => true,
-): Promise<HeldBody | NoBody> {
-  let held = Buffer.allocUnsafe(0);
+): Promise<BufferedBody | NoBody> {
+  let buffered = Buffer.allocUnsafe(0);
   let length = 0;
   const reserve = (least: number): NoBody | undefined => {
     if (least > maxBytes) return 'too-large';
-    const size = Math.min(maxBytes, Math.max(FIRST_BYTES, least, 2 * held.length));
-    const more = size - held.length;
-    if ((held.length > 0 && !large(more)) || !room.take(more)) return 'no-room';
+    const size = Math.min(maxBytes, Math.max(FIRST_BYTES, least, 2 * buffered.length));
+    const more = size - buffered.length;
+    if ((buffered.length > 0 && !large(more)) || !room.take(more)) return 'no-room';
     const larger = Buffer.allocUnsafeSlow(size);
-    held.copy(larger, 0, 0, length);
-    held = larger;
+    buffered.copy(larger, 0, 0, length);
+    buffered = larger;
     return undefined;
   };
   const failed = reserve(0);
   if (failed !== undefined) return Promise.resolve(failed);
 
   return new Promise((resolve) => {
-    const end = (result: HeldBody | NoBody): void => {
+    const end = (result: BufferedBody | NoBody): void => {
       stream.off('data', onData).off('end', onEnd).off('close', onBroken).off('error', onBroken);
       // Whatever becomes of the stream now, nobody waits for it.
       stream.on('error', () => {});
       if (typeof result === 'string') {
         stream.pause();
-        room.give(held.length);
+        room.give(buffered.length);
       }
       resolve(result);
     };
     const onData = (chunk: Buffer): void => {
       const total = length + chunk.length;
-      const failed = total > held.length ? reserve(total) : undefined;
+      const failed = total > buffered.length ? reserve(total) : undefined;
       if (failed !== undefined) {
         end(failed);
         return;
       }
-      chunk.copy(held, length);
+      chunk.copy(buffered, length);
       length = total;
     };
     const onEnd = (): void => {
-      end({ bytes: held.subarray(0, length), release: () => room.give(held.length) });
+      end({ bytes: buffered.subarray(0, length), release: () => room.give(buffered.length) });
     };
     const onBroken = (): void => end('broken');
     stream.on('data', onData).on('end', onEnd).on('close', onBroken).on('error', onBroken);

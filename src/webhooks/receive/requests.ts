@@ -86,17 +86,17 @@ export class Requests {
     const refused = this.#refusedUnread(request);
     if (refused !== undefined) return refused;
     if (request.headers.expect !== undefined) response.writeContinue();
-    const held = await readDeliveryBody(request, this.#room, this.#options.limits.bodyBytes, (bytes) =>
+    const buffered = await readDeliveryBody(request, this.#room, this.#options.limits.bodyBytes, (bytes) =>
       this.#large.take(bytes),
     );
     begun.at = clock.monotonic();
-    if (held === 'broken') return undefined;
-    if (held === 'too-large') return this.#tooLarge();
-    if (held === 'no-room') return this.#noRoom();
+    if (buffered === 'broken') return undefined;
+    if (buffered === 'too-large') return this.#tooLarge();
+    if (buffered === 'no-room') return this.#noRoom();
     // The body is released when nobody works on it any more, be it long after the answer.
     const work = this.#receiver
-      .receive({ userId, headers: request.headers, body: held.bytes })
-      .finally(held.release);
+      .receive({ userId, headers: request.headers, body: buffered.bytes })
+      .finally(buffered.release);
     return this.#inTime(work);
   }
 

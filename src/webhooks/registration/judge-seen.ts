@@ -13,7 +13,7 @@ import {
   type RegistrationSettings,
   type RegistrationVerdict,
 } from './registration-step.ts';
-import { HELD, leftAlone, nothingThere, STOPPED } from './remedies.ts';
+import { ON_HOLD, leftAlone, nothingThere, STOPPED } from './remedies.ts';
 import { sameUrl } from './same-url.ts';
 
 /** Ours replaced so often within `FIGHT_MS`: somebody else wants the account's one webhook, too. */
@@ -29,25 +29,25 @@ export function judgeSeen(
   seen: Seen,
   settings: RegistrationSettings,
 ): RegistrationVerdict {
-  const { registration, held } = stored;
+  const { registration, onHold } = stored;
   const { wanted } = settings;
-  const kept = held ? forgetOthers(stored, wanted) : {};
+  const kept = onHold ? forgetOthers(stored, wanted) : {};
   if (wanted === undefined) {
-    if (!held && seen !== 'none' && isOwn(stored, seen)) return { kind: 'remove', change: {} };
-    return settle({ ...kept, state: 'none', error: null });
+    if (!onHold && seen !== 'none' && isOwn(stored, seen)) return { kind: 'remove', change: {} };
+    return record({ ...kept, state: 'none', error: null });
   }
   const place = placeOf(stored, seen, wanted);
   const good = place === 'ours' && isAsRegistered(stored, seen, wanted);
   if (good && registration.state !== 'suspect') {
-    return settle({ ...kept, state: 'registered', error: null });
+    return record({ ...kept, state: 'registered', error: null });
   }
-  if (held) return settle({ ...kept, error: HELD });
+  if (onHold) return record({ ...kept, error: ON_HOLD });
   if (good) {
     const { suspectAt } = registration;
-    if (suspectAt !== null && isLately(suspectAt, AGAIN_MS, stored.now)) return settle({});
+    if (suspectAt !== null && isLately(suspectAt, AGAIN_MS, stored.now)) return record({});
     return register(stored, wanted, { suspectAt: stored.now });
   }
-  if (mayNotShowYet(stored)) return settle({});
+  if (mayNotShowYet(stored)) return record({});
   return orLeave(stored, seen, settings, wanted, place);
 }
 
@@ -61,19 +61,19 @@ function orLeave(
 ): RegistrationVerdict {
   const { registration, now } = stored;
   if (place === 'foreign' && settings.takeover !== 'always') {
-    return settle({ state: 'foreign', error: leftAlone(seen, settings.takeover) });
+    return record({ state: 'foreign', error: leftAlone(seen, settings.takeover) });
   }
   if (place === 'none' && settings.takeover === 'never' && stored.ownUrls.length === 0) {
-    return settle({ state: 'none', error: nothingThere() });
+    return record({ state: 'none', error: nothingThere() });
   }
   const recent = registration.replacedAt.filter((at) => isLately(at, FIGHT_MS, now));
   if (registration.state === 'stopped') {
-    if (!settings.fresh || recent.length >= FIGHT_COUNT) return settle({ error: STOPPED });
+    if (!settings.fresh || recent.length >= FIGHT_COUNT) return record({ error: STOPPED });
   } else if (wasInForce(stored, wanted)) {
     recent.push(now);
-    if (recent.length >= FIGHT_COUNT) return settle({ state: 'stopped', replacedAt: recent, error: STOPPED });
+    if (recent.length >= FIGHT_COUNT) return record({ state: 'stopped', replacedAt: recent, error: STOPPED });
   }
-  if (wasRefused(stored, wanted)) return settle({});
+  if (wasRefused(stored, wanted)) return record({});
   return register(stored, wanted, { replacedAt: recent });
 }
 
@@ -164,8 +164,8 @@ function forgetOthers(
   return kept.length === stored.ownUrls.length ? {} : { keepOwnUrls: kept.map(({ url }) => url) };
 }
 
-function settle(change: RegistrationChange): RegistrationVerdict {
-  return { kind: 'settle', change };
+function record(change: RegistrationChange): RegistrationVerdict {
+  return { kind: 'record', change };
 }
 
 function register(

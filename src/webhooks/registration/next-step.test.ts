@@ -40,7 +40,7 @@ function stored(
   registration: Registration = REGISTERED,
   more: Partial<StoredRegistration> = {},
 ): StoredRegistration {
-  return { registration, ownUrls: OWN, held: false, now: NOW, ...more };
+  return { registration, ownUrls: OWN, onHold: false, now: NOW, ...more };
 }
 
 function shown(url: string, more: Partial<SeenWebhook> = {}): SeenWebhook {
@@ -122,21 +122,21 @@ describe('when the service is asked', () => {
 });
 
 describe('signatures that stopped matching', () => {
-  const doubtful: Registration = { ...REGISTERED, mismatches: 3, verifiedAt: ago(11), checkedAt: ago(1) };
+  const mistrusted: Registration = { ...REGISTERED, mismatches: 3, verifiedAt: ago(11), checkedAt: ago(1) };
 
   it('have it weighed after three, ten minutes after the last success, what changed since and was announced to nobody', () => {
     const weigh = (since: Date) => ({ kind: 'weigh', since, until: ago(10) });
-    expect(nextStep(stored(doubtful), SETTINGS)).toEqual(weigh(ago(11)));
+    expect(nextStep(stored(mistrusted), SETTINGS)).toEqual(weigh(ago(11)));
     // Nothing of ours is wanted any more: whoever signs, it is removed.
-    expect(nextStep(stored(doubtful), { ...SETTINGS, wanted: undefined }).kind).toBe('wait');
-    expect(nextStep(stored({ ...doubtful, verifiedAt: null }), SETTINGS)).toEqual(weigh(ago(600)));
+    expect(nextStep(stored(mistrusted), { ...SETTINGS, wanted: undefined }).kind).toBe('wait');
+    expect(nextStep(stored({ ...mistrusted, verifiedAt: null }), SETTINGS)).toEqual(weigh(ago(600)));
     // What changed before it was registered was announced to nobody.
-    const renewed = { ...doubtful, registeredAt: ago(10.5) };
+    const renewed = { ...mistrusted, registeredAt: ago(10.5) };
     expect(nextStep(stored(renewed), SETTINGS)).toEqual(weigh(ago(10.5)));
-    expect(nextStep(stored({ ...doubtful, registeredAt: ago(9) }), SETTINGS).kind).toBe('wait');
+    expect(nextStep(stored({ ...mistrusted, registeredAt: ago(9) }), SETTINGS).kind).toBe('wait');
     for (const good of [
-      { ...doubtful, mismatches: 2 },
-      { ...doubtful, verifiedAt: ago(9) },
+      { ...mistrusted, mismatches: 2 },
+      { ...mistrusted, verifiedAt: ago(9) },
     ]) {
       expect(nextStep(stored(good), SETTINGS).kind).toBe('wait');
     }
@@ -144,31 +144,31 @@ describe('signatures that stopped matching', () => {
 
   it('have it weighed every five minutes', () => {
     const weighed = (minutes: number) => ({ ...SETTINGS, weighedAt: ago(minutes) });
-    expect(nextStep(stored(doubtful), weighed(4.9)).kind).toBe('wait');
-    expect(nextStep(stored(doubtful), weighed(5)).kind).toBe('weigh');
+    expect(nextStep(stored(mistrusted), weighed(4.9)).kind).toBe('wait');
+    expect(nextStep(stored(mistrusted), weighed(5)).kind).toBe('weigh');
   });
 
   it('need no weighing where no secret is known at all', () => {
     expect(nextStep(stored({ ...REGISTERED, secret: null }), SETTINGS)).toEqual({
-      kind: 'settle',
+      kind: 'record',
       change: { state: 'suspect', error: NO_SECRET },
     });
   });
 
   it('are followed by another registration, and that by the next an hour later', () => {
-    const suspect: Registration = { ...doubtful, state: 'suspect' };
+    const suspect: Registration = { ...mistrusted, state: 'suspect' };
     expect(judgeSeen(stored(suspect), shown(WANTED), SETTINGS)).toMatchObject({
       kind: 'register',
       change: { state: 'registering', suspectAt: NOW },
     });
     const lately = { ...suspect, suspectAt: ago(59) };
-    expect(judgeSeen(stored(lately), shown(WANTED), SETTINGS)).toEqual({ kind: 'settle', change: {} });
+    expect(judgeSeen(stored(lately), shown(WANTED), SETTINGS)).toEqual({ kind: 'record', change: {} });
   });
 
   it('are forgotten when one matches', () => {
-    const again: Registration = { ...doubtful, state: 'suspect', mismatches: 0, verifiedAt: NOW };
+    const again: Registration = { ...mistrusted, state: 'suspect', mismatches: 0, verifiedAt: NOW };
     const step = nextStep(stored(again), SETTINGS);
-    expect(step).toEqual({ kind: 'settle', change: { state: 'registered', error: null } });
+    expect(step).toEqual({ kind: 'record', change: { state: 'registered', error: null } });
   });
 });
 
@@ -181,7 +181,7 @@ describe('what is shown', () => {
   const never = stored(UNREGISTERED, { ownUrls: [] });
 
   it('is left as it is where it is ours', () => {
-    const fine = { kind: 'settle', change: { state: 'registered', error: null } };
+    const fine = { kind: 'record', change: { state: 'registered', error: null } };
     expect(after(shown(`${WANTED}/`))).toEqual(fine);
     expect(after(shown(WANTED, { active: null, eventTypes: ['*'] }))).toEqual(fine);
     const all = ['research', 'bulk'].flatMap((kind) => [`${kind}.failed`, `${kind}.completed`]);
@@ -205,7 +205,7 @@ describe('what is shown', () => {
     'by an account without a webhook of ours, being %s, is replaced as configured',
     (_, seen, replaced) => {
       for (const takeover of ['never', 'if-empty', 'always'] as const) {
-        expect(after(seen, { takeover }, never).kind).toBe(replaced[takeover] ? 'register' : 'settle');
+        expect(after(seen, { takeover }, never).kind).toBe(replaced[takeover] ? 'register' : 'record');
       }
     },
   );
@@ -218,7 +218,7 @@ describe('what is shown', () => {
     );
     const foreign = stored({ ...UNREGISTERED, state: 'foreign' }, { ownUrls: [] });
     expect(after('none', { takeover: 'never' }, foreign)).toMatchObject({
-      kind: 'settle',
+      kind: 'record',
       change: { state: 'none', error: expect.stringContaining('never') as string },
     });
   });
@@ -267,7 +267,7 @@ describe('what is shown', () => {
   it('is changed once where setting it right was refused, however often it is looked at', () => {
     const refused = { ...REGISTERED, registeringAt: ago(15), verifiedAt: ago(3), replacedAt: [ago(15)] };
     const lacking = shown(WANTED, { eventTypes: ['list.failed'] });
-    expect(after(lacking, {}, stored(refused))).toEqual({ kind: 'settle', change: {} });
+    expect(after(lacking, {}, stored(refused))).toEqual({ kind: 'record', change: {} });
     const anHourAgo = { ...refused, registeringAt: ago(60), replacedAt: [ago(50)] };
     expect(after(lacking, {}, stored(anHourAgo))).toMatchObject({
       kind: 'register',
@@ -301,8 +301,8 @@ describe('what is shown', () => {
 
   it('proves nothing for two minutes after a registration: it may not show yet', () => {
     const young = stored({ ...REGISTERED, registeringAt: ago(1.9), registeredAt: ago(1.9) });
-    expect(after('none', {}, young)).toEqual({ kind: 'settle', change: {} });
-    expect(after(shown(THEIRS), { takeover: 'always' }, young)).toEqual({ kind: 'settle', change: {} });
+    expect(after('none', {}, young)).toEqual({ kind: 'record', change: {} });
+    expect(after(shown(THEIRS), { takeover: 'always' }, young)).toEqual({ kind: 'record', change: {} });
     // It may show something else where another request was sent since, whose answer is not known.
     const again = { ...young.registration, state: 'registering', registeringAt: ago(1.1) } as const;
     expect(after('none', {}, stored(again)).kind).toBe('register');
@@ -314,23 +314,23 @@ describe('what is shown', () => {
     expect(once).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
     const twice = after(shown(THEIRS), always, stored({ ...REGISTERED, replacedAt: [ago(59)] }));
     expect(twice).toEqual({
-      kind: 'settle',
+      kind: 'record',
       change: { state: 'stopped', replacedAt: [ago(59), NOW], error: STOPPED },
     });
     const longAgo = after(shown(THEIRS), always, stored({ ...REGISTERED, replacedAt: [ago(61)] }));
     expect(longAgo).toMatchObject({ kind: 'register', change: { replacedAt: [NOW] } });
 
     const stopped = stored({ ...REGISTERED, state: 'stopped', replacedAt: [ago(90), ago(61)] });
-    expect(after(shown(THEIRS), always, stopped)).toEqual({ kind: 'settle', change: { error: STOPPED } });
+    expect(after(shown(THEIRS), always, stopped)).toEqual({ kind: 'record', change: { error: STOPPED } });
     expect(after(shown(THEIRS), { ...always, fresh: true }, stopped).kind).toBe('register');
     const lately = stored({ ...REGISTERED, state: 'stopped', replacedAt: [ago(59), ago(30)] });
-    expect(after(shown(THEIRS), { ...always, fresh: true }, lately).kind).toBe('settle');
+    expect(after(shown(THEIRS), { ...always, fresh: true }, lately).kind).toBe('record');
     expect(after(shown(WANTED), always, lately)).toMatchObject({ change: { state: 'registered' } });
   });
 
   it('is not asked to change for an hour after a refusal, unless another URL is wanted', () => {
     const refused = { ...UNREGISTERED, url: WANTED, registeringAt: ago(59) };
-    expect(after('none', {}, stored(refused)).kind).toBe('settle');
+    expect(after('none', {}, stored(refused)).kind).toBe('record');
     expect(after('none', {}, stored({ ...refused, registeringAt: ago(60) })).kind).toBe('register');
     expect(after('none', {}, stored({ ...refused, url: 'https://typo.example.com' })).kind).toBe('register');
     // The one before the refused one is still in force: its signatures match.
@@ -341,41 +341,41 @@ describe('what is shown', () => {
   it('is removed where it is ours and no public URL is set any more', () => {
     expect(after(shown(WANTED), { wanted: undefined })).toEqual({ kind: 'remove', change: {} });
     expect(after(shown(THEIRS), { wanted: undefined })).toEqual({
-      kind: 'settle',
+      kind: 'record',
       change: { state: 'none', error: null },
     });
   });
 
   it('is left alone by a copy of the database, also after its release: the original’s is not its own', () => {
-    const copy = stored(REGISTERED, { held: true });
+    const copy = stored(REGISTERED, { onHold: true });
     const elsewhere = 'https://staging.example.com/webhooks/1001';
     for (const wanted of [undefined, elsewhere]) {
       const step = after(shown(WANTED), { wanted, takeover: 'always' }, copy);
-      expect(step).toMatchObject({ kind: 'settle', change: { keepOwnUrls: [] } });
+      expect(step).toMatchObject({ kind: 'record', change: { keepOwnUrls: [] } });
       const released = stored(REGISTERED, { ownUrls: [] });
-      expect(after(shown(WANTED), { wanted }, released).kind).toBe('settle');
+      expect(after(shown(WANTED), { wanted }, released).kind).toBe('record');
     }
     // Restored where it was: ours stays ours.
     const restored = after(shown(WANTED, { eventTypes: [] }), {}, copy);
-    expect(restored.kind).toBe('settle');
+    expect(restored.kind).toBe('record');
     expect(restored).not.toHaveProperty('change.keepOwnUrls');
     const old = { url: 'https://old.example.com', registeredAt: ago(700) };
     for (const registeredAt of [ago(600), ago(650)]) {
-      const both = stored(REGISTERED, { held: true, ownUrls: [old, { url: WANTED, registeredAt }] });
+      const both = stored(REGISTERED, { onHold: true, ownUrls: [old, { url: WANTED, registeredAt }] });
       expect(after(shown(WANTED), {}, both)).toMatchObject({ change: { keepOwnUrls: [WANTED] } });
     }
     // However the service spells it.
     const spelled = [...OWN, { url: `${WANTED}?via=hooks`, registeredAt: ago(600) }];
-    const again = after(shown(WANTED), {}, stored(REGISTERED, { held: true, ownUrls: spelled }));
+    const again = after(shown(WANTED), {}, stored(REGISTERED, { onHold: true, ownUrls: spelled }));
     expect(again).not.toHaveProperty('change.keepOwnUrls');
   });
 
   it('is seen to at once after a release', () => {
-    const held = { ...REGISTERED, error: 'x', checkedAt: ago(2) };
-    const step = after(shown(WANTED, { eventTypes: [] }), {}, stored(held, { held: true }));
-    const error = step.kind === 'settle' ? (step.change.error ?? '') : '';
+    const onHold = { ...REGISTERED, error: 'x', checkedAt: ago(2) };
+    const step = after(shown(WANTED, { eventTypes: [] }), {}, stored(onHold, { onHold: true }));
+    const error = step.kind === 'record' ? (step.change.error ?? '') : '';
     expect(error).toContain('submissions release');
-    expect(nextStep(stored({ ...held, error }), SETTINGS)).toEqual({ kind: 'look' });
-    expect(nextStep(stored({ ...held, error }, { held: true }), SETTINGS).kind).toBe('wait');
+    expect(nextStep(stored({ ...onHold, error }), SETTINGS)).toEqual({ kind: 'look' });
+    expect(nextStep(stored({ ...onHold, error }, { onHold: true }), SETTINGS).kind).toBe('wait');
   });
 });

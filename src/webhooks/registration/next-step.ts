@@ -4,7 +4,7 @@ import {
   type StoredRegistration,
   SUSPECT_MISMATCHES,
 } from '../../model/webhook/registration.ts';
-import { HELD, NO_SECRET } from './remedies.ts';
+import { ON_HOLD, NO_SECRET } from './remedies.ts';
 import {
   AGAIN_MS,
   CHECK_MS,
@@ -24,10 +24,10 @@ export function nextStep(stored: StoredRegistration, settings: RegistrationSetti
   const { registration, now } = stored;
   if (settings.wanted !== undefined) {
     if (registration.state === 'registered' && registration.secret === null) {
-      return { kind: 'settle', change: { state: 'suspect', error: NO_SECRET } };
+      return { kind: 'record', change: { state: 'suspect', error: NO_SECRET } };
     }
-    if (registration.state === 'suspect' && !isDoubted(registration, now)) {
-      return { kind: 'settle', change: { state: 'registered', error: null } };
+    if (registration.state === 'suspect' && !isMistrusted(registration, now)) {
+      return { kind: 'record', change: { state: 'registered', error: null } };
     }
     const weigh = whatToWeigh(registration, settings, now);
     if (weigh !== undefined) return weigh;
@@ -37,7 +37,7 @@ export function nextStep(stored: StoredRegistration, settings: RegistrationSetti
 }
 
 /** No secret is known; or too many deliveries mismatch, and none has matched for a while. */
-function isDoubted({ secret, mismatches, verifiedAt }: Registration, now: Date): boolean {
+function isMistrusted({ secret, mismatches, verifiedAt }: Registration, now: Date): boolean {
   if (secret === null) return true;
   if (mismatches < SUSPECT_MISMATCHES) return false;
   return verifiedAt === null || !isLately(verifiedAt, NO_SUCCESS_MS, now);
@@ -53,7 +53,7 @@ function whatToWeigh(
   now: Date,
 ): NextStep | undefined {
   const { state, registeredAt, verifiedAt } = registration;
-  if (state !== 'registered' || registeredAt === null || !isDoubted(registration, now)) return undefined;
+  if (state !== 'registered' || registeredAt === null || !isMistrusted(registration, now)) return undefined;
   if (weighedAt !== undefined && isLately(weighedAt, WEIGH_MS, now)) return undefined;
   const since = verifiedAt === null || verifiedAt < registeredAt ? registeredAt : verifiedAt;
   const until = new Date(now.getTime() - NO_SUCCESS_MS);
@@ -78,12 +78,12 @@ function lookDue(stored: StoredRegistration, settings: RegistrationSettings): Da
 
 /** When something is to be looked at out of turn. */
 function reasonToLook(
-  { registration, held, now }: StoredRegistration,
+  { registration, onHold, now }: StoredRegistration,
   { wanted }: RegistrationSettings,
 ): Date | undefined {
   const { state, checkedAt, registeredAt, suspectAt, error } = registration;
-  if (wanted === undefined || held) return undefined;
-  if (state === 'registering' || error === HELD) return now;
+  if (wanted === undefined || onHold) return undefined;
+  if (state === 'registering' || error === ON_HOLD) return now;
   if (state === 'suspect') return suspectAt === null ? now : new Date(suspectAt.getTime() + AGAIN_MS);
   if (state !== 'registered' || registeredAt === null) return undefined;
   const shows = new Date(registeredAt.getTime() + EFFECT_MS);

@@ -127,7 +127,7 @@ describe('a request that waits for its slot', () => {
     // A look takes 105 ms; the slot is there 5 ms after it.
     const world = new RegistrationWorld();
     await world.clock.advance(107);
-    world.store.held = true;
+    world.store.onHold = true;
     await world.clock.advance(MINUTE);
     expect(world.service.count('POST')).toBe(0);
     world.kill();
@@ -140,7 +140,7 @@ describe('a request that waits for its slot', () => {
     world.publicUrl = undefined;
     world.start();
     await world.clock.advance(107);
-    world.store.held = true;
+    world.store.onHold = true;
     await world.clock.advance(MINUTE);
     expect(world.service.count('DELETE')).toBe(0);
     expect(world.isRegistered()).toBe(false);

@@ -167,11 +167,11 @@ describe('the registrar', () => {
     await world.clock.advance(17 * MINUTE);
     expect(world.isRegistered()).toBe(true);
     expect(world.service.count('POST')).toBe(2);
-    world.store.held = true;
+    world.store.onHold = true;
     world.service.webhook = undefined;
     await world.clock.advance(HOUR);
     expect(world.store.registration.error).toContain('submissions release');
-    world.store.held = false;
+    world.store.onHold = false;
     world.bell.ring();
     await world.clock.advance(1_000);
     world.kill();

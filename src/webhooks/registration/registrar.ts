@@ -53,7 +53,7 @@ export interface RegistrationNews {
   /** It has just been registered: what changed before was announced to nobody, and only a reading finds it. */
   readonly renewed: boolean;
   /** Deliveries come that nothing explains: whether the service announces what changes, only a reading tells. */
-  readonly doubted: boolean;
+  readonly mistrusted: boolean;
 }
 
 /** How often (ms) what receivers in other processes store is looked at. */
@@ -85,7 +85,7 @@ class Registrar {
   #notBefore = Number.NEGATIVE_INFINITY;
   #told = '';
   #renewed = false;
-  #doubted = false;
+  #mistrusted = false;
   /** By the database's clock: when it was weighed, and had read, because of mismatches. */
   #weighedAt: Date | undefined;
   #readAt: Date | undefined;
@@ -126,7 +126,7 @@ class Registrar {
         const waitMs = step.until.getTime() - stored.now.getTime();
         return this.#wanted === undefined ? waitMs : Math.min(waitMs, STORED_MS);
       }
-      case 'settle':
+      case 'record':
         await this.#options.store.save(() => step.change);
         return 0;
       case 'weigh':
@@ -145,7 +145,7 @@ class Registrar {
       await store.save(() => ({ state: 'suspect', error: SUSPECT_SIGNATURES }));
     } else if (this.#readAt === undefined || !isLately(this.#readAt, AGAIN_MS, now)) {
       this.#readAt = now;
-      this.#doubted = true;
+      this.#mistrusted = true;
     }
   }
 
@@ -164,7 +164,7 @@ class Registrar {
           this.#fresh = false;
         }
         return 0;
-      case 'settle':
+      case 'record':
         await store.save((now) => ({ ...change, checkedAt: now }), seen);
         this.#fresh = false;
         return 0;
@@ -214,16 +214,16 @@ class Registrar {
     if (secret !== null) hide(secret);
     const news = { userId, state, host: url === null ? null : hostOf(url), error };
     const text = JSON.stringify(news);
-    if (text !== this.#told || this.#renewed || this.#doubted) {
-      const [renewed, doubted] = [this.#renewed, this.#doubted];
+    if (text !== this.#told || this.#renewed || this.#mistrusted) {
+      const [renewed, mistrusted] = [this.#renewed, this.#mistrusted];
       this.#told = text;
       this.#renewed = false;
-      this.#doubted = false;
-      if (doubted)
+      this.#mistrusted = false;
+      if (mistrusted)
         log.info(`account ${userId}: deliveries come that no secret explains: what changed is read`);
       else if (error !== null) log.warn(`account ${userId}: ${error}`);
       else if (state === 'registered') log.info(`account ${userId}: events come to ${news.host}`);
-      onChange({ ...news, renewed, doubted });
+      onChange({ ...news, renewed, mistrusted });
     }
     return stored;
   }

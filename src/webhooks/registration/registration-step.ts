@@ -22,18 +22,18 @@ export type NextStep =
   /** Count the changes between these moments that only our own reading found. */
   | { readonly kind: 'weigh'; readonly since: Date; readonly until: Date }
   /** What receivers told means this. */
-  | Settle;
+  | RecordOnly;
 
 /** What to do about what the service has just shown. */
 export type RegistrationVerdict =
-  | Settle
+  | RecordOnly
   /** Register: the change is committed before the request is written. */
   | { readonly kind: 'register'; readonly url: string; readonly change: RegistrationChange }
   /** Have the service forget our registration. */
   | { readonly kind: 'remove'; readonly change: RegistrationChange };
 
-interface Settle {
-  readonly kind: 'settle';
+interface RecordOnly {
+  readonly kind: 'record';
   readonly change: RegistrationChange;
 }
 

@@ -9,7 +9,7 @@ import { hostOf } from './same-url.ts';
 export const SUSPECT_SIGNATURES =
   'deliveries come with signatures that no known secret explains, and what changes is announced by none that is right: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
 
-export const HELD =
+export const ON_HOLD =
   'the database was restored or copied: no webhook is registered or removed until "research-mirror submissions release"';
 
 export const STOPPED =

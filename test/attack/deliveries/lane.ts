@@ -65,7 +65,7 @@ export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOp
   let emitting: Promise<void> | undefined;
   try {
     await prepareCommitBrake(lives.db, 'insert on mirror.events');
-    const first = await lives.settleIn(() => isRegistered(lives));
+    const first = await lives.finishIn(() => isRegistered(lives));
     first.child.kill('SIGKILL');
     await first.ended;
 
@@ -95,7 +95,7 @@ async function isRegistered({ db }: DaemonLives): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Jobs change, and the service tells of it, until the signal aborts. */
+/** Jobs change, and the service emits events of it, until the signal aborts. */
 async function keepEmitting({ db, draw, sandbox }: DaemonLives, signal: AbortSignal): Promise<void> {
   const { rows } = await db.query<{ job_id: string }>('select job_id from mirror.research_jobs');
   for (let count = 1; !signal.aborted; count += 1) {
@@ -117,7 +117,7 @@ async function delivered({ sandbox }: DaemonLives): Promise<number> {
   return (await sandbox.control.counters()).deliveries.delivered;
 }
 
-/** An event that the service gave up says nothing any more: it then tells of every row once more. */
+/** An event that the service gave up is lost: every row is emitted once more. */
 async function tellAgainOfWhatWasGivenUp({ db, sandbox }: DaemonLives): Promise<void> {
   if ((await sandbox.control.counters()).deliveries.failed === 0) return;
   const { rows } = await db.query<{ job_id: string }>('select job_id from mirror.research_jobs');

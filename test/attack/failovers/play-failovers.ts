@@ -24,7 +24,7 @@ const PATIENCE_MS = 180_000;
 const STARTED = 'mirroring into';
 
 /** Part of the games that begin with a mirror that is loaded, and a webhook that is registered. */
-const SETTLED = 0.8;
+const FINISHED = 0.8;
 
 /** What the daemon's process is in while the database goes back. */
 const PROCESS = { alive: 6, stopped: 1, dead: 2 };
@@ -83,7 +83,7 @@ class Game {
     let daemon = this.#begin();
     let since = '';
     await eventually('some pages', () => account.requests() > 3);
-    if (draw.chance(SETTLED)) await this.#settleIn();
+    if (draw.chance(FINISHED)) await this.#finishIn();
     account.act(true);
     this.#bystanders.start();
     try {
@@ -95,7 +95,7 @@ class Game {
     daemon = await this.#supervised(daemon);
     await this.#recover(daemon, since);
     await this.#goesOn();
-    await this.#settleSent(daemon);
+    await this.#finishSent(daemon);
     daemon.child.kill('SIGTERM');
     const { code, stderr } = await daemon.ended;
     account.claim(code === 0, `the daemon ended with ${code}: ${stderr.slice(-300)}`);
@@ -105,7 +105,7 @@ class Game {
     await this.#judge();
   }
 
-  async #settleIn(): Promise<void> {
+  async #finishIn(): Promise<void> {
     const registered = `exists (select from mirror_sync.registration where state = 'registered')`;
     await eventually(
       'the first load',
@@ -152,7 +152,7 @@ class Game {
     // One that is still starting would end, and what it knew with it.
     if (name === 'restore') daemon = await this.#supervised(daemon);
     const strike = await DISASTERS[name].prepare(this.#moving);
-    await account.promiseFullWalks(this.#db).catch(() => {});
+    await account.scheduleFullWalks(this.#db).catch(() => {});
     await systemClock.sleep(draw.random() * 1_500);
     // Where nothing is to be seen afterwards, only who knew the database before can tell: it must live to do so.
     this.#played.push(name);
@@ -186,7 +186,7 @@ class Game {
       if (last === 'failover' || last === 'older copy') {
         const query = 'select from mirror.recoveries where detected_at > $1::timestamptz limit 1';
         await wait('the mark that the database went back', query, [since]);
-      } else await account.promiseFullWalks(this.#db);
+      } else await account.scheduleFullWalks(this.#db);
       await wait(
         'full walks after it',
         `select from mirror._collections join mirror_sync.account using (_user_id)
@@ -219,7 +219,7 @@ class Game {
    * What was being sent when the database went back is given up after the longest that a request may take; what is queued
    * waits for its slots.
    */
-  async #settleSent(daemon: Running): Promise<void> {
+  async #finishSent(daemon: Running): Promise<void> {
     const sending = `select submission_id, sent_at, _send_before, clock_timestamp() as now
       from mirror.submissions where state in ('queued', 'sending')`;
     try {

@@ -71,7 +71,7 @@ export async function prepareCommitBrake(
 /** A brake that is on. */
 export interface Braking {
   /** Whether somebody waits by now. */
-  holds(): Promise<boolean>;
+  blocks(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braki
   }
   let released: Promise<void> | undefined;
   return {
-    async holds() {
+    async blocks() {
       const { rows } = await db.query(`select 1 from pg_locks where not granted and ${waiter} limit 1`);
       return rows.length > 0;
     },

@@ -16,7 +16,7 @@ const LONG_LIFE = 0.12;
 const LONG_LIFE_MS = 8_000;
 /** Part of the other kills whose moment is counted from the first request on. */
 const READING = 0.5;
-/** Part of the kills that wait for a statement that a brake holds. */
+/** Part of the kills that wait for a statement that a brake stops. */
 const BRAKED = 0.5;
 /** How the program is run in a life: the daemon, or a pass of its own. */
 const WAYS = { daemon: 3, 'sync --full': 1 };
@@ -53,7 +53,7 @@ export async function playLane(
 async function live(account: RealAccount, db: pg.Pool, url: string): Promise<void> {
   const { draw } = account;
   const way = draw.weighted(WAYS);
-  if (draw.chance(0.9)) await account.promiseFullWalks(db);
+  if (draw.chance(0.9)) await account.scheduleFullWalks(db);
   const before = account.requests();
   account.act(true);
   const program = account.begin(way === 'daemon' ? ['start'] : ['sync', '--full'], url);
@@ -101,20 +101,20 @@ async function killInCommit(account: RealAccount, db: pg.Pool, program: Running)
   const braking = await brake(db, chosen);
   if (braking === undefined) return 'at a moment';
   try {
-    let held = false;
-    for (let looks = 0; looks < 40 && !held && program.child.exitCode === null; looks += 1) {
-      held = await braking.holds();
-      if (!held) await systemClock.sleep(40);
+    let blocked = false;
+    for (let looks = 0; looks < 40 && !blocked && program.child.exitCode === null; looks += 1) {
+      blocked = await braking.blocks();
+      if (!blocked) await systemClock.sleep(40);
     }
-    if (held) account.count('in a commit');
-    if (held) account.count(`at ${chosen.name}`);
+    if (blocked) account.count('in a commit');
+    if (blocked) account.count(`at ${chosen.name}`);
     // In half of them the statement goes on just before: the kill then races with the rest of the commit.
     if (draw.chance(0.5)) {
       await braking.release();
       await systemClock.sleep(draw.random() * 4);
     }
     program.child.kill('SIGKILL');
-    return `${held ? 'at' : 'before'} ${chosen.name}`;
+    return `${blocked ? 'at' : 'before'} ${chosen.name}`;
   } finally {
     await braking.release();
   }

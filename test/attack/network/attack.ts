@@ -41,7 +41,7 @@ export async function playNetwork(seed: number, url: string): Promise<GameResult
       postgres.weather = () => (draw.chance(0.5) ? badWeather(draw, account) : {});
       const before = account.requests();
       account.act(true);
-      await account.promiseFullWalks(table.db);
+      await account.scheduleFullWalks(table.db);
       const program = account.begin(draw.chance(0.5) ? ['start'] : ['sync', '--full'], through.href, env);
       const over = new AbortController();
       void program.ended.finally(() => over.abort());

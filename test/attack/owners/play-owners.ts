@@ -89,7 +89,7 @@ const OF_PAGES = BRAKES.filter(({ name }) =>
 const TRIES = 6;
 const LOOKS = 25;
 /** How long a statement may still be held after its client was stopped, in half of the cases. */
-const HELD_ON_MS = 8_000;
+const BLOCKED_MS = 8_000;
 
 /** Stops the owner while Postgres holds a statement of its page, or while anything else is under way. @returns where */
 async function stopInMidPage(
@@ -105,9 +105,9 @@ async function stopInMidPage(
     const braking = chosen === undefined ? undefined : await brake(db, chosen);
     if (chosen === undefined || braking === undefined) continue;
     try {
-      if (!(await holdsSoon(braking))) continue;
+      if (!(await blocksSoon(braking))) continue;
       owner.kill('SIGSTOP');
-      if (draw.chance(0.5)) await systemClock.sleep(draw.random() * HELD_ON_MS);
+      if (draw.chance(0.5)) await systemClock.sleep(draw.random() * BLOCKED_MS);
       return chosen.name === 'COMMIT' ? 'stopped in COMMIT' : 'stopped in a statement of a page';
     } finally {
       await braking.release();
@@ -117,9 +117,9 @@ async function stopInMidPage(
   return 'stopped at a moment';
 }
 
-async function holdsSoon(braking: Braking): Promise<boolean> {
+async function blocksSoon(braking: Braking): Promise<boolean> {
   for (let looks = 0; looks < LOOKS; looks += 1) {
-    if (await braking.holds()) return true;
+    if (await braking.blocks()) return true;
     await systemClock.sleep(20);
   }
   return false;

@@ -66,7 +66,7 @@ async function strike(account: RealAccount, server: ServerUnderAttack, db: pg.Po
     await server.terminateBackends();
   } else {
     // Somebody reads all again meanwhile, so that there is something to hold.
-    await account.promiseFullWalks(db);
+    await account.scheduleFullWalks(db);
     const braking = await brake(db, draw.one(BRAKES)).catch(() => undefined);
     await systemClock.sleep(blow === 'stuck' ? STUCK_MS : draw.random() * 2_000);
     await braking?.release();

@@ -17,7 +17,7 @@ const EARLY_MS = 1_200;
 const PATIENCE_MS = 15_000;
 const FIRST_LOAD_MS = 60_000;
 /** Where in its life a program is killed. */
-const MOMENTS = { early: 1, 'at work': 4, held: 5 };
+const MOMENTS = { early: 1, 'at work': 4, blocked: 5 };
 
 export interface LivesOptions {
   readonly seed: number;
@@ -107,7 +107,7 @@ export class DaemonLives {
    * A first life: until the mirror equals the source, and `ready`. It goes on. The source stands still meanwhile: of
    * what changes before a webhook is registered, no event tells.
    */
-  async settleIn(ready: () => Promise<boolean> = async () => true): Promise<Running> {
+  async finishIn(ready: () => Promise<boolean> = async () => true): Promise<Running> {
     await this.sandbox.control.clock({ freeze: true });
     const program = this.begin();
     await this.#until(program, 'the first load', async () => (await this.differences()).length === 0);
@@ -126,7 +126,7 @@ export class DaemonLives {
       await this.#untilAtWork(program, async () => (await deaths.work()) > before);
       await systemClock.sleep(this.draw.random() * deaths.atWorkMs);
     }
-    const where = moment === 'held' ? await this.#killHeld(program, deaths) : moment;
+    const where = moment === 'blocked' ? await this.#killBlocked(program, deaths) : moment;
     program.child.kill('SIGKILL');
     const { signal, code, stdout, stderr } = await program.ended;
     this.tell(`life: killed ${where}`);
@@ -180,16 +180,20 @@ export class DaemonLives {
   }
 
   /** Lets a statement wait, and kills the program while it does, or just as it goes on. @returns where */
-  async #killHeld(program: Running, { brakes }: Deaths): Promise<string> {
+  async #killBlocked(program: Running, { brakes }: Deaths): Promise<string> {
     const chosen = this.draw.one(brakes) ?? brakes[0];
     const braking = await brake(this.db, chosen);
     if (braking === undefined) return 'at a moment';
     try {
-      const held = await eventually('a statement', async () => hasEnded(program) || braking.holds(), 2_000)
+      const blocked = await eventually(
+        'a statement',
+        async () => hasEnded(program) || braking.blocks(),
+        2_000,
+      )
         .then(() => true)
         .catch(() => false);
-      if (held) this.count('in a commit');
-      if (held) this.count(`at ${chosen.name}`);
+      if (blocked) this.count('in a commit');
+      if (blocked) this.count(`at ${chosen.name}`);
       // Some wait for as long as a busy server lets them.
       if (this.draw.chance(0.3)) await systemClock.sleep(this.draw.random() * 1_500);
       if (this.draw.chance(0.5)) {
@@ -197,7 +201,7 @@ export class DaemonLives {
         await systemClock.sleep(this.draw.random() * 4);
       }
       program.child.kill('SIGKILL');
-      return `${held ? 'at' : 'before'} ${chosen.name}`;
+      return `${blocked ? 'at' : 'before'} ${chosen.name}`;
     } finally {
       await braking.release();
     }

@@ -17,7 +17,7 @@ import { openSource, type Source } from '../walks/source/source.ts';
 import { TruthLog } from '../walks/source/truth-log.ts';
 
 /** The least that MIRROR_SETTLE may be. */
-const SETTLE_MS = 1_000;
+const GRACE_PERIOD_MS = 1_000;
 /** `sync --full` until the mirror is equal: one, and a second where only two equal walks can prove. */
 const READINGS = 2;
 const NAMES = Object.keys(KEYS) as ListName[];
@@ -86,7 +86,7 @@ export class RealAccount {
         MIRROR_API_KEY: 'sandbox-key',
         MIRROR_BUDGET_SHARE: '1',
         MIRROR_HTTP_PORT: '0',
-        MIRROR_SETTLE: `${SETTLE_MS / 1000}s`,
+        MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s`,
         LOG_LEVEL: 'info',
         LOG_FORMAT: 'json',
         ...env,
@@ -114,14 +114,14 @@ export class RealAccount {
   }
 
   /** As if the cron line of every full walk had come while the program was dead. */
-  async promiseFullWalks(db: pg.Pool): Promise<void> {
+  async scheduleFullWalks(db: pg.Pool): Promise<void> {
     await db.query(`update mirror._collections set next_full_at = now() - interval '1 minute'`);
   }
 
   /** Nothing more happens: full readings until the mirror is equal, and then every check. */
   async endWell(db: pg.Pool, url: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.act(false);
-    await systemClock.sleep(SETTLE_MS + 50);
+    await systemClock.sleep(GRACE_PERIOD_MS + 50);
     this.source.state.data.freeze();
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
@@ -144,8 +144,8 @@ export class RealAccount {
     await this.#check(db);
   }
 
-  claim(holds: boolean, text: string): void {
-    if (!holds) this.findings.push({ kind: 'claim', text });
+  claim(isTrue: boolean, text: string): void {
+    if (!isTrue) this.findings.push({ kind: 'claim', text });
   }
 
   count(name: string, by = 1): void {
@@ -182,7 +182,7 @@ export class RealAccount {
       answers,
       lagMs: 0,
       slackMs: LONGEST_ANSWER_MS + this.#stalls.max / 1e6,
-      settleMs: SETTLE_MS,
+      gracePeriodMs: GRACE_PERIOD_MS,
       history: true,
       byPairs: order !== 'falling' && order !== 'rising',
     });

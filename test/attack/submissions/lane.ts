@@ -35,7 +35,7 @@ const AT_WORK_MS = 2_500;
  * What was being sent when its process died is settled only when its request must be over. After a 429 a group is
  * paced for a day, and each kill costs it a slot for a minute.
  */
-const SETTLED_WITHIN_MS = 480_000;
+const FINISHED_WITHIN_MS = 480_000;
 
 export interface LaneOptions {
   readonly seed: number;
@@ -68,7 +68,7 @@ export async function playLane({
   const over = new AbortController();
   try {
     await prepareCommitBrake(db, 'update on mirror.submissions');
-    const first = await lives.settleIn();
+    const first = await lives.finishIn();
     await teachLimits(lives);
     first.child.kill('SIGKILL');
     await first.ended;
@@ -97,7 +97,7 @@ export async function playLane({
     if (hasten) await hastenEnds(lives);
     const done = async (): Promise<boolean> => (await openOf(lives)).length === 0;
     try {
-      await lives.endWell('the end of every submission', done, SETTLED_WITHIN_MS);
+      await lives.endWell('the end of every submission', done, FINISHED_WITHIN_MS);
     } catch (error) {
       throw new Error(`open: ${(await openOf(lives)).join(', ')}`, { cause: error });
     }

@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,8 +72,7 @@ export async function openTable(
   const schema = 'mirror';
   const first = await openDatabase({ url, program: 'research-mirror attack', bounds: MIGRATION_BOUNDS });
   await migrate({
-    db: first.kysely,
-    schema,
+    db: new Db(first.kysely, 'mirror'),
     folder: join(ROOT, 'migrations'),
     version: programVersion(),
     clock: systemClock,

@@ -1,7 +1,8 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
-import { createSchedule } from '../../../src/app/accounts/firings.ts';
+import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -36,21 +37,21 @@ export interface AccountSettings {
   readonly source: Source;
   readonly key: string;
   readonly userId: string;
-  readonly settings: Partial<Pick<ServiceConfig, 'settleMs' | 'deletes' | 'history'>>;
+  readonly settings: Partial<Pick<ServiceConfig, 'gracePeriodMs' | 'deletes' | 'history'>>;
   readonly observer: SyncObserver;
   readonly tell: (line: string) => void;
 }
 
 export async function openMirrorAccount(given: AccountSettings): Promise<MirrorAccount> {
   const { database, source, key, userId } = given;
-  const { kysely: db, schema } = database;
+  const db = new Db(database.kysely, database.schema);
   const config: ServiceConfig = {
     ...loadConfig(
       {
         DATABASE_URL: database.url,
         MIRROR_API_URL: source.url,
         MIRROR_API_KEY: key,
-        MIRROR_SCHEMA: schema,
+        MIRROR_SCHEMA: db.schema,
       },
       'service',
     ),
@@ -88,7 +89,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   });
   const open = async (): Promise<OpenAccount> => {
     const parts = partsOfNext();
-    const taken = await takeAccount(db, schema, userId, parts.processId, identity);
+    const taken = await takeAccount(db, userId, parts.processId, identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
     return openAccount(parts, taken.fence, config.service.keys);
   };
@@ -111,11 +112,11 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
       await wire.close();
     },
   };
-  await ensureAccount(db, schema, userId, new Date());
+  await ensureAccount(db, userId, new Date());
   return Object.assign(account, { current: await open() });
 }
 
-/** Tells of each request before it goes out, and keeps what was answered. */
+/** Reports each request before it goes out, and keeps what was answered. */
 function watched(
   wire: Transport,
   account: Pick<MirrorAccount, 'answers' | 'onRequest' | 'requests'>,

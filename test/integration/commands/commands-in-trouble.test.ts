@@ -27,10 +27,9 @@ afterEach(async () => {
 });
 
 async function serve(handler: CommandHandler): Promise<void> {
-  const { kysely: db, schema } = database;
+  const { db } = database;
   service = commandService({
     db,
-    schema,
     processId: 'daemon',
     handlers: { work: handler },
     bell,
@@ -43,9 +42,9 @@ async function serve(handler: CommandHandler): Promise<void> {
 const query = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
 function ask(signal = new AbortController().signal): Promise<unknown> {
-  const { kysely: db, schema } = database;
+  const { db } = database;
   const asking = { clock: systemClock, signal, onProgress: () => {}, lives: () => Promise.resolve(true) };
-  const asked = askDaemon({ db, schema }, { kind: 'work', arguments: {}, to: 'daemon' }, asking);
+  const asked = askDaemon({ db }, { kind: 'work', arguments: {}, to: 'daemon' }, asking);
   // The row is there before anybody waits for it.
   void eventually('the command to be queued', async () => {
     const { rows } = await sql`select from mirror_sync.command`.execute(db);

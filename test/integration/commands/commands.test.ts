@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askDaemon } from '../../../src/commands/ask-daemon.ts';
 import { CommandFailed } from '../../../src/commands/command-request.ts';
 import { commandService, type CommandHandler } from '../../../src/commands/command-service.ts';
-import { syncTables } from '../../../src/db/connection/tables.ts';
 import { createWakeups } from '../../../src/db/notify/wakeups.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -21,18 +20,17 @@ afterEach(() => stopAll(running.splice(0)));
 
 async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
   const bell = new Doorbell();
-  const { kysely: db, schema, url } = database;
+  const { db, url } = database;
   const services = [
     createWakeups({
       connection: { url, program: 'test' },
-      schema,
+      schema: db.schema,
       clock: systemClock,
       log: { info: () => {}, warn: () => {} },
       onWake: () => bell.ring(),
     }),
     commandService({
       db,
-      schema,
       processId: 'daemon',
       handlers,
       bell,
@@ -57,7 +55,7 @@ function ask(
   } = {},
 ): Promise<unknown> {
   const { signal = new AbortController().signal, onProgress = () => {}, to = 'daemon', lives = true } = more;
-  const queue = { db: database.kysely, schema: database.schema };
+  const queue = { db: database.db };
   const asking = { clock: systemClock, signal, onProgress, lives: () => Promise.resolve(lives) };
   return askDaemon(queue, { kind, arguments: given, to }, asking);
 }
@@ -145,9 +143,9 @@ describe('a command left for the daemon', () => {
   });
 
   it('is not begun when its asker is gone', async () => {
-    const { kysely, schema } = database;
+    const { db } = database;
     const long = new Date(Date.now() - 60_000);
-    await syncTables(kysely, schema)
+    await db.state
       .insertInto('command')
       .values({
         command_id: '00000000-0000-4000-8000-000000000001',

@@ -1,8 +1,9 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/db/budget/budget-store.ts';
 import { releaseAccount } from '../../../src/db/ownership/lease.ts';
 import { pruneLog } from '../../../src/mirror/scope/prune-log.ts';
-import { NO_DOUBTS } from '../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
@@ -71,8 +72,8 @@ const WRITES: readonly [string, Write][] = [
     'rows in doubt',
     ({ mirror }, fence) => {
       const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
-      const change = { ...NO_DOUBTS, add: [{ key: '1', kind: 'pair' }] } as const;
-      return mirror.recordDoubts(fence, scope, change, 1_000);
+      const change = { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] } as const;
+      return mirror.recordSuspects(fence, scope, change, 1_000);
     },
   ],
   [
@@ -87,12 +88,12 @@ const WRITES: readonly [string, Write][] = [
   ['a batch of a new column', ({ mirror }, fence) => mirror.backfill(fence)],
   [
     'old rows of the log, removed',
-    (_, fence) => pruneLog(account.database.kysely, 'mirror', fence, 0, new AbortController().signal),
+    (_, fence) => pruneLog(new Db(account.database.kysely, 'mirror'), fence, 0, new AbortController().signal),
   ],
   [
     'a reservation',
     (_, fence) =>
-      createBudgetStore(account.database.kysely, 'mirror', fence).reserve(
+      createBudgetStore(new Db(account.database.kysely, 'mirror'), fence).reserve(
         'k',
         { group: 'other', blockId: 9, size: 1, validForMs: 10_000 },
         NOTHING,
@@ -101,7 +102,7 @@ const WRITES: readonly [string, Write][] = [
   [
     'freed slots',
     (_, fence) =>
-      createBudgetStore(account.database.kysely, 'mirror', fence).record({
+      createBudgetStore(new Db(account.database.kysely, 'mirror'), fence).record({
         ...NOTHING,
         learnt: [{ group: 'other', learnt: { contacted: true } }],
       }),
@@ -134,7 +135,7 @@ describe('a process that lost the account', () => {
 
   it('writes nothing more of it either where it gave the account up, and nobody has taken it yet', async () => {
     const stale = account.current;
-    await releaseAccount(account.database.kysely, 'mirror', stale.fence);
+    await releaseAccount(new Db(account.database.kysely, 'mirror'), stale.fence);
     const [page] = WRITES;
     await expect(page?.[1](stale, stale.fence)).rejects.toBeInstanceOf(LeaseLost);
     await account.reopen();

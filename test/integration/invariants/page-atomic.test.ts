@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordFreed } from '../../../src/db/budget/budget-store.ts';
-import { NO_DOUBTS } from '../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
@@ -44,10 +44,10 @@ describe('everything that a page makes true', () => {
       'lists',
       '[{"list_id":1,"size":"many"},{"list_id":2,"size":7,"status":"open"},{"name":"without ID"}]',
       {
-        alsoInTransaction: (trx) => recordFreed('mirror', '1')(trx, freed),
+        alsoInTransaction: (trx) => recordFreed('1')(trx, freed),
         decide: () => ({
           scope: { memory: { a: 1 }, fullWalk: { cursor: '2' }, polledAt: at },
-          doubts: { ...NO_DOUBTS, add: [{ key: '1', kind: 'snapshot' }] },
+          suspectChange: { ...NO_SUSPECTS, add: [{ key: '1', kind: 'snapshot' }] },
           walkEnd: {
             scope: account.scope('lists'),
             kind: 'poll',
@@ -89,7 +89,7 @@ describe('everything that a page makes true', () => {
       {
         decide: () => ({
           scope: { fullWalk: { cursor: '2' } },
-          doubts: { ...NO_DOUBTS, add: [{ key: '1', kind: 'snapshot' }] },
+          suspectChange: { ...NO_SUSPECTS, add: [{ key: '1', kind: 'snapshot' }] },
         }),
       },
     );

@@ -15,7 +15,7 @@ const create = async (switches: Partial<SandboxOptions> = {}): Promise<void> => 
 };
 
 /** So that a poll has no refresh behind it: a full walk that begins before it is sure to end after it. */
-const settleAll = (): Promise<unknown> => account.query('delete from mirror_sync.unsettled');
+const confirmAll = (): Promise<unknown> => account.query('delete from mirror_sync.unsettled');
 
 const jobsOf = (path: string): boolean => path.startsWith('/v1/research?');
 
@@ -93,7 +93,7 @@ describe('polled_at of a collection', () => {
   it('does not go back when a full walk ends that began before the last poll', async () => {
     await create({ jobs: 2_400 });
     await account.read('research_jobs', 'full');
-    await settleAll();
+    await confirmAll();
     let poll: Promise<unknown> | undefined;
     let begun = 0;
     account.onRequest = () => {
@@ -112,7 +112,7 @@ describe('polled_at of a collection', () => {
     // Its last page holds other items, too.
     await create({ jobs: 2_990 });
     await account.read('research_jobs', 'full');
-    await settleAll();
+    await confirmAll();
     const truth = await account.sandbox.control.truth({ collection: 'research_jobs' });
     const [top, last] = [truth[0], truth.at(-1)].map(
       (text) => (JSON.parse(text ?? '') as { job_id: number }).job_id,
@@ -137,10 +137,10 @@ describe('polled_at of a collection', () => {
     await poll;
     expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
     expect(await polledAt(account, 'research_jobs')).toBeLessThan(begun);
-    const [scope] = await account.query<{ doubt: boolean }>(
+    const [scope] = await account.query<{ suspect: boolean }>(
       `select (memory->'evidence'->>'contradicted')::boolean as doubt from mirror_sync.scope where collection = 'research_jobs'`,
     );
-    expect(scope).toEqual({ doubt: true });
+    expect(scope).toEqual({ suspect: true });
   });
 });
 
@@ -174,7 +174,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await account.reopen();
     await account.read(name, 'poll');
     expect(await polledAt(account, name)).toBeLessThan(before);
-    // The settle time passes.
+    // The grace period passes.
     await deletedSince(name, row, '1 hour');
     const begun = Date.now();
     await account.read('lists', 'poll');
@@ -188,7 +188,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await account.read('research_jobs', 'full');
     const before = await polledAt(account, 'research_jobs');
     await deletedSince('research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)', '0');
-    // Left in doubt: the settle time is not waited for.
+    // The deletion stays suspected: nobody waits for the grace period.
     await account.current.reader.read('research_jobs', {
       what: 'rows',
       signal: new AbortController().signal,
@@ -197,7 +197,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     expect(await polledAt(account, 'research_jobs')).toBe(before);
   });
 
-  it('moves where no page showed it again in ten settle times: the one that did was stale', async () => {
+  it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
     await create();
     await account.read('research_jobs', 'full');
     const before = await polledAt(account, 'research_jobs');

@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeAccount, type TakeResult } from '../../../src/db/ownership/lease.ts';
@@ -32,7 +33,7 @@ async function race(
 ): Promise<TakeResult[]> {
   const taking = await database.kysely.transaction().execute(async (trx) => {
     await sql`select from mirror_sync.account for update`.execute(trx);
-    const takes = processIds.map((id) => takeAccount(database.kysely, 'mirror', '7', id, HERE));
+    const takes = processIds.map((id) => takeAccount(new Db(database.kysely, 'mirror'), '7', id, HERE));
     await eventually('all of them to wait for the row', async () => {
       const { rows } = await sql`
         select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
@@ -50,7 +51,7 @@ async function race(
 describe('a takeover', () => {
   it('goes to one of two processes that looked at the same moment', async () => {
     const results = await race(['A', 'B']);
-    expect(results.map(({ state }) => state).toSorted()).toEqual(['held', 'taken']);
+    expect(results.map(({ state }) => state).toSorted()).toEqual(['owned', 'taken']);
     const taken = results.find((each) => each.state === 'taken');
     const { rows } = await sql`select owner, token from mirror_sync.account`.execute(database.kysely);
     expect(rows).toEqual([{ owner: taken?.fence.owner, token: '6' }]);

@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { accountsWithSubmissions } from '../../../src/db/submissions/stored-submissions.ts';
@@ -107,7 +108,7 @@ describe('a claim', () => {
         });
       },
     });
-    const store = storeOf(scene.fence, db);
+    const store = storeOf(scene.fence, new Db(db, 'mirror'));
     await store.claim(other);
     silent = 'after the commit';
     await expect(store.claim(lost)).rejects.toThrow(DatabaseUnavailable);
@@ -133,7 +134,7 @@ describe('what is queued', () => {
       `update mirror.submissions set _not_before = now() + interval '1 hour' where submission_id = ${id}`,
     );
     expect((await scene.store.queued(1)).map((queued) => queued.id)).toEqual([id]);
-    expect(await accountsWithSubmissions(scene.kysely, 'mirror')).toContain(String(scene.user));
+    expect(await accountsWithSubmissions(new Db(scene.kysely, 'mirror'))).toContain(String(scene.user));
     await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${id}`);
   });
 
@@ -158,10 +159,10 @@ describe('what is queued', () => {
     });
     expect(await ids()).toEqual([second]);
     await cancel(second);
-    expect(await accountsWithSubmissions(scene.kysely, 'mirror')).not.toContain(String(scene.user));
+    expect(await accountsWithSubmissions(new Db(scene.kysely, 'mirror'))).not.toContain(String(scene.user));
     await run(`update mirror.submissions set _not_before = now() - interval '1 ms'`);
     expect(await ids()).toEqual([first]);
-    expect(await accountsWithSubmissions(scene.kysely, 'mirror')).toContain(String(scene.user));
+    expect(await accountsWithSubmissions(new Db(scene.kysely, 'mirror'))).toContain(String(scene.user));
   });
 
   it('is found by the index of what is open, however much is done', async () => {

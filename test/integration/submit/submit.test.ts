@@ -41,11 +41,11 @@ async function submitting(
   env: Readonly<Record<string, string>> = {},
 ) {
   const account = await createTestAccount(switches, clock, env);
-  const { kysely: db, schema } = account.database;
+  const { db } = account.database;
   const submit = { enabled: true, maxQueued: 10_000 };
-  await openInstallation({ db, schema, host: undefined, submit, clock: systemClock });
+  await openInstallation({ db, host: undefined, submit, clock: systemClock });
   const bell = new Doorbell();
-  /** Starts the loop; the promise settles with what ends it. */
+  /** Starts the loop; resolves with what ended it. */
   const start = (): Promise<unknown> => {
     const stop = new AbortController();
     const ended = submitLoop(account.current, account, bell)(stop.signal).catch((error: unknown) => error);

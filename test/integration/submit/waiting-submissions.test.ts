@@ -1,5 +1,6 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { describe, expect, it } from 'vitest';
-import { explainWait, whyCreditsHold } from '../../../src/db/submissions/waiting-submissions.ts';
+import { explainWait, whyCreditsTooLow } from '../../../src/db/submissions/waiting-submissions.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
 
 const scene = storedSubmissions();
@@ -10,9 +11,9 @@ const credits = (value: string): Promise<unknown> =>
     values (${scene.user}, ${value}, '{}', '', now(), now(), 1)
     on conflict (_user_id) do update set credits = excluded.credits`);
 const why = (floor: string): Promise<string | undefined> =>
-  whyCreditsHold(scene.kysely, 'mirror', String(scene.user), floor);
+  whyCreditsTooLow(new Db(scene.kysely, 'mirror'), String(scene.user), floor);
 const explain = (text: string | undefined): Promise<void> =>
-  explainWait(scene.kysely, 'mirror', scene.fence, text);
+  explainWait(new Db(scene.kysely, 'mirror'), scene.fence, text);
 const errors = async (): Promise<unknown[]> =>
   (
     await run(`select error from mirror.submissions where _user_id = ${scene.user} order by submission_id`)

@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -54,16 +55,14 @@ async function receive(db: Database = database, header = 'X-Service-Signature'):
     header,
     scheme: 'auto',
     accounts: receivingAccounts({
-      db: db.kysely,
-      schema: 'mirror',
+      db: new Db(db.kysely, 'mirror'),
       clock: systemClock,
       allPinged: () => pinged,
       hide: () => {},
       onSuspicion: () => {},
     }),
     store: createEventSink({
-      db: db.kysely,
-      schema: 'mirror',
+      db: new Db(db.kysely, 'mirror'),
       collections: COLLECTION_NAMES,
       clock: systemClock,
     }),

@@ -15,8 +15,7 @@ const { make, registered } = scene;
 function storeOf(account: RegisteredAccount): RegistrationStore {
   const { fence } = account;
   return webhookStore({
-    db: scene.database.kysely,
-    schema: 'mirror',
+    db: scene.database.db,
     fence,
     onChanged: () => {},
     isFinished: () => true,

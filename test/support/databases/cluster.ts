@@ -1,5 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { run } from '@research-mirror/embedded-postgres/binaries';
@@ -12,6 +11,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import { quickFolder } from '../postgres/quick-folder.ts';
 
 const PASSWORD = 'test';
 
@@ -79,19 +79,6 @@ export async function createSite(): Promise<Site> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** What the copies of a few dozen clusters may take, bytes. */
-const ROOM = 4 * 1024 ** 3;
-
-/** Where files are quick to copy: in memory where there is room, else among the temporary files. */
-async function quickFolder(): Promise<string> {
-  const memory = '/dev/shm';
-  const room = await statfs(memory).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => 0,
-  );
-  return room > ROOM ? memory : tmpdir();
 }
 
 /** Files of one PostgreSQL cluster, and the server that runs on them at times, always on the same port. */

@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,15 +27,17 @@ try {
   const database = await openDatabase({ url: server.url, program, bounds: MIGRATION_BOUNDS });
   const migrations = join(ROOT, 'migrations');
   await migrate({
-    db: database.kysely,
-    schema: 'mirror',
+    db: new Db(database.kysely, 'mirror'),
     folder: migrations,
     version: programVersion(),
     clock: systemClock,
   });
   const head =
     '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
-  await writeFile(join(migrations, 'schema.sql'), head + (await dumpSchema(database.kysely, 'mirror')));
+  await writeFile(
+    join(migrations, 'schema.sql'),
+    head + (await dumpSchema(new Db(database.kysely, 'mirror'))),
+  );
   await database.close();
 } finally {
   await server.stop();

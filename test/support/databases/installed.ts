@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach } from 'vitest';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
@@ -44,8 +45,7 @@ export function installed(): Installed {
       (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(on.kysely)).rows,
     open: async (on = now(), more = {}) => (await openInstallation({ ...scene.options(on), ...more })).hold,
     options: (on = now()) => ({
-      db: on.kysely,
-      schema: 'mirror',
+      db: new Db(on.kysely, 'mirror'),
       host: undefined,
       submit: { enabled: true, maxQueued: 5 },
       clock: systemClock,
@@ -57,8 +57,7 @@ export function installed(): Installed {
       ),
     storeOf: (user = 7, on = now()) =>
       createSubmissionStore({
-        db: on.kysely,
-        schema: 'mirror',
+        db: new Db(on.kysely, 'mirror'),
         fence: { userId: String(user), owner: 'owner', token: '1' },
         collections: new Set(),
       }),

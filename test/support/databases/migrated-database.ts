@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { join } from 'node:path';
 import { programVersion } from '../../../src/app/program-files.ts';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
@@ -11,6 +12,7 @@ export const MIGRATIONS = join(ROOT, 'migrations');
 export interface MigratedDatabase extends Database {
   readonly url: string;
   readonly schema: string;
+  readonly db: Db;
   /** Closes it and removes the database. */
   drop(): Promise<void>;
 }
@@ -23,6 +25,7 @@ export async function createMigratedDatabase(schema = 'mirror'): Promise<Migrate
     ...database,
     url,
     schema,
+    db: new Db(database.kysely, schema),
     drop: async () => {
       await database.close();
       await drop();
@@ -52,8 +55,7 @@ export async function migrateTo(url: string, schema: string): Promise<string[]> 
   const database = await openDatabase({ url, program: 'research-mirror tests', bounds: MIGRATION_BOUNDS });
   try {
     return await migrate({
-      db: database.kysely,
-      schema,
+      db: new Db(database.kysely, schema),
       folder: MIGRATIONS,
       version: programVersion(),
       clock: systemClock,

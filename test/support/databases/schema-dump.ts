@@ -1,13 +1,14 @@
-import { sql, type Kysely } from 'kysely';
+import type { Db } from '../../../src/db/connection/db.ts';
+import { sql } from 'kysely';
 
 /**
  * The two schemas of a mirror as SQL text, read from the catalogue (the embedded server brings no pg_dump): tables with
  * their columns, constraints and indexes, views, functions and comments, in a fixed order. What grows with the data
  * (columns for new fields) is not in it: it is taken of a database that was just migrated.
  */
-export async function dumpSchema(db: Kysely<unknown>, schema: string): Promise<string> {
+export async function dumpSchema(db: Db): Promise<string> {
   const parts: string[] = [];
-  for (const name of [schema, `${schema}_sync`]) {
+  for (const name of [db.schema, `${db.schema}_sync`]) {
     parts.push(`-- Schema ${name}`, ...(await tablesOf(db, name)), ...(await viewsOf(db, name)));
     parts.push(...(await functionsOf(db, name)), ...(await commentsOf(db, name)));
   }
@@ -19,7 +20,7 @@ export function withoutViewBodies(dump: string): string {
   return dump.replaceAll(/^(create view \S+ as)[^;]*;/gm, '$1 …;');
 }
 
-async function tablesOf(db: Kysely<unknown>, schema: string): Promise<string[]> {
+async function tablesOf(db: Db, schema: string): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select format(E'create table %s (\n%s\n)%s;%s', c.oid::regclass,
       (select string_agg('  ' || line, E',\n' order by rank, name) from (
@@ -47,7 +48,7 @@ async function tablesOf(db: Kysely<unknown>, schema: string): Promise<string[]> 
   return rows.map(({ text }) => text);
 }
 
-async function viewsOf(db: Kysely<unknown>, schema: string): Promise<string[]> {
+async function viewsOf(db: Db, schema: string): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select format(E'create view %s as\n%s', oid::regclass, pg_get_viewdef(oid, true)) as text
     from pg_class where relnamespace = ${schema}::regnamespace and relkind = 'v'
@@ -55,14 +56,14 @@ async function viewsOf(db: Kysely<unknown>, schema: string): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-async function functionsOf(db: Kysely<unknown>, schema: string): Promise<string[]> {
+async function functionsOf(db: Db, schema: string): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select pg_get_functiondef(oid) || ';' as text from pg_proc where pronamespace = ${schema}::regnamespace
     order by proname collate "C", oid::regprocedure::text collate "C"`.execute(db);
   return rows.map(({ text }) => text);
 }
 
-async function commentsOf(db: Kysely<unknown>, schema: string): Promise<string[]> {
+async function commentsOf(db: Db, schema: string): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select format('comment on %s is %L;', what, description) as text from (
       select case d.objsubid

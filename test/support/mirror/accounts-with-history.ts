@@ -37,6 +37,6 @@ export function accountsWithHistory(): AccountsWithHistory {
       return now().second;
     },
     open: (account, kept = true) =>
-      openHistory(now().database.kysely, 'mirror', account.fence, ['research_jobs', 'lists'], kept),
+      openHistory(now().database.db, account.fence, ['research_jobs', 'lists'], kept),
   };
 }

@@ -29,20 +29,20 @@ export function jobs(...ids: readonly number[]): string {
 }
 
 /** Makes accounts by `newAccount` that have jobs with these IDs, which came the settle time ago. */
-export function settledJobs(
+export function oldJobs(
   newAccount: () => Promise<MirroredAccount>,
 ): (...ids: readonly number[]) => Promise<MirroredAccount> {
   return async (...ids) => {
     const account = await newAccount();
     await account.observe('research_jobs', jobs(...ids));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     return account;
   };
 }
 
 /** Keys of the jobs in doubt. */
-export async function keysInDoubt(account: MirroredAccount): Promise<string[]> {
-  return (await account.candidates('research_jobs')).map(({ key }) => key);
+export async function suspectKeys(account: MirroredAccount): Promise<string[]> {
+  return (await account.suspects('research_jobs')).map(({ key }) => key);
 }
 
 /** IDs of the jobs that the mirror holds as live. */
@@ -61,7 +61,7 @@ export async function proveAbsent(
   parent = '',
 ): Promise<void> {
   for (let proof = 1; proof <= 2; proof += 1) {
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe(name, left, { parent, proof: SNAPSHOT });
   }
 }

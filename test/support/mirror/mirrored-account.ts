@@ -5,13 +5,13 @@ import { collection, COLLECTION_NAMES } from '../../../src/model/collections.ts'
 import { fieldSource, sliceElements } from '../../../src/model/json/json-text.ts';
 import { readKey } from '../../../src/model/key.ts';
 import type { Item } from '../../../src/model/page.ts';
-import { judgePage } from '../../../src/walk/absence/doubt.ts';
+import { judgePage } from '../../../src/walk/absence/suspects.ts';
 import { createMirror } from '../../../src/mirror/create-mirror.ts';
 import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
-import { candidatesOf } from '../../../src/mirror/deletion/candidates.ts';
-import type { Candidate, AbsenceProof } from '../../../src/model/absence.ts';
+import { suspectsOf } from '../../../src/mirror/deletion/suspects.ts';
+import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 
 /** The account's nth change ID: in tests they begin beyond the clock, so that they count on. */
@@ -25,20 +25,19 @@ export class MirroredAccount {
   readonly mirror: Mirror;
   readonly fence: Fence;
   /** MIRROR_SETTLE, milliseconds. */
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   /** Observations by scope, as a session knows them; a scope whose list goes counts anew. */
   readonly #committed = new Map<string, number>();
 
   private constructor(database: MigratedDatabase, fence: Fence, options: Partial<MirrorOptions>) {
     this.database = database;
     this.fence = fence;
-    this.settleMs = options.settleMs ?? 60_000;
-    this.mirror = createMirror(database.kysely, {
-      schema: database.schema,
+    this.gracePeriodMs = options.gracePeriodMs ?? 60_000;
+    this.mirror = createMirror(database.db, {
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),
-      settleMs: this.settleMs,
+      gracePeriodMs: this.gracePeriodMs,
       deletes: 'soft',
       history: true,
       stateOf: (_collection, item) =>
@@ -117,13 +116,20 @@ export class MirroredAccount {
       ...(after === undefined ? {} : { after }),
       ...(proof === undefined ? {} : { proof }),
       sentAgo: () => sentAgo,
-      decide: ({ outcomes, sentAt, missing, candidates }) => {
+      decide: ({ outcomes, sentAt, missing, suspects }) => {
         const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
           outcomes[index] === 'deferred' ? (key ?? []) : [],
         );
-        const absence = { missing, candidates, seen, deferred, contradiction, settleMs: this.settleMs };
-        const doubts = judgePage({ ...absence, proof: proof ?? null, sentAt: sentAt.getTime() });
-        return { scope: {}, doubts };
+        const absence = {
+          missing,
+          suspects,
+          seen,
+          deferred,
+          contradiction,
+          gracePeriodMs: this.gracePeriodMs,
+        };
+        const suspectChange = judgePage({ ...absence, proof: proof ?? null, sentAt: sentAt.getTime() });
+        return { scope: {}, suspectChange };
       },
     });
   }
@@ -134,8 +140,8 @@ export class MirroredAccount {
     return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept, obs: lastObs });
   }
 
-  candidates(name: CollectionName, parent = ''): Promise<Candidate[]> {
-    return candidatesOf(this.database.kysely, this.database.schema, this.scope(name, parent));
+  suspects(name: CollectionName, parent = ''): Promise<SuspectedDeletion[]> {
+    return suspectsOf(this.database.db, this.scope(name, parent));
   }
 
   /** Lets time pass: everything that happened in the account so far did so `ms` milliseconds earlier. */
@@ -160,7 +166,7 @@ export class MirroredAccount {
    * @param copiedMs a cache on the way had held it for so long
    */
   async single(json: string, copiedMs?: number): Promise<PageResult> {
-    const stored = await openScope(this.database.kysely, this.database.schema, this.scope('account'));
+    const stored = await openScope(this.database.db, this.scope('account'));
     const [item] = itemsOf('account', `[${json}]`);
     if (item === undefined) throw new Error('no item');
     return this.mirror.applySingle(this.fence, {
@@ -175,7 +181,7 @@ export class MirroredAccount {
   }
 
   storedScope(name: CollectionName, parent = ''): Promise<StoredScope> {
-    return openScope(this.database.kysely, this.database.schema, this.scope(name, parent));
+    return openScope(this.database.db, this.scope(name, parent));
   }
 
   /** Rows of a query; `mirror` in it is the schema. */

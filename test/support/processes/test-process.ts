@@ -7,7 +7,7 @@ export function createTestProcess(
   { config, parts, database }: TestAccount,
   clock: Clock = systemClock,
 ): Promise<MirrorProcess> {
-  const { kysely: db, url } = database;
+  const { db, url } = database;
   return createProcess({
     command: 'start',
     config,

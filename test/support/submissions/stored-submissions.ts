@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
@@ -19,7 +20,7 @@ export interface StoredSubmissions {
   readonly store: SubmissionStore;
   readonly run: (text: string) => Promise<Row[]>;
   /** Another store, as another process or a broken connection has it. */
-  readonly storeOf: (by: Fence, db?: Kysely<unknown>) => SubmissionStore;
+  readonly storeOf: (by: Fence, db?: Db) => SubmissionStore;
   /** @param call arguments of `mirror.submit` @returns the submission's ID */
   readonly queue: (call?: string) => Promise<string>;
   /** Makes one more account. */
@@ -54,9 +55,9 @@ export function storedSubmissions(): StoredSubmissions {
       return store;
     },
     run: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(scene.kysely)).rows,
-    storeOf: (by, db = scene.kysely) => {
+    storeOf: (by, db = new Db(scene.kysely, 'mirror')) => {
       const collections = new Set<CollectionName>(['research_jobs', 'bulk_research_jobs']);
-      return createSubmissionStore({ db, schema: 'mirror', fence: by, collections });
+      return createSubmissionStore({ db, fence: by, collections });
     },
     queue: async (call = `'research', '{}'`) => {
       const [row] = await scene.run(`select mirror.submit(${call}, user_id => ${user}) as id`);

@@ -46,7 +46,7 @@ export interface RunningSubmitter {
   readonly stop: AbortController;
   /** SIGKILL: from now on it neither writes a request nor reaches the database. */
   readonly kill: () => void;
-  /** Settles with what ended it; never after a kill. */
+  /** Resolves with what ended it; never after a kill. */
   readonly ended: Promise<unknown>;
 }
 
@@ -70,7 +70,7 @@ export class SubmitterScenario {
   readonly done: string[] = [];
   readonly explained: string[] = [];
   react: (id: string, attempt: number) => Reaction = () => ({});
-  creditsHold: string | undefined;
+  creditsTooLow: string | undefined;
   explaining: () => Promise<void> = () => Promise.resolve();
   enabled = true;
   ownsUntil = Number.POSITIVE_INFINITY;
@@ -154,7 +154,7 @@ export class SubmitterScenario {
       },
       store: mortal(this.store, life),
       clock: this.clock,
-      whyCreditsHold: () => Promise.resolve(this.creditsHold),
+      whyCreditsTooLow: () => Promise.resolve(this.creditsTooLow),
       explainWait: (why) => {
         this.explained.push(why ?? 'nothing');
         return this.explaining();

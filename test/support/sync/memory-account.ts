@@ -82,7 +82,7 @@ export class MemoryAccount {
   readonly hintStore: HintStore;
   /** Hints by row, with the moment at which they are due. */
   readonly hints: MemoryHints['byRow'];
-  readonly settleMs = 60_000;
+  readonly gracePeriodMs = 60_000;
   readonly #lists: MemoryLists;
   readonly #mirror: MemoryMirror;
   readonly #hints: MemoryHints;
@@ -188,7 +188,7 @@ export class MemoryAccount {
       observer: observeAll([]),
       onChanged: () => {},
       clock: this.clock,
-      settleMs: this.settleMs,
+      gracePeriodMs: this.gracePeriodMs,
     };
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
 import type { MemoryMirror } from './memory-mirror.ts';
 
-/** One account's hints in memory, and what their desk asks of the rows that they name. */
+/** One account's hints in memory, and what their dispatcher asks of the rows that they name. */
 export class MemoryHints {
   /** With the moment at which they are due. */
   readonly byRow = new Map<string, StoredHint & { readonly scope: Scope; dueAt: number }>();
@@ -54,7 +54,7 @@ export class MemoryHints {
       forgetOthers: async (mirrored) => {
         for (const [id, { scope }] of hints) if (!mirrored.includes(scope.collection)) hints.delete(id);
       },
-      settle: async (scope, judge) => {
+      update: async (scope, judge) => {
         const { done, again } = judge(new Date(clock.now()));
         const id = ({ key }: StoredHint): string => `${scope.collection}/${scope.parent}/${key}`;
         for (const hint of done) if (hints.get(id(hint))?.seq === hint.seq) hints.delete(id(hint));

@@ -67,10 +67,10 @@ export class MemoryMirror {
         return Promise.resolve(found === undefined ? null : String(found));
       },
       liveRows: (scope: Scope) => Promise.resolve(rowsOf(scope).size),
-      unsettledRows: () => Promise.resolve([]),
+      unfinishedRows: () => Promise.resolve([]),
       saveCollection: () => Promise.resolve(),
-      candidatesOf: () => Promise.resolve([]),
-      scopesInDoubt: () => Promise.resolve([]),
+      suspectsOf: () => Promise.resolve([]),
+      suspectScopes: () => Promise.resolve([]),
       liveKeysMissing: () => Promise.resolve([]),
       now: () => Promise.resolve(new Date(this.#clock.now())),
       recordFreed: () => Promise.resolve(),
@@ -102,7 +102,7 @@ export class MemoryMirror {
     };
     const sentAt = new Date(at.getTime() - write.sentAgo());
     const hashes = write.items.map(({ source }) => source);
-    const observed = { outcomes, counts, at, sentAt, hashes, missing: [], candidates: [], quarantined: [] };
+    const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
     const decision = write.decide(observed);
     const { memory, fullWalk, fullAt, polledAt } = decision.scope;
     const before = this.#scopes.get(name) ?? {};

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { createTransport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
-import { createSchedule } from '../../../src/app/accounts/firings.ts';
+import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
 import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -14,7 +14,7 @@ import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { ReadRequest } from '../../../src/sync/account/account-reader.ts';
 import type { ReadOutcome } from '../../../src/sync/account/read-outcome.ts';
-import type { DoubtsWait, SyncObserver, WalkEnded } from '../../../src/sync/reader/observer.ts';
+import type { SuspectsWait, SyncObserver, WalkEnded } from '../../../src/sync/reader/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
@@ -30,8 +30,8 @@ export interface TestAccount {
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
   readonly walks: WalkEnded[];
-  /** Waits for the settle time. */
-  readonly waits: DoubtsWait[];
+  /** Waits for the grace period. */
+  readonly waits: SuspectsWait[];
   /** Whoever is added hears of all that follows. */
   readonly observers: SyncObserver[];
   /** The most requests that were under way at once; whose key it is may be asked for beside them. */
@@ -70,7 +70,7 @@ export async function createTestAccount(
     startTestSandbox({ ...QUIET, ...switches }),
     createMigratedDatabase(),
   ]);
-  const { kysely: db, schema } = database;
+  const { db } = database;
   const userId = String(sandbox.userId);
   const config = loadConfig(
     { DATABASE_URL: database.url, MIRROR_API_URL: sandbox.url, MIRROR_API_KEY: sandbox.key, ...env },
@@ -79,9 +79,9 @@ export async function createTestAccount(
   const wire = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
   const asked: string[] = [];
   const walks: WalkEnded[] = [];
-  const waits: DoubtsWait[] = [];
+  const waits: SuspectsWait[] = [];
   const observers: SyncObserver[] = [
-    { walkEnded: (walk) => walks.push(walk), doubtsWait: (wait) => waits.push(wait) },
+    { walkEnded: (walk) => walks.push(walk), suspectsWait: (wait) => waits.push(wait) },
   ];
   let underWay = 0;
   const parts: RunnerContext = {
@@ -123,11 +123,11 @@ export async function createTestAccount(
     },
   };
   const open = async (): Promise<OpenAccount> => {
-    const taken = await takeAccount(db, schema, userId, parts.processId, parts.identity);
+    const taken = await takeAccount(db, userId, parts.processId, parts.identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
     return openAccount(parts, taken.fence, config.service.keys);
   };
-  await ensureAccount(db, schema, userId, new Date());
+  await ensureAccount(db, userId, new Date());
   const test: TestAccount = {
     sandbox,
     database,

@@ -1,6 +1,6 @@
+import type { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { Database } from '../../../src/db/connection/database.ts';
 import { storeEvent } from '../../../src/db/events/event-store.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { rowsOfEvent } from '../../../src/model/hint.ts';
@@ -39,10 +39,10 @@ export class EventAccount {
     return new EventAccount(database, userId, fence);
   }
 
-  store(body: string, db: Database = this.#database): Promise<'stored' | 'known'> {
+  store(body: string, db: Db = this.#database.db): Promise<'stored' | 'known'> {
     const event = readEvent(Buffer.from(body));
     const rows = rowsOfEvent(event.type, event.dataSource);
-    return storeEvent(db.kysely, this.#database.schema, this.userId, event, rows);
+    return storeEvent(db, this.userId, event, rows);
   }
 
   /** In the order in which they came. */

@@ -3,7 +3,7 @@ import {
   type Registration,
   type RegistrationStore,
   type Seen,
-  SETTLING_MS,
+  LATE_DELIVERIES_MS,
   SUSPECT_MISMATCHES,
   UNREGISTERED,
 } from '../../../src/model/webhook/registration.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 export class MemoryRegistrationStore implements RegistrationStore {
   registration: Registration = UNREGISTERED;
   ownUrls: readonly OwnUrl[] = [];
-  held = false;
+  onHold = false;
   /** The row of the table `webhook`. */
   row: Seen = 'none';
   previousSecret: string | null = null;
@@ -29,8 +29,8 @@ export class MemoryRegistrationStore implements RegistrationStore {
   }
 
   async load(): ReturnType<RegistrationStore['load']> {
-    const { registration, ownUrls, held } = this;
-    return { registration, ownUrls, held, now: this.#now() };
+    const { registration, ownUrls, onHold } = this;
+    return { registration, ownUrls, onHold, now: this.#now() };
   }
 
   async save(...[change, seen]: Parameters<RegistrationStore['save']>): Promise<void> {
@@ -69,7 +69,8 @@ export class MemoryRegistrationStore implements RegistrationStore {
       return true;
     }
     if (secret === this.previousSecret) return true;
-    if (registration.secret === null || this.#now().getTime() - this.#secretAt < SETTLING_MS) return false;
+    if (registration.secret === null || this.#now().getTime() - this.#secretAt < LATE_DELIVERIES_MS)
+      return false;
     const mismatches = Math.min(SUSPECT_MISMATCHES, registration.mismatches + 1);
     this.registration = { ...registration, mismatches };
     return false;

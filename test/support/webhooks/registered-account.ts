@@ -67,7 +67,7 @@ export class RegisteredAccount {
   start(): void {
     this.#life = new AbortController();
     const { signal } = this.#life;
-    const { kysely: db, schema } = this.database;
+    const { db } = this.database;
     const api = createApi({
       transport: this.#transport,
       key: this.sandbox.key,
@@ -88,7 +88,6 @@ export class RegisteredAccount {
       },
       store: webhookStore({
         db,
-        schema,
         fence: this.fence,
         onChanged: ({ table, changeId }) => this.changed.push(`${table} ${changeId}`),
         isFinished: (state) => state === 'completed',
@@ -118,7 +117,7 @@ export class RegisteredAccount {
 
   /** Receivers of a process of their own: what they remember is theirs. */
   receivers({
-    db = this.database.kysely,
+    db = this.database.db,
     allPinged = () => true,
     clock = systemClock,
   }: Partial<Pick<ReceivingAccountsOptions, 'db' | 'allPinged' | 'clock'>> = {}): ReturnType<
@@ -126,7 +125,6 @@ export class RegisteredAccount {
   > {
     return receivingAccounts({
       db,
-      schema: this.database.schema,
       clock,
       allPinged,
       hide: (secret) => this.hidden.push(secret),

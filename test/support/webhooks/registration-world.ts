@@ -141,7 +141,7 @@ export class RegistrationWorld {
     const { webhook } = this.service;
     const { store } = this;
     if (method === 'GET') return;
-    if (store.held) this.broken.push(`${method} while held`);
+    if (store.onHold) this.broken.push(`${method} while held`);
     const foreign =
       webhook !== undefined &&
       webhook.active &&

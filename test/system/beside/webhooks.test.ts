@@ -9,7 +9,7 @@ import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 let system: System;
 afterEach(() => system.close());
 
-/** Everything in it was finished long ago: without polls nothing would tell of a job that goes on by itself. */
+/** Everything in it was finished long ago: without polls nothing would show a job that goes on by itself. */
 const still = (switches: Partial<SandboxOptions> = {}): Promise<System> =>
   createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
 

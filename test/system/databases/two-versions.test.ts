@@ -1,3 +1,4 @@
+import { Db } from '../../../src/db/connection/db.ts';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +48,7 @@ async function upgrade(oldest: string): Promise<void> {
     bounds: MIGRATION_BOUNDS,
   });
   try {
-    const options = { db: database.kysely, schema: 'mirror', folder, version: '99.0.0', clock: systemClock };
+    const options = { db: new Db(database.kysely, 'mirror'), folder, version: '99.0.0', clock: systemClock };
     expect(await migrate(options)).toEqual(['9000_later']);
   } finally {
     await database.close();

@@ -4,8 +4,8 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
-const SETTLE_MS = 1_000;
-const SETTLE: Environment = { MIRROR_SETTLE: `${SETTLE_MS / 1000}s` };
+const GRACE_PERIOD_MS = 1_000;
+const GRACE_PERIOD: Environment = { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` };
 /** One request at a time, slow enough to be killed between two. */
 const SLOW = { latencyMin: 150, latencyMax: 150 } as const;
 const QUICK = { latencyMin: 0, latencyMax: 0 } as const;
@@ -22,13 +22,13 @@ async function jobs(): Promise<string[]> {
 async function killed(switches: Partial<SandboxOptions> = {}): Promise<void> {
   system = await createSystem({ maxLimit: 50, badLimit: 'clamped', ...switches });
   await system.sandbox.control.clock({ freeze: true });
-  await system.sync(['--full', 'research_jobs'], { env: SETTLE });
+  await system.sync(['--full', 'research_jobs'], { env: GRACE_PERIOD });
   await killWalk();
 }
 
 async function killWalk(): Promise<void> {
   await system.sandbox.control.change(SLOW);
-  const walk = system.begin(['sync', '--full', 'research_jobs'], SETTLE);
+  const walk = system.begin(['sync', '--full', 'research_jobs'], GRACE_PERIOD);
   await eventually('three pages', async () => (await pagesWalked()) >= 3);
   walk.child.kill('SIGKILL');
   expect((await walk.ended).signal).toBe('SIGKILL');
@@ -80,11 +80,11 @@ describe('sync --full after a walk that was killed in the middle', () => {
       await killed({ order });
       const gone = await removeRead();
       const began = await databaseNow();
-      const { code, stdout, stderr } = await system.run(['sync', '--full', 'research_jobs'], SETTLE);
+      const { code, stdout, stderr } = await system.run(['sync', '--full', 'research_jobs'], GRACE_PERIOD);
       expect({ code, stderr }).toMatchObject({ code: 0 });
       expect((await deletedJobs()).toSorted()).toEqual(gone.toSorted());
       expect((await differences(system)).filter((each) => each.startsWith('research_jobs'))).toEqual([]);
-      expect(await completeAsOf()).toBeGreaterThanOrEqual(began - SETTLE_MS);
+      expect(await completeAsOf()).toBeGreaterThanOrEqual(began - GRACE_PERIOD_MS);
       expect(stdout).toMatch(/research_jobs: complete as of \d{4}-\d\d-\d\dT/);
     },
   );
@@ -95,16 +95,16 @@ describe('sync --full after a walk that was killed in the middle', () => {
     await killWalk();
     const gone = await removeRead();
     const began = await databaseNow();
-    await system.sync(['--full', 'research_jobs'], { env: SETTLE });
+    await system.sync(['--full', 'research_jobs'], { env: GRACE_PERIOD });
     expect((await deletedJobs()).toSorted()).toEqual(gone.toSorted());
-    expect(await completeAsOf()).toBeGreaterThanOrEqual(began - SETTLE_MS);
+    expect(await completeAsOf()).toBeGreaterThanOrEqual(began - GRACE_PERIOD_MS);
   });
 
   it('reads no more again than what was read before, where nothing is missing', async () => {
     await killed();
     const before = await pagesWalked();
     const { requests } = await system.sandbox.control.counters();
-    await system.sync(['--full', 'research_jobs'], { env: SETTLE });
+    await system.sync(['--full', 'research_jobs'], { env: GRACE_PERIOD });
     // The key's ping, six pages in all, and those that may be repeated: the one under way, and that which leads on.
     expect((await system.sandbox.control.counters()).requests - requests).toBeLessThanOrEqual(1 + 6 + 2);
     expect(before).toBeGreaterThanOrEqual(3);
@@ -120,7 +120,7 @@ describe('a daemon that is killed in the middle of its full walk', () => {
     );
     const began = await databaseNow();
     const daemon = await system.daemon({
-      ...SETTLE,
+      ...GRACE_PERIOD,
       MIRROR_POLL_CRON: 'never',
       MIRROR_COLLECTIONS: 'research_jobs',
     });
@@ -131,7 +131,7 @@ describe('a daemon that is killed in the middle of its full walk', () => {
       return rows[0]?.kept === true;
     });
     await eventually('the deletions', async () => (await deletedJobs()).length === gone.length);
-    await eventually('completeness', async () => (await completeAsOf()) >= began - SETTLE_MS);
+    await eventually('completeness', async () => (await completeAsOf()) >= began - GRACE_PERIOD_MS);
     expect((await daemon.stop()).code).toBe(0);
     expect((await deletedJobs()).toSorted()).toEqual(gone.toSorted());
   });

@@ -71,10 +71,10 @@ describe('verify', () => {
       await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [
         keysOf(found, 'different'),
       ]);
-      const settle = { MIRROR_SETTLE: '1s' };
+      const gracePeriod = { MIRROR_SETTLE: '1s' };
       // Where the order earns trust by these very changes, the proofs begin anew: it may take a second reading.
-      expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], settle)).code);
-      await system.sync(['--full', 'research_jobs'], { env: settle });
+      expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], gracePeriod)).code);
+      await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
       expect((await verify(['research_jobs'], 0)).equal).toBe(true);
     },
   );
@@ -188,9 +188,9 @@ describe('verify while things change', () => {
        select _user_id, 'research_jobs', job_id, 'interval', 1, now() from mirror.research_jobs where job_id = $1`,
       [rows[0]?.job_id],
     );
-    const doubted = of(await verify(['research_jobs'], 0), 'research_jobs');
-    expect(doubted).toMatchObject({ extra: 0, changed: 1, discrepancies: [{ key: '900000001' }] });
-    expect(doubted?.discrepancies[0]?.note).toContain('waits for a second proof');
+    const suspected = of(await verify(['research_jobs'], 0), 'research_jobs');
+    expect(suspected).toMatchObject({ extra: 0, changed: 1, discrepancies: [{ key: '900000001' }] });
+    expect(suspected?.discrepancies[0]?.note).toContain('waits for a second proof');
     await system.db.query('update mirror_sync.candidate set proven_at = now()');
     const held = of(await verify(['research_jobs'], 1), 'research_jobs');
     expect(held).toMatchObject({ extra: 1, changed: 0 });

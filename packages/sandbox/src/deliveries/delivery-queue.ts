@@ -149,7 +149,7 @@ export class DeliveryQueue {
       duplicate: delivery.duplicate,
       latencyMs: Math.round(this.#clock.monotonic() - begun),
     });
-    this.#settle(queued, status);
+    this.#finish(queued, status);
   }
 
   /** @returns the status; null where no answer came, or none in time */
@@ -172,7 +172,7 @@ export class DeliveryQueue {
     }
   }
 
-  #settle(queued: QueuedDelivery, status: number | null): void {
+  #finish(queued: QueuedDelivery, status: number | null): void {
     const options = this.#options();
     const accepted = status !== null && status >= 200 && status < 300;
     if (queued.delivery.forged) {

@@ -59,7 +59,7 @@ export class EventDetector {
   /** The events since the last call, oldest first. */
   detect(now: number): ItemEvent[] {
     this.#read(now, MAX_AT_ONCE);
-    return this.#takeDue(now).filter((event) => this.#isTrue(event));
+    return this.#takeDue(now).filter((event) => this.#isStillTrue(event));
   }
 
   #takeDue(now: number): PendingEvent[] {
@@ -128,7 +128,7 @@ export class EventDetector {
   }
 
   /** Whether the event is still true: the item is visible, and no change from outside replaced its own state. */
-  #isTrue({ type, id, at, byItself }: PendingEvent): boolean {
+  #isStillTrue({ type, id, at, byItself }: PendingEvent): boolean {
     const population = this.#data.collection(COLLECTION_OF_EVENT[type]);
     const ref = population.find(id, at);
     if (ref === undefined || !population.visible(ref, at)) return false;

@@ -115,9 +115,9 @@ export class Publisher {
 
   #send(delivery: Delivery): void {
     const { deliveryDelayMin, deliveryDelayMax, deliveryReorder } = this.#options();
-    const held = this.#chance(deliveryReorder) ? REORDER_MS.least + this.#random() * REORDER_MS.more : 0;
+    const delayMs = this.#chance(deliveryReorder) ? REORDER_MS.least + this.#random() * REORDER_MS.more : 0;
     const span = deliveryDelayMax - deliveryDelayMin;
-    this.deliveries.take(delivery, deliveryDelayMin + (span > 0 ? span * this.#random() : 0) + held);
+    this.deliveries.take(delivery, deliveryDelayMin + (span > 0 ? span * this.#random() : 0) + delayMs);
   }
 
   #newId(user: User): string {

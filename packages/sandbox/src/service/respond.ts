@@ -12,7 +12,7 @@ import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population } from '../world/population.ts';
 
 /** A request of a known user to a known endpoint. */
-export interface ServiceRequest {
+export interface RoutedRequest {
   readonly user: User;
   readonly action: Action;
   readonly query: URLSearchParams;
@@ -24,7 +24,7 @@ export interface ServiceRequest {
 }
 
 /** The service's correct answer. */
-export function respond(request: ServiceRequest, state: SandboxState): Answer {
+export function respond(request: RoutedRequest, state: SandboxState): Answer {
   const { user, action, time } = request;
   const { options } = state;
   switch (action.kind) {
@@ -70,7 +70,7 @@ export function emptyPage(action: Action, options: SandboxOptions): Answer {
 }
 
 function page(
-  request: ServiceRequest,
+  request: RoutedRequest,
   population: Population,
   nestedName: string,
   state: SandboxState,
@@ -96,7 +96,7 @@ function page(
 }
 
 /** Parses the body. Operations with a target may have none; anything else that is not JSON is refused. */
-function withJson(request: ServiceRequest, state: SandboxState, then: (body: unknown) => Answer): Answer {
+function withJson(request: RoutedRequest, state: SandboxState, then: (body: unknown) => Answer): Answer {
   if (request.body === '' && 'id' in request.action && request.action.id !== '') return then(undefined);
   let body: unknown;
   try {
@@ -109,7 +109,7 @@ function withJson(request: ServiceRequest, state: SandboxState, then: (body: unk
 
 /** Logs an operation that took effect: its answer is below 300. */
 function logOperation(
-  { user, action, body, idempotencyKey }: ServiceRequest,
+  { user, action, body, idempotencyKey }: RoutedRequest,
   state: SandboxState,
   answer: Answer,
 ): Answer {
@@ -130,7 +130,7 @@ function logOperation(
 
 /** Where `idempotency` is honoured, a second POST with the same key gets the first answer and has no effect. */
 function withIdempotencyKey(
-  { user, idempotencyKey }: ServiceRequest,
+  { user, idempotencyKey }: RoutedRequest,
   state: SandboxState,
   act: () => Answer,
 ): Answer {

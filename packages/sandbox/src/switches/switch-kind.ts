@@ -97,7 +97,7 @@ export function choice<const T extends string>(
     choices,
     live: traits.live ?? false,
     read(value) {
-      const found = choices.find((candidate) => candidate === String(value));
+      const found = choices.find((match) => match === String(value));
       return found === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value: found };
     },
   };

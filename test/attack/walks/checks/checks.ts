@@ -66,13 +66,13 @@ export class Checks {
   /** Those of a game that has come to its end. */
   async atEnd(answers: AnswerLog): Promise<void> {
     const { db, game, names, user, log, record } = this.#of;
-    const { lagMs, settleMs, history, switches } = game;
+    const { lagMs, gracePeriodMs, history, switches } = game;
     const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(db, names, user, {
       log,
       answers,
       lagMs,
       slackMs: 0,
-      settleMs,
+      gracePeriodMs,
       history,
       byPairs: switches.order !== 'falling' && switches.order !== 'rising',
     });

@@ -17,16 +17,16 @@ export interface Differing {
 /**
  * Compares what a consumer holds with the mirror by change ID, by the query that docs/recipes.md gives to whoever finds
  * the mark that the database went back.
- * @param held change IDs by `list/id`
+ * @param copied change IDs by `list/id`
  */
-export async function compareHeld(
+export async function compareCopied(
   db: pg.Pool,
   name: ListName,
   user: string,
-  held: ReadonlyMap<string, string>,
+  copied: ReadonlyMap<string, string>,
 ): Promise<Differing[]> {
   const keys = name === 'list_items' ? ['list_id', 'id'] : [KEYS[name]];
-  const rows = [...held].map(([place, change]) => {
+  const rows = [...copied].map(([place, change]) => {
     const values = place.split('/').slice(-keys.length);
     return {
       ...Object.fromEntries(keys.map((key, at) => [key, values[at]])),
@@ -40,10 +40,10 @@ export async function compareHeld(
   try {
     await client.query('begin');
     await client.query(
-      `create temporary table held on commit drop as
+      `create temporary table copied on commit drop as
        select _user_id, ${keys.join(', ')}, _change_id from mirror.${name} limit 0`,
     );
-    await client.query('insert into held select * from jsonb_populate_recordset(null::held, $1)', [
+    await client.query('insert into copied select * from jsonb_populate_recordset(null::copied, $1)', [
       JSON.stringify(rows),
     ]);
     const { rows: found } = await client.query<Record<string, string | null> & { gone: boolean }>(
@@ -68,7 +68,7 @@ function recipe(name: ListName, keys: readonly string[]): string {
   const [, found] = /```sql\n([^`]*full join[^`]*crm\.jobs[^`]*)```/.exec(text) ?? [];
   if (found === undefined) throw new Error('docs/recipes.md compares with crm.jobs no more');
   return found
-    .replaceAll('crm.jobs', 'held')
+    .replaceAll('crm.jobs', 'copied')
     .replaceAll('research_jobs', name)
     .replaceAll('job_id', keys.join(', '))
     .replace('m._raw', 'm._raw::text as raw');

@@ -19,7 +19,7 @@ export interface DeletionEvidence {
   readonly lagMs: number;
   /** An answer may have been made so long after the moment that is known of it. */
   readonly slackMs: number;
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   readonly history: boolean;
   /** No order by key: two equal walks are the proof. */
   readonly byPairs: boolean;
@@ -45,7 +45,7 @@ const IN_HAND_MS = 3_000;
 /**
  * Judges every deletion that the mirror ever made of the account, by the source's own log: it is false where the row
  * was in the source at each moment of the second proof; and it needs two proofs, the second one asked for at least the
- * settle time after the first one was answered, in which no page showed the row in between.
+ * grace period after the first one was answered, in which no page showed the row in between.
  */
 export async function checkDeletions(
   db: pg.Pool,
@@ -96,26 +96,26 @@ function problemOf(
   const best = most(false);
   if (best === 2) return undefined;
   if (most(true) === 2) return 'told empty';
-  const { log, lagMs, settleMs, byPairs } = evidence;
+  const { log, lagMs, gracePeriodMs, byPairs } = evidence;
   const changes = Math.max(
     ...ways.map(([of, key]) => log.changesWithin(of, key, span.from - lagMs, span.to)),
   );
   if (byPairs && changes >= P2_CHANGES) return 'beyond P2';
   const what = `${rowName(scope, id)} was deleted at ${new Date(Number(went)).toISOString()}`;
   return best === 1
-    ? `${what} without two proofs ${settleMs} ms apart`
+    ? `${what} without two proofs ${gracePeriodMs} ms apart`
     : `${what}, but it was there at every request since it was seen`;
 }
 
 /**
- * How many proofs, the settle time apart, answers within a version's time can have been: 2 stands for more.
+ * How many proofs, the grace period apart, answers within a version's time can have been: 2 stands for more.
  * @param lies an empty first page counts also where the list was not empty
  */
 function proofsOf(
   scope: SourceScope,
   id: string,
   { from, to }: { readonly from: number; readonly to: number },
-  { log, answers, lagMs, slackMs, settleMs }: DeletionEvidence,
+  { log, answers, lagMs, slackMs, gracePeriodMs }: DeletionEvidence,
   lies: boolean,
 ): number {
   const asked = answers.of(scope).filter(({ sentAt, answeredAt }) => sentAt <= to && answeredAt >= from);
@@ -129,5 +129,5 @@ function proofsOf(
     );
   const [first] = proofs;
   if (first === undefined) return 0;
-  return proofs.some(({ sentAt }) => sentAt >= first.answeredAt + settleMs - 1) ? 2 : 1;
+  return proofs.some(({ sentAt }) => sentAt >= first.answeredAt + gracePeriodMs - 1) ? 2 : 1;
 }

@@ -1,23 +1,23 @@
 import type pg from 'pg';
 import type { Finding } from '../../support/findings.ts';
-import { compareHeld } from './comparison.ts';
+import { compareCopied } from './comparison.ts';
 import { compareRows, keysOf, liveRows, type ListName, type StoredRow } from './mirrored.ts';
 
-interface Held {
+interface CopiedRow {
   readonly raw: string;
   readonly change: string;
 }
 
 interface Copy {
   /** Live rows, by `list/id`. */
-  readonly rows: Map<string, Held>;
+  readonly rows: Map<string, CopiedRow>;
   last: string;
 }
 
 /**
- * A program that follows the mirror by `_change_id` alone, as the contract promises that it can: it never misses a
+ * A program that follows the mirror by `_change_id` alone, as docs/tables.md says that it can: it never misses a
  * change. Deletions that remove rows are seen in `_history`. Where the database says that it went back, it compares
- * what it holds once, by the query of docs/recipes.md.
+ * what it has once, by the query of docs/recipes.md.
  */
 export class WatermarkReader {
   /** How often it compared. */
@@ -35,7 +35,7 @@ export class WatermarkReader {
     this.#db = db;
     this.#user = user;
     this.#history = history;
-    this.#copies = new Map(names.map((name) => [name, { rows: new Map<string, Held>(), last: '0' }]));
+    this.#copies = new Map(names.map((name) => [name, { rows: new Map<string, CopiedRow>(), last: '0' }]));
   }
 
   /** Reads on from where it was. */
@@ -97,8 +97,8 @@ export class WatermarkReader {
   }
 
   async #compare(name: ListName, copy: Copy): Promise<void> {
-    const held = new Map([...copy.rows].map(([key, { change }]) => [key, change]));
-    for (const { key, change, raw } of await compareHeld(this.#db, name, this.#user, held)) {
+    const copied = new Map([...copy.rows].map(([key, { change }]) => [key, change]));
+    for (const { key, change, raw } of await compareCopied(this.#db, name, this.#user, copied)) {
       if (change === null) copy.rows.delete(key);
       else this.#take(name, copy, key, raw, change);
     }

@@ -15,12 +15,12 @@ export interface Game {
   readonly rounds: number;
   /** Part of the requests before which something happens in the source. */
   readonly busy: number;
-  /** By how much a replica may lag, ms: less than `settleMs`. */
+  /** By how much a replica may lag, ms: less than `gracePeriodMs`. */
   readonly lagMs: number;
-  readonly settleMs: number;
+  readonly gracePeriodMs: number;
   readonly deletes: 'soft' | 'hard';
   readonly history: boolean;
-  /** The service tells of an end that is none, in pages from the top: nobody can know that rows are missing. */
+  /** The service reports an end that is not one, in pages from the top: nobody can know that rows are missing. */
   readonly lies: boolean;
 }
 
@@ -69,7 +69,7 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
   const draw = new Draw(seed);
   const variant = drawVariant(draw);
   const collections = draw.one(COLLECTIONS) ?? ['research_jobs'];
-  const settleMs = draw.integer(30, 200);
+  const gracePeriodMs = draw.integer(30, 200);
   const rows = (most: number): number => (draw.chance(0.1) ? draw.integer(0, 2) : draw.integer(3, most));
   const stale = draw.chance(0.4) ? draw.random() * 0.3 : 0;
   const errors = draw.chance(0.4) ? 0.02 : 0;
@@ -105,8 +105,8 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
     collections,
     rounds: draw.integer(3, 8),
     busy: draw.one([0.05, 0.2, 0.5, 1]),
-    lagMs: Math.floor(settleMs * 0.8 * draw.random()),
-    settleMs,
+    lagMs: Math.floor(gracePeriodMs * 0.8 * draw.random()),
+    gracePeriodMs,
     deletes: draw.chance(0.25) ? 'hard' : 'soft',
     history: draw.chance(0.9),
     lies: false,
@@ -132,7 +132,7 @@ export function describeGame({ switches, faults, collections, ...game }: Game): 
     variant.join(' '),
     collections.map((name) => `${name} ${rows[name as keyof typeof rows] ?? ''}`).join(', '),
     `pages of ${maxLimit}, ${game.rounds} rounds, busy ${game.busy}`,
-    `settle ${game.settleMs} ms, lag ${game.lagMs} ms, ${game.deletes} deletes, history ${game.history ? 'on' : 'off'}`,
+    `settle ${game.gracePeriodMs} ms, lag ${game.lagMs} ms, ${game.deletes} deletes, history ${game.history ? 'on' : 'off'}`,
     on.join(' '),
   ].join('; ');
 }

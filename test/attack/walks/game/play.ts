@@ -23,7 +23,7 @@ export interface Table {
   readonly db: pg.Pool;
 }
 
-/** Full readings after the quiet: docs/design/deletions.md, "Confirming" promises one, and a second where only P2 can prove. */
+/** Full readings after the quiet: docs/design/deletions.md, "Confirming", needs one, and a second where only P2 can prove. */
 const READINGS = 2;
 /**
  * Plays one game: walks and polls of a small account while things happen in the source between and during their
@@ -72,7 +72,7 @@ class Run {
   }
 
   async play(key: string): Promise<GameResult> {
-    const { settleMs, deletes, history, collections } = this.#game;
+    const { gracePeriodMs, deletes, history, collections } = this.#game;
     for (const name of this.#names) {
       if (name !== 'list_items') this.#operator.watch({ collection: name, list: '' });
     }
@@ -81,7 +81,11 @@ class Run {
       source: this.#source,
       key,
       userId: this.#user,
-      settings: { settleMs, deletes, history: history ? { kept: true, forMs: undefined } : { kept: false } },
+      settings: {
+        gracePeriodMs: gracePeriodMs,
+        deletes,
+        history: history ? { kept: true, forMs: undefined } : { kept: false },
+      },
       tell: (line) => this.#record.tell(line),
       observer: {
         walkEnded: ({ kind, outcome, pages, error }) => {
@@ -157,11 +161,11 @@ class Run {
       for (const name of this.#names) {
         const { signal } = new AbortController();
         await account.current.reader
-          .settle(name, signal)
+          .confirmDeletions(name, signal)
           .catch((error: unknown) => this.#record.tell(messageOf(error)));
       }
     }
-    if (this.#draw.chance(0.4)) await systemClock.sleep(this.#game.settleMs * this.#draw.random() * 1.5);
+    if (this.#draw.chance(0.4)) await systemClock.sleep(this.#game.gracePeriodMs * this.#draw.random() * 1.5);
     if (collections.length > 1 && this.#draw.chance(0.2)) await account.reopen();
   }
 
@@ -180,8 +184,8 @@ class Run {
         .map(([name]) => [name, 0]),
     );
     this.#source.change(off);
-    const { settleMs, lagMs } = this.#game;
-    await systemClock.sleep(settleMs + lagMs + 5);
+    const { gracePeriodMs, lagMs } = this.#game;
+    await systemClock.sleep(gracePeriodMs + lagMs + 5);
     this.#source.state.data.freeze();
     this.#record.tell('quiet');
     await ping(account, this.#record);
@@ -203,7 +207,7 @@ class Run {
           this.#record.findings.push({ kind: 'claim', text: `reading ${reading}: ${error}` });
         return;
       }
-      await systemClock.sleep(settleMs + 5);
+      await systemClock.sleep(gracePeriodMs + 5);
     }
     const told = found
       .slice(0, 5)

@@ -38,7 +38,7 @@ describe('an account whose key was refused when it ran last', () => {
 });
 
 describe('the next full walks of an account that begins to run', () => {
-  const promises = async (): Promise<Map<string, Date | null>> => {
+  const runs = async (): Promise<Map<string, Date | null>> => {
     const rows = await account.query<{ collection: string; next_full_at: Date | null }>(
       'select collection, next_full_at from mirror.freshness',
     );
@@ -46,20 +46,20 @@ describe('the next full walks of an account that begins to run', () => {
   };
 
   /** Lets no answer in but a ping's, until the function that it gives is called. */
-  const holdReads = (): (() => void) => {
-    const held = Promise.withResolvers<void>();
-    account.onRequest = (path) => (path.includes('/ping') ? undefined : held.promise);
-    return held.resolve;
+  const blockReads = (): (() => void) => {
+    const blocked = Promise.withResolvers<void>();
+    account.onRequest = (path) => (path.includes('/ping') ? undefined : blocked.promise);
+    return blocked.resolve;
   };
 
   it('are promised before any of them was read: a restart would forget those that come due meanwhile', async () => {
-    const read = holdReads();
+    const read = blockReads();
     await service.start();
     await running();
-    const promised = await promises();
+    const scheduledRuns = await runs();
     read();
-    expect([...promised.keys()].toSorted()).toEqual([...account.config.collections].toSorted());
-    for (const at of promised.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
+    expect([...scheduledRuns.keys()].toSorted()).toEqual([...account.config.collections].toSorted());
+    for (const at of scheduledRuns.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
   });
 
   it('keep to what was promised where nobody ran when it came due, and follow the cron line otherwise', async () => {
@@ -70,32 +70,32 @@ describe('the next full walks of an account that begins to run', () => {
         on conflict (_user_id, collection) do update set next_full_at = excluded.next_full_at`);
     await put('lists', due);
     await put('watchlist', new Date('2099-01-01T00:00:00Z'));
-    const read = holdReads();
+    const read = blockReads();
     await service.start();
     await running();
-    const promised = await promises();
+    const scheduledRuns = await runs();
     read();
-    expect(promised.get('lists')).toEqual(due);
-    expect(promised.get('watchlist')?.getTime()).toBeLessThan(Date.parse('2099-01-01'));
+    expect(scheduledRuns.get('lists')).toEqual(due);
+    expect(scheduledRuns.get('watchlist')?.getTime()).toBeLessThan(Date.parse('2099-01-01'));
   });
 });
 
 describe('a key whose owner was asked while another process held the account', () => {
   it('begins with the slots that the other one used', async () => {
-    const { kysely: db, schema } = account.database;
+    const { db } = account.database;
     const { identity } = account.parts;
     const userId = String(account.sandbox.userId);
-    await ensureAccount(db, schema, userId, new Date());
+    await ensureAccount(db, userId, new Date());
     await account.query(`insert into mirror_sync.process values
       ('other', 'start', '1', 'elsewhere', 'another machine', 1, '1', now(), now() + interval '12 seconds')`);
-    const taken = await takeAccount(db, schema, userId, 'other', identity);
+    const taken = await takeAccount(db, userId, 'other', identity);
     const fence = (taken as { readonly fence: Fence }).fence;
     await service.start();
     await eventually('the owner to be known', () => service.runners().length > 0);
 
     const [key] = account.config.service.keys.map(hashOfKey);
     const block = { group: 'other', blockId: 1, size: 20, validForMs: 10_000 } as const;
-    await createBudgetStore(db, schema, fence).reserve(key ?? '', block, {
+    await createBudgetStore(db, fence).reserve(key ?? '', block, {
       keyHash: key ?? '',
       blocks: [],
       learnt: [],
@@ -103,7 +103,7 @@ describe('a key whose owner was asked while another process held the account', (
     // Nothing of what the account itself reads is counted yet.
     const reads = Promise.withResolvers<void>();
     account.onRequest = () => reads.promise;
-    await releaseAccount(db, schema, fence);
+    await releaseAccount(db, fence);
     const { source } = (await running()).account;
     const other = source.keys[0]?.budget.snapshot().groups.find(({ group }) => group === 'other');
     reads.resolve();
@@ -121,7 +121,7 @@ describe('a key that is asked for while the service is not there yet', () => {
         get: () => Promise.reject(new TransportError('refused the connection', { sent: false })),
       },
     };
-    const register = { db: account.database.kysely, schema: account.database.schema, link: away };
+    const register = { db: account.database.db, link: away };
     const signal = new AbortController().signal;
     const [key] = account.config.service.keys;
     if (key === undefined) throw new Error('no key is configured');

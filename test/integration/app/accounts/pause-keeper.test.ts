@@ -25,10 +25,10 @@ afterEach(async () => {
 });
 
 it('an account that is retired is given up and gets no row any more, also where its data go at once', async () => {
-  const { kysely: db, schema } = account.database;
+  const { db } = account.database;
   const userId = String(account.sandbox.userId);
-  expect(await retireAccount(db, schema, userId, await databaseTime(db))).toBe('done');
-  await removeData(db, schema, userId, () => {});
+  expect(await retireAccount(db, userId, await databaseTime(db))).toBe('done');
+  await removeData(db, userId, () => {});
   await keeper.start();
   await eventually('it to be given up', () => service.runners()[0]?.current() === undefined);
   const [state] = await account.query('select state, owner from mirror_sync.account');

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readiness } from '../../../../src/app/daemon/readiness.ts';
 import { type Database, openDatabase } from '../../../../src/db/connection/database.ts';
@@ -16,7 +17,7 @@ afterAll(async () => {
 });
 
 const clock = new VirtualClock();
-const ready = (ownsUntil: number, db = opened.kysely): ReturnType<typeof readiness> =>
+const ready = (ownsUntil: number, db = new Db(opened.kysely, 'mirror')): ReturnType<typeof readiness> =>
   readiness({ db, ownsUntil: () => ownsUntil, clock });
 
 describe('whether a delivery could be stored now', () => {
@@ -35,7 +36,9 @@ describe('whether a delivery could be stored now', () => {
 
   it('is no at once where the database is read-only', async () => {
     const transaction = opened.kysely.transaction().setAccessMode('read only');
-    expect(await transaction.execute((standby) => ready(clock.monotonic() + 10_000, standby))).toEqual({
+    expect(
+      await transaction.execute((standby) => ready(clock.monotonic() + 10_000, new Db(standby, 'mirror'))),
+    ).toEqual({
       ok: false,
       why: expect.stringContaining('the database is read-only') as string,
     });
@@ -44,6 +47,6 @@ describe('whether a delivery could be stored now', () => {
   it('is an error where the database does not answer', async () => {
     const gone = await openDatabase({ url: database.url, program: 'research-mirror tests' });
     await gone.close();
-    await expect(ready(clock.monotonic() + 10_000, gone.kysely)).rejects.toThrow();
+    await expect(ready(clock.monotonic() + 10_000, new Db(gone.kysely, 'mirror'))).rejects.toThrow();
   });
 });

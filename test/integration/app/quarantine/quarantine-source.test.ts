@@ -45,10 +45,10 @@ async function read(what: 'full' | 'current'): Promise<void> {
 
 /** Texts in quarantine; what `quarantine list` and the status count must be as many. */
 async function kept(): Promise<string[]> {
-  const { kysely: db, schema } = test.database;
+  const { db } = test.database;
   const rows = await test.query<{ item: string }>('select item from mirror.quarantine order by item');
-  const { items } = await listQuarantine(db, schema, COLLECTION_NAMES, 10);
-  const [account] = (await readStoredStatus(db, schema)).accounts;
+  const { items } = await listQuarantine(db, COLLECTION_NAMES, 10);
+  const [account] = (await readStoredStatus(db)).accounts;
   const told = account?.collections.find(({ collection }) => collection === 'research_jobs');
   expect([items, told?.quarantinedItems]).toEqual([rows.length, rows.length]);
   return rows.map(({ item }) => item);

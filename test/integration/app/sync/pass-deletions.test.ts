@@ -6,7 +6,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from '../../../../src/status/metrics.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
-const SETTLE_MS = 1_000;
+const GRACE_PERIOD_MS = 1_000;
 const metrics = createMetrics('test');
 const progress = new Map<string, PassProgress>();
 
@@ -15,11 +15,11 @@ afterEach(() => test.close());
 
 /** Eight lists of ten items, mirrored; then one of the lists is gone, and one item of another. */
 async function withGoneList(): Promise<void> {
-  test = await createTestAccount({ lists: 8 }, systemClock, { MIRROR_SETTLE: `${SETTLE_MS / 1000}s` });
+  test = await createTestAccount({ lists: 8 }, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   const { control } = test.sandbox;
   await control.clock({ freeze: true });
   for (const name of ['lists', 'list_items'] as const) await test.read(name, 'full');
-  await systemClock.sleep(SETTLE_MS + 100);
+  await systemClock.sleep(GRACE_PERIOD_MS + 100);
   const [gone = '', other = ''] = (await control.truth({ collection: 'lists' })).map((text) =>
     String((JSON.parse(text) as { list_id: unknown }).list_id),
   );

@@ -11,7 +11,7 @@ it.each(['account', 'research_jobs', 'lists', 'list_items'] as const)(
   'a full walk of %s that came due stays promised through polls, until one has ended',
   async (name) => {
     const due = new Date('2026-01-01T00:00:00Z');
-    const promised = async (): Promise<Date | null | undefined> =>
+    const scheduledRuns = async (): Promise<Date | null | undefined> =>
       (
         await account.query<{ next_full_at: Date | null }>(
           `select next_full_at from mirror.freshness where collection = '${name}'`,
@@ -23,8 +23,8 @@ it.each(['account', 'research_jobs', 'lists', 'list_items'] as const)(
     );
     await account.read(name, 'poll');
     // The account is one object: to read it is to read all of it.
-    if (name !== 'account') expect(await promised()).toEqual(due);
+    if (name !== 'account') expect(await scheduledRuns()).toEqual(due);
     await account.read(name, 'full');
-    expect(await promised()).not.toEqual(due);
+    expect(await scheduledRuns()).not.toEqual(due);
   },
 );

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
@@ -27,7 +28,8 @@ beforeEach(async () => {
   );
 });
 
-const store = (): ReturnType<typeof createBudgetStore> => createBudgetStore(database.kysely, 'mirror', FENCE);
+const store = (): ReturnType<typeof createBudgetStore> =>
+  createBudgetStore(new Db(database.kysely, 'mirror'), FENCE);
 const block = (blockId: number): NewBlock => ({ group: 'other', blockId, size: 5, validForMs: 10_000 });
 
 describe('the budget’s store', () => {
@@ -83,8 +85,8 @@ describe('the budget’s store', () => {
       learnt: [],
     };
     await expect(
-      fenced(database.kysely, 'mirror', FENCE, async (trx) => {
-        await recordFreed('mirror', FENCE.userId)(trx, freed);
+      fenced(database.db, FENCE, async (trx) => {
+        await recordFreed(FENCE.userId)(trx, freed);
         throw new Error('the page is refused');
       }),
     ).rejects.toThrow('the page is refused');
@@ -92,7 +94,7 @@ describe('the budget’s store', () => {
   });
 
   it('lets a stale owner reserve nothing', async () => {
-    const stale = createBudgetStore(database.kysely, 'mirror', { ...FENCE, token: '6' });
+    const stale = createBudgetStore(new Db(database.kysely, 'mirror'), { ...FENCE, token: '6' });
     await expect(stale.reserve(KEY, block(1), NOTHING)).rejects.toThrow(LeaseLost);
     await expect(stale.record(NOTHING)).rejects.toThrow(LeaseLost);
     expect((await store().load(KEY)).blocks).toEqual([]);
@@ -113,7 +115,7 @@ describe('the budget’s store', () => {
 
 describe('the store of first pings', () => {
   it('keeps each ping as a slot that the owner’s budget then counts', async () => {
-    const pings = createFirstPingStore(database.kysely, 'mirror');
+    const pings = createFirstPingStore(new Db(database.kysely, 'mirror'));
     expect(await pings.load(KEY)).toMatchObject({ known: false, blocks: [] });
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => pings.reserve(KEY, { ...block(1), size: 1 }, NOTHING)),
@@ -131,7 +133,7 @@ describe('the store of first pings', () => {
   });
 
   it('forgets a ping that never left, and none that did, however it was answered', async () => {
-    const pings = createFirstPingStore(database.kysely, 'mirror');
+    const pings = createFirstPingStore(new Db(database.kysely, 'mirror'));
     const reserve = (blockId: number, freed: FreedSlots): Promise<{ readonly now: number }> =>
       pings.reserve(KEY, { ...block(blockId), size: 1 }, freed);
     const freed = (blockId: number, moment: number): FreedSlots => ({
@@ -151,17 +153,22 @@ describe('the store of first pings', () => {
 
   it('knows a key once its owner is remembered; a refusal does not make it forget', async () => {
     const pingedAt = new Date('2026-01-02T03:04:05Z');
-    await rememberKey(database.kysely, 'mirror', { keyHash: KEY, userId: '42', pingedAt, error: undefined });
-    await rememberKey(database.kysely, 'mirror', {
+    await rememberKey(new Db(database.kysely, 'mirror'), {
+      keyHash: KEY,
+      userId: '42',
+      pingedAt,
+      error: undefined,
+    });
+    await rememberKey(new Db(database.kysely, 'mirror'), {
       keyHash: KEY,
       userId: undefined,
       pingedAt,
       error: 'refused',
     });
-    expect(await knownKeys(database.kysely, 'mirror', [KEY, 'another'])).toEqual([
+    expect(await knownKeys(new Db(database.kysely, 'mirror'), [KEY, 'another'])).toEqual([
       { keyHash: KEY, userId: '42', pingedAt, error: 'refused' },
     ]);
-    expect((await createFirstPingStore(database.kysely, 'mirror').load(KEY)).known).toBe(true);
+    expect((await createFirstPingStore(new Db(database.kysely, 'mirror')).load(KEY)).known).toBe(true);
     expect((await store().load(KEY)).known).toBe(true);
   });
 });

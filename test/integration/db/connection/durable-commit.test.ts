@@ -1,7 +1,8 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
-import { type Database, openDatabase } from '../../../../src/db/connection/database.ts';
+import { openDatabase } from '../../../../src/db/connection/database.ts';
 import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
 import { retireAccount } from '../../../../src/db/accounts/retired-accounts.ts';
 import { createSubmissionStore } from '../../../../src/db/submissions/submission-store.ts';
@@ -12,7 +13,7 @@ import { EventAccount } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
 import { takeSubmissions } from '../../../support/submissions/take-submissions.ts';
 
-type Act = (account: EventAccount, db: Database) => Promise<unknown>;
+type Act = (account: EventAccount, db: Db) => Promise<unknown>;
 
 /** What the world outside hears of, and the table whose row tells it. */
 const ACTS: readonly (readonly [string, string, Act])[] = [
@@ -20,8 +21,8 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   [
     'a claim before its submission is sent',
     'other.submissions',
-    async ({ fence }, { kysely: db }) => {
-      const store = createSubmissionStore({ db, schema: 'other', fence, collections: new Set() });
+    async ({ fence }, db) => {
+      const store = createSubmissionStore({ db, fence, collections: new Set() });
       const [queued] = await store.queued(1);
       expect(await store.claim(queued?.id ?? '')).toBeDefined();
     },
@@ -29,8 +30,8 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   [
     'what came of a submission',
     'other.submissions',
-    async ({ fence }, { kysely: db }) => {
-      const store = createSubmissionStore({ db, schema: 'other', fence, collections: new Set() });
+    async ({ fence }, db) => {
+      const store = createSubmissionStore({ db, fence, collections: new Set() });
       const [{ id } = { id: '' }] = await store.queued(1);
       await store.claim(id);
       await sql`truncate public.seen_mode`.execute(db);
@@ -40,23 +41,23 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   [
     'the end of an account, whose submissions are cancelled',
     'other.submissions',
-    ({ fence: { userId } }, { kysely }) => retireAccount(kysely, 'other', userId, new Date()),
+    ({ fence: { userId } }, db) => retireAccount(db, userId, new Date()),
   ],
   [
     'slots before requests are sent under them',
     'other_sync.slot_block',
-    async ({ fence }, { kysely }) => {
+    async ({ fence }, db) => {
       const block = { group: 'other', blockId: 1, size: 5, validForMs: 10_000 } as const;
       const nothing = { keyHash: 'k', blocks: [], learnt: [] };
-      await createBudgetStore(kysely, 'other', fence).reserve('k', block, nothing);
+      await createBudgetStore(db, fence).reserve('k', block, nothing);
     },
   ],
   [
     'the slot of a ping by a key whose owner nobody knows',
     'other_sync.first_ping',
-    async (_, { kysely }) => {
+    async (_, db) => {
       const block = { group: 'other', blockId: 1, size: 1, validForMs: 10_000 } as const;
-      await createFirstPingStore(kysely, 'other').reserve('k', block, {
+      await createFirstPingStore(db).reserve('k', block, {
         keyHash: 'k',
         blocks: [],
         learnt: [],
@@ -67,8 +68,15 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
     'a sighting that withdraws a suspicion',
     'other_sync.scope',
     async ({ fence: { userId } }, db) => {
-      const database = { ...db, url: '', schema: 'other', drop: () => Promise.resolve() };
-      const account = await MirroredAccount.make(database, userId, { settleMs: 0 });
+      const database = {
+        kysely: db.kysely,
+        db,
+        url: '',
+        schema: 'other',
+        close: () => Promise.resolve(),
+        drop: () => Promise.resolve(),
+      };
+      const account = await MirroredAccount.make(database, userId, { gracePeriodMs: 0 });
       await account.observe('research_jobs', jobs(1, 2));
       await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
       await account.query('truncate public.seen_mode');
@@ -102,7 +110,7 @@ async function modeOf(mode: string, table: string, act: Act): Promise<string | u
       set synchronous_commit = ${sql.lit(mode)}`.execute(database.kysely);
     const own = await openDatabase({ url: database.url, program: 'research-mirror tests' });
     try {
-      await act(account, own);
+      await act(account, new Db(own.kysely, 'other'));
     } finally {
       await own.close();
     }

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -43,7 +44,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
   it('owns an account, reserves slots and writes under the fence, with more writers than connections', async () => {
     const identity = await ownIdentity();
     const log = { info: () => {}, warn: () => {} };
-    const common = { db: open.kysely, schema: 'mirror', identity, clock: systemClock, log };
+    const common = { db: new Db(open.kysely, 'mirror'), identity, clock: systemClock, log };
     const heartbeat = createHeartbeat({
       ...common,
       processId: randomUUID(),
@@ -54,19 +55,23 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     const accounts = ['1', '2', '3', '4', '5', '6', '7', '8'];
     await Promise.all(
       accounts.map(async (userId) => {
-        await ensureAccount(open.kysely, 'mirror', userId, await databaseTime(open.kysely));
-        const taken = await takeAccount(open.kysely, 'mirror', userId, heartbeat.processId, identity);
+        await ensureAccount(
+          new Db(open.kysely, 'mirror'),
+          userId,
+          await databaseTime(new Db(open.kysely, 'mirror')),
+        );
+        const taken = await takeAccount(new Db(open.kysely, 'mirror'), userId, heartbeat.processId, identity);
         if (taken.state !== 'taken') throw new Error('held');
-        const store = createBudgetStore(open.kysely, 'mirror', taken.fence);
+        const store = createBudgetStore(new Db(open.kysely, 'mirror'), taken.fence);
         const nothing = { keyHash: userId, blocks: [], learnt: [] };
         await store.reserve(userId, { group: 'other', blockId: 1, size: 5, validForMs: 10_000 }, nothing);
-        await fenced(open.kysely, 'mirror', taken.fence, (trx) =>
+        await fenced(new Db(open.kysely, 'mirror'), taken.fence, (trx) =>
           sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`.execute(
             trx,
           ),
         );
         const stale = { ...taken.fence, token: '0' };
-        await expect(fenced(open.kysely, 'mirror', stale, async () => {})).rejects.toThrow(LeaseLost);
+        await expect(fenced(new Db(open.kysely, 'mirror'), stale, async () => {})).rejects.toThrow(LeaseLost);
       }),
     );
     const { rows } = await sql<{ changes: string; blocks: string }>`select

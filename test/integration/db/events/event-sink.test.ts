@@ -14,8 +14,7 @@ const scene = eventAccounts();
 describe('the sink', () => {
   it('hints only collections that are mirrored', async () => {
     const sink = createEventSink({
-      db: scene.database.kysely,
-      schema: 'mirror',
+      db: scene.database.db,
       collections: ['lists'],
       clock: new VirtualClock(),
     });
@@ -41,8 +40,7 @@ describe('the sink', () => {
     await eventually('its first look', () => wakes > 0);
     const clock = new VirtualClock();
     const sink = createEventSink({
-      db: scene.database.kysely,
-      schema: 'mirror',
+      db: scene.database.db,
       collections: COLLECTION_NAMES,
       clock,
     });

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
@@ -59,7 +60,7 @@ describe('an event', () => {
   it('is stored once, whoever receives it again, and hints once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(envelope('evt_1'), index % 2 === 0 ? database : other),
+        account.store(envelope('evt_1'), index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -86,7 +87,9 @@ describe('an event', () => {
     expect(await account.store(envelope('evt_1'))).toBe('known');
     const reused = envelope('evt_1', { type: 'research.failed' });
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => account.store(reused, index % 2 === 0 ? database : other)),
+      Array.from({ length: 20 }, (_, index) =>
+        account.store(reused, index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
+      ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
     expect(await account.events()).toMatchObject([{ type: 'research.failed' }]);
@@ -149,7 +152,9 @@ describe('an event', () => {
       envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
     );
     const answers = await Promise.all(
-      bodies.map((body, index) => account.store(body, index % 2 === 0 ? database : other)),
+      bodies.map((body, index) =>
+        account.store(body, index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
+      ),
     );
     expect(new Set(answers)).toEqual(new Set(['stored']));
     expect(await account.events()).toHaveLength(200);

@@ -6,7 +6,7 @@ import {
   dueHints,
   forgetOtherHints,
   nextHint,
-  settleHints,
+  updateHints,
 } from '../../../../src/db/events/hint-store.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import type { HintedRow } from '../../../../src/model/hint.ts';
@@ -18,7 +18,7 @@ const job = (key: string): HintedRow => ({ collection: 'research_jobs', parent: 
 
 /** The store's functions for one account, its clock read from the database. */
 async function hintsOf(account: MirroredAccount) {
-  const { kysely: db, schema } = account.database;
+  const { db } = account.database;
   const { userId } = account.fence;
   const jobs = account.scope('research_jobs');
   const now = async (): Promise<Date> => {
@@ -28,13 +28,13 @@ async function hintsOf(account: MirroredAccount) {
   return {
     now,
     add: async (rows: readonly HintedRow[], inMs = 0) =>
-      addHints(db, schema, userId, rows, new Date((await now()).getTime() + inMs)),
-    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[4] = []) =>
-      nextHint(db, schema, userId, among, except),
-    due: (limit = 10) => dueHints(db, schema, jobs, limit),
-    settle: (settled: Parameters<typeof settleHints>[3]) =>
-      db.transaction().execute((trx) => settleHints(trx, schema, jobs, settled)),
-    accounts: () => accountsWithDueHints(db, schema),
+      addHints(db, userId, rows, new Date((await now()).getTime() + inMs)),
+    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[3] = []) =>
+      nextHint(db, userId, among, except),
+    due: (limit = 10) => dueHints(db, jobs, limit),
+    update: (settled: Parameters<typeof updateHints>[2]) =>
+      db.transaction((trx) => updateHints(trx, jobs, settled)),
+    accounts: () => accountsWithDueHints(db),
   };
 }
 
@@ -70,9 +70,9 @@ describe('hints', () => {
 
   it('are none where nothing is named, or the account is not known', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
-    await addHints(kysely, schema, account.fence.userId, [], new Date());
-    await addHints(kysely, schema, '999999', [job('1')], new Date());
+    const { db, kysely } = account.database;
+    await addHints(db, account.fence.userId, [], new Date());
+    await addHints(db, '999999', [job('1')], new Date());
     const { rows } =
       await sql`select from mirror_sync.hint where _user_id in (${account.fence.userId}, 999999)`.execute(
         kysely,
@@ -114,7 +114,7 @@ describe('hints', () => {
     const [one, two] = await hints.due();
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     const dueAt = new Date((await hints.now()).getTime() + 60_000);
-    await hints.settle({ done: [one], again: [{ hint: two, dueAt }] });
+    await hints.update({ done: [one], again: [{ hint: two, dueAt }] });
     expect(await hints.due()).toEqual([]);
     expect((await hints.next())?.inMs).toBeGreaterThan(50_000);
     await hints.add([job('2')]);
@@ -128,7 +128,7 @@ describe('hints', () => {
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     await hints.add([job('1'), job('2')]);
     const later = new Date((await hints.now()).getTime() + 60_000);
-    await hints.settle({ done: [one], again: [{ hint: two, dueAt: later }] });
+    await hints.update({ done: [one], again: [{ hint: two, dueAt: later }] });
     expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([
       ['1', '2', 0],
       ['2', '2', 0],
@@ -139,8 +139,8 @@ describe('hints', () => {
     const account = await newAccount();
     const hints = await hintsOf(account);
     await hints.add([job('1'), { collection: 'lists', parent: '', key: '2' }]);
-    const { kysely, schema } = account.database;
-    await forgetOtherHints(kysely, schema, account.fence.userId, ['lists']);
+    const { db } = account.database;
+    await forgetOtherHints(db, account.fence.userId, ['lists']);
     expect((await hints.next())?.scope.collection).toBe('lists');
     expect(await hints.due()).toEqual([]);
   });
@@ -159,12 +159,12 @@ describe('hints', () => {
     const hints = await hintsOf(await newAccount());
     const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
     const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
-    const settle = async (): Promise<void> => {
+    const update = async (): Promise<void> => {
       for (let times = 0; times < 10; times += 1)
-        await hints.settle({ done: await hints.due(200), again: [] });
+        await hints.update({ done: await hints.due(200), again: [] });
     };
-    await Promise.all([...storm, settle(), settle()]);
-    await settle();
+    await Promise.all([...storm, update(), update()]);
+    await update();
     expect(await hints.due(200)).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { listEvents, replayEvents } from '../../../../src/db/events/stored-events.ts';
@@ -13,14 +14,16 @@ describe('events that were received', () => {
     const another = await EventAccount.make(scene.database);
     await another.store(envelope('evt_b', { type: 'list.failed', data: undefined }));
     await another.store(envelope('evt_c'));
-    const ids = async (filter: Parameters<typeof listEvents>[2]): Promise<string[]> =>
-      (await listEvents(scene.database.kysely, 'mirror', filter)).map(({ id }) => id);
+    const ids = async (filter: Parameters<typeof listEvents>[1]): Promise<string[]> =>
+      (await listEvents(new Db(scene.database.kysely, 'mirror'), filter)).map(({ id }) => id);
     expect(await ids({ limit: 3 })).toEqual(['evt_c', 'evt_b', 'evt_a']);
     expect(await ids({ limit: 1 })).toEqual(['evt_c']);
     expect(await ids({ limit: 9, userId: scene.account.userId })).toEqual(['evt_a']);
     expect(await ids({ limit: 9, userId: another.userId, type: 'list.failed' })).toEqual(['evt_b']);
     expect(
-      (await listEvents(scene.database.kysely, 'mirror', { limit: 9, userId: scene.account.userId }))[0],
+      (
+        await listEvents(new Db(scene.database.kysely, 'mirror'), { limit: 9, userId: scene.account.userId })
+      )[0],
     ).toEqual({
       userId: scene.account.userId,
       id: 'evt_a',
@@ -40,7 +43,7 @@ describe('events that were received', () => {
       scene.database.kysely,
     );
     const ids = ['evt_x', 'evt_y', 'evt_z'];
-    expect(await replayEvents(scene.database.kysely, 'mirror', ids, COLLECTION_NAMES)).toEqual([
+    expect(await replayEvents(new Db(scene.database.kysely, 'mirror'), ids, COLLECTION_NAMES)).toEqual([
       {
         userId: scene.account.userId,
         id: 'evt_x',
@@ -56,7 +59,7 @@ describe('events that were received', () => {
       },
     ]);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/1', 'research_jobs//1/1']);
-    await replayEvents(scene.database.kysely, 'mirror', ['evt_x', 'evt_y'], ['lists']);
+    await replayEvents(new Db(scene.database.kysely, 'mirror'), ['evt_x', 'evt_y'], ['lists']);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/2', 'research_jobs//1/1']);
   });
 });

@@ -1,10 +1,11 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import { mendMoments } from '../../../../src/db/accounts/mend-moments.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
-import { scopesInDoubt } from '../../../../src/mirror/deletion/candidates.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
 import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -18,7 +19,7 @@ const SEVEN: Fence = { userId: '7', owner: 'owner', token: '1' };
 const HOUR = `interval '1 hour'`;
 
 it('nothing of an account that is opened waits for a moment that lies ahead', async () => {
-  const { kysely } = scene.database;
+  const { db } = scene.database;
   await run(`
     insert into mirror_sync.scope (_user_id, collection, parent, last_read_at, full_at)
       values (7, 'list_items', '1', now() + ${HOUR}, now() + ${HOUR});
@@ -29,7 +30,7 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
     insert into mirror_sync.api_key (key_hash, _user_id, pinged_at) values ('k', 7, now() + ${HOUR});
     insert into mirror_sync.first_ping (key_hash, sent_at) values ('k', now() + ${HOUR})`);
   const due = () =>
-    dueScopes(kysely, 'mirror', {
+    dueScopes(db, {
       userId: '7',
       collection: 'list_items',
       notReadSince: new Date(Date.now() + 1_000),
@@ -38,12 +39,12 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
       limit: 10,
     });
   expect(await due()).toEqual([]);
-  await mendMoments(kysely, 'mirror', SEVEN);
+  await mendMoments(db, SEVEN);
   const soon = Date.now() + 20_000;
   expect(await due()).toHaveLength(1);
-  const [doubt] = await scopesInDoubt(kysely, 'mirror', '7', 'lists');
-  expect(doubt?.ripeAt.getTime()).toBeLessThan(soon);
-  const { blocks } = await createBudgetStore(kysely, 'mirror', SEVEN).load('k');
+  const [suspect] = await suspectScopes(db, '7', 'lists');
+  expect(suspect?.lastSuspectedAt.getTime()).toBeLessThan(soon);
+  const { blocks } = await createBudgetStore(db, SEVEN).load('k');
   expect(blocks).toHaveLength(2);
   for (const block of blocks) {
     expect(block.validUntil).toBeLessThan(soon);
@@ -60,19 +61,18 @@ it('moments that may lie ahead, or do not, stay as they are', async () => {
   const all = (): Promise<unknown[]> =>
     run('select c.at, b.valid_until, b.freed from mirror_sync.candidate c, mirror_sync.slot_block b');
   const before = await all();
-  await mendMoments(scene.database.kysely, 'mirror', SEVEN);
+  await mendMoments(new Db(scene.database.kysely, 'mirror'), SEVEN);
   expect(await all()).toEqual(before);
 });
 
 it('a process opens its accounts anew when the database’s clock went back since its last heartbeat', async () => {
-  const { kysely } = scene.database;
+  const { db } = scene.database;
   const owned = new OwnedAccounts();
   owned.add(SEVEN);
   let later = 0;
   const beats: (() => void)[] = [];
   const heartbeat = createHeartbeat({
-    db: kysely,
-    schema: 'mirror',
+    db,
     processId: 'owner',
     identity: await ownIdentity(),
     command: 'start',
@@ -88,7 +88,7 @@ it('a process opens its accounts anew when the database’s clock went back sinc
         }),
     },
     log: { info: () => {}, warn: () => {} },
-    onClockBack: () => owned.reopen(kysely, 'mirror'),
+    onClockBack: () => owned.reopen(db),
   });
   await heartbeat.start();
   const beat = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
-import { NO_DOUBTS } from '../../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/model/errors.ts';
 import { NO_TOTALS } from '../../../../src/sync/walk-run/walk-totals.ts';
 import { deleteAllBut, jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
@@ -45,10 +45,10 @@ const WRITES: readonly (readonly [string, Write])[] = [
   [
     'rows in doubt',
     ({ mirror, fence }) =>
-      mirror.recordDoubts(
+      mirror.recordSuspects(
         fence,
         { userId: fence.userId, collection: 'research_jobs', parent: '' },
-        { ...NO_DOUBTS, add: [{ key: '1', kind: 'pair' }] },
+        { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] },
         2,
       ),
   ],
@@ -86,10 +86,8 @@ describe('where the last observation is not there any more', () => {
     await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
     expect(await stored(account)).toEqual(before);
     // Also what rests on no observation: everything in memory of the account is void.
-    const { kysely } = account.database;
-    await expect(fenced(kysely, 'mirror', account.fence, () => Promise.resolve())).rejects.toBeInstanceOf(
-      DatabaseWentBack,
-    );
+    const { db } = account.database;
+    await expect(fenced(db, account.fence, () => Promise.resolve())).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
   it.each(WRITES)('%s is superseded where there are more, and the owner goes on', async (_, write) => {
@@ -98,8 +96,8 @@ describe('where the last observation is not there any more', () => {
     const before = await stored(account);
     await expect(write(account)).rejects.toBeInstanceOf(Superseded);
     expect(await stored(account)).toEqual(before);
-    const { kysely } = account.database;
-    await expect(fenced(kysely, 'mirror', account.fence, () => Promise.resolve())).resolves.toBeUndefined();
+    const { db } = account.database;
+    await expect(fenced(db, account.fence, () => Promise.resolve())).resolves.toBeUndefined();
   });
 });
 
@@ -165,8 +163,8 @@ describe('a commit that is not answered', () => {
       await account.query('drop trigger cut on mirror.research_jobs; drop function public.cut()');
     }
     // Both outcomes are as good: neither is taken for a database that went back.
-    const { kysely } = account.database;
-    const one = await fenced(kysely, 'mirror', account.fence, async (trx) => {
+    const { db } = account.database;
+    const one = await fenced(db, account.fence, async (trx) => {
       const { rows } = await sql<{ n: number }>`select 1 as n`.execute(trx);
       return rows[0]?.n;
     });

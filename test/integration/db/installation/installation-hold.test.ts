@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
@@ -14,7 +15,7 @@ describe('a gap without a daemon', () => {
     await queue();
     await silence(11 * 60);
     expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
-    await releaseSubmissions(scene.database.kysely, 'mirror');
+    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
     expect(await states()).toEqual(['queued']);
     await silence(11 * 60);
     expect(await open()).toBeDefined();
@@ -55,7 +56,7 @@ describe('a hold', () => {
     await silence(3_600);
     expect(await open()).toBeDefined();
     await silence(3_600);
-    await releaseSubmissions(scene.database.kysely, 'mirror');
+    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
     expect(await open()).toBeUndefined();
     expect(await states()).toEqual(['queued']);
   });
@@ -93,7 +94,7 @@ describe('a hold', () => {
     // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
     await until(() => service.hold() !== undefined);
     expect(await states()).toEqual(['held']);
-    await releaseSubmissions(scene.database.kysely, 'mirror');
+    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
     await until(() => waits.length === 2);
     await minute();
     expect(service.hold()).toBeUndefined();

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
@@ -170,8 +171,8 @@ describe('a copy', () => {
     const [late] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(late?.id ?? '')).toBeDefined();
 
-    expect(await releaseSubmissions(there.kysely, 'mirror')).toBe(2);
-    expect(await currentHold(there.kysely, 'mirror')).toBeUndefined();
+    expect(await releaseSubmissions(new Db(there.kysely, 'mirror'))).toBe(2);
+    expect(await currentHold(new Db(there.kysely, 'mirror'))).toBeUndefined();
     expect(await open(there)).toBeUndefined();
     const [first] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(first?.id ?? '')).toBeDefined();
@@ -259,7 +260,7 @@ describe('a database at another host', () => {
     const hold = await open(scene.database, { ...AT('branch.example'), clock: clock(undefined) });
     expect(hold?.why).toMatch(/another host than before \(branch\.example\)/);
     expect(waits).toEqual([]);
-    await releaseSubmissions(scene.database.kysely, 'mirror');
+    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
     expect(await open(scene.database, AT('branch.example'))).toBeUndefined();
     expect(await open(scene.database, AT('db.example'))).toBeUndefined();
   });

@@ -54,37 +54,37 @@ describe('a database that went back', () => {
   });
 
   it('is made known by an owner that misses its commits, once for all owners', async () => {
-    const { kysely } = scene.database;
+    const { db } = scene.database;
     const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
     await queue();
-    for (const fence of [SEVEN, eight]) await fenced(kysely, 'mirror', fence, () => Promise.resolve());
+    for (const fence of [SEVEN, eight]) await fenced(db, fence, () => Promise.resolve());
     const error = new DatabaseWentBack('a commit is gone', 'commits');
-    await recordRecovery(kysely, 'mirror', SEVEN, error);
-    await recordRecovery(kysely, 'mirror', eight, error);
+    await recordRecovery(db, SEVEN, error);
+    await recordRecovery(db, eight, error);
     expect(await marks()).toEqual([{ reason: 'the database went back: a commit is gone' }]);
     expect(await accounts()).toEqual(LOST);
     // A claim may be among what is gone.
     expect(await states()).toEqual(['held']);
-    await expect(fenced(kysely, 'mirror', eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
+    await expect(fenced(db, eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
   });
 
   it('is made known anew where the mark that its owner knew is gone, too', async () => {
-    const { kysely } = scene.database;
+    const { db } = scene.database;
     const error = new DatabaseWentBack('a commit is gone', 'commits');
     await run(`insert into mirror.recoveries (detected_at, reason) values (now(), 'an earlier one')`);
-    await fenced(kysely, 'mirror', SEVEN, () => Promise.resolve());
+    await fenced(db, SEVEN, () => Promise.resolve());
     await run('delete from mirror.recoveries');
     await queue();
-    await recordRecovery(kysely, 'mirror', SEVEN, error);
+    await recordRecovery(db, SEVEN, error);
     expect(await marks()).toHaveLength(1);
     expect(await states()).toEqual(['held']);
   });
 
   it('is seen by an owner whose takeover is gone', async () => {
-    const { kysely } = scene.database;
+    const { db } = scene.database;
     const nine: Fence = { ...SEVEN, token: '9' };
     const later: Fence = { ...SEVEN, owner: 'other' };
-    const write = (fence: Fence) => fenced(kysely, 'mirror', fence, () => Promise.resolve());
+    const write = (fence: Fence) => fenced(db, fence, () => Promise.resolve());
     await expect(write(nine)).rejects.toBeInstanceOf(DatabaseWentBack);
     await expect(write(later)).rejects.not.toBeInstanceOf(DatabaseWentBack);
   });
@@ -146,10 +146,10 @@ describe('an account that is opened after the database went back', () => {
         values (7, 'lists', '{"frontier": "1", "limit": {"widest": 4}}', '{}', 5), (7, 'watchlist', '{"rows": 1}', '{}', 5);
       insert into mirror._collections (_user_id, collection, held_deletions, waiting_deletions, next_full_at)
         values (7, 'lists', 1, 2, now() + interval '1 day'), (7, 'account', 0, 0, now() + interval '1 day')`);
-    const { kysely } = scene.database;
-    expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(false);
+    const { db } = scene.database;
+    expect(await recheckIfDue(db, SEVEN, ['lists'])).toBe(false);
     await run('update mirror_sync.account set recheck = true');
-    expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(true);
+    expect(await recheckIfDue(db, SEVEN, ['lists'])).toBe(true);
     expect(await run('select _user_id from mirror_sync.candidate')).toEqual([{ _user_id: '8' }]);
     expect(await run('select 1 from mirror_sync.slot_block')).toEqual([]);
     expect(
@@ -165,6 +165,6 @@ describe('an account that is opened after the database went back', () => {
       { collection: 'account', held_deletions: '0', waiting_deletions: '0', due: false },
       { collection: 'lists', held_deletions: '0', waiting_deletions: '0', due: true },
     ]);
-    expect(await recheckIfDue(kysely, 'mirror', SEVEN, ['lists'])).toBe(false);
+    expect(await recheckIfDue(db, SEVEN, ['lists'])).toBe(false);
   });
 });

@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,8 +39,7 @@ async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> 
 /** What every start does before anything else. */
 async function start(migrations = MIGRATIONS): Promise<void> {
   await migrate({
-    db: open.kysely,
-    schema: SCHEMA,
+    db: new Db(open.kysely, SCHEMA),
     folder: migrations,
     version: '99.0.0',
     clock: systemClock,
@@ -105,8 +105,7 @@ describe('the first rights', () => {
       do $$ begin execute format('grant create on database %I to granting_owner', current_database()); end $$`);
     const asOwner = await openDatabase({ url: database.url, program: 'research-mirror tests', max: 1 });
     const own = {
-      db: asOwner.kysely,
-      schema: SCHEMA,
+      db: new Db(asOwner.kysely, SCHEMA),
       folder: MIGRATIONS,
       version: '99.0.0',
       clock: systemClock,

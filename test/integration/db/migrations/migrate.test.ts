@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,12 +37,12 @@ const count = async (text: string): Promise<number> => {
 describe('migrate', () => {
   it('applies each migration once when several programs begin together', async () => {
     expect(
-      await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0' }),
+      await pendingMigrations({ db: new Db(open.kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0' }),
     ).toContain('0001_mirror');
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
     expect(
-      await pendingMigrations({ db: open.kysely, schema: 'mirror', folder: MIGRATIONS, version: '0.2.0' }),
+      await pendingMigrations({ db: new Db(open.kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0' }),
     ).toEqual([]);
     expect(await migrateTo(database.url, 'mirror')).toEqual([]);
   });
@@ -78,7 +79,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create schema if not exists "{schema}"; create table "{schema}".a ();',
     );
-    const options = { db: open.kysely, schema: 'newer', folder, version: '0.2.0', clock: systemClock };
+    const options = { db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock };
     await migrate(options);
     await sql`insert into newer_sync.migration (name, checksum, applied_at) values ('0002_later', 'x', now())`.execute(
       open.kysely,
@@ -103,7 +104,7 @@ describe('migrate', () => {
     );
     await sql`delete from newer_sync.migration where name = '0002_later'`.execute(open.kysely);
     await expect(
-      migrate({ db: open.kysely, schema: 'newer', folder, version: '0.2.0', clock: systemClock }),
+      migrate({ db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock }),
     ).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
   });
 
@@ -112,7 +113,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create schema "{schema}"; create table "{schema}".a (); select 1 / 0;',
     );
-    const options = { db: open.kysely, schema: 'broken', folder, version: '0.2.0', clock: systemClock };
+    const options = { db: new Db(open.kysely, 'broken'), folder, version: '0.2.0', clock: systemClock };
     await expect(migrate(options)).rejects.toThrow(/division by zero/);
     expect(await count(`select count(*) from pg_namespace where nspname like 'broken%'`)).toBe(0);
   });
@@ -128,7 +129,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create table "{schema}".rows (_user_id bigint, id bigint, primary key (_user_id, id)); create table "{schema}".settings (name text primary key);',
     );
-    await migrate({ db: open.kysely, schema: 'spread', folder, version: '0.2.0', clock: systemClock });
+    await migrate({ db: new Db(open.kysely, 'spread'), folder, version: '0.2.0', clock: systemClock });
     const { rows } = await sql<{
       name: string;
     }>`select logicalrelid::text as name from pg_dist_partition order by 1`.execute(open.kysely);
@@ -144,7 +145,7 @@ describe('a mirror of the first version', () => {
     const first = join(folder, 'first');
     await mkdir(first);
     await copyFile(join(MIGRATIONS, '0001_mirror.sql'), join(first, '0001_mirror.sql'));
-    const options = { db: open.kysely, schema: 'elder', version: '0.2.0', clock: systemClock };
+    const options = { db: new Db(open.kysely, 'elder'), version: '0.2.0', clock: systemClock };
     await migrate({ ...options, folder: first });
     // As the daemon adds columns; and one of the operator's own.
     await run(`
@@ -189,8 +190,7 @@ describe('a database that can’t hold every text', () => {
     const opened = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
     try {
       const migrating = migrate({
-        db: opened.kysely,
-        schema: 'mirror',
+        db: new Db(opened.kysely, 'mirror'),
         folder: MIGRATIONS,
         version: '0.2.0',
         clock: systemClock,

@@ -12,15 +12,14 @@ const setId = (account: MirroredAccount, id: string): Promise<unknown> =>
 
 /** Takes `count` IDs in a transaction of its own. @returns the last one */
 const take = async (
-  { database: { kysely }, fence }: MirroredAccount,
+  { database: { db }, fence }: MirroredAccount,
   count = 1,
   monotonic?: () => number,
 ): Promise<bigint> =>
   fenced(
-    kysely,
-    'mirror',
+    db,
     fence,
-    async (trx) => (await takeChangeIds(trx, 'mirror', fence.userId, count)) + BigInt(count),
+    async (trx) => (await takeChangeIds(trx, fence.userId, count)) + BigInt(count),
     monotonic,
   );
 
@@ -68,14 +67,13 @@ describe('change IDs', () => {
     const account = await newAccount();
     let now = 0;
     const lasting = (ms: number): Promise<bigint> => {
-      const { kysely } = account.database;
+      const { db } = account.database;
       return fenced(
-        kysely,
-        'mirror',
+        db,
         account.fence,
         async (trx) => {
           now += 10 * LONGEST_WITH_IDS; // before the first ID it may last
-          const id = await takeChangeIds(trx, 'mirror', account.fence.userId, 1);
+          const id = await takeChangeIds(trx, account.fence.userId, 1);
           now += ms;
           return id;
         },
@@ -90,9 +88,7 @@ describe('change IDs', () => {
 
   it('are taken in fenced transactions only', async () => {
     const { database, fence } = await newAccount();
-    const outside = database.kysely
-      .transaction()
-      .execute((trx) => takeChangeIds(trx, 'mirror', fence.userId, 1));
+    const outside = database.db.transaction((trx) => takeChangeIds(trx, fence.userId, 1));
     await expect(outside).rejects.toThrow(/fenced transactions only/);
     const { rows } = await sql<{ n: string }>`
       select count(*) as n from mirror_sync.account where _user_id = ${fence.userId}`.execute(

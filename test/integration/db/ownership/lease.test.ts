@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
@@ -45,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await ensureAccount(database.kysely, 'mirror', USER, await databaseTime(database.kysely));
+  await ensureAccount(new Db(database.kysely, 'mirror'), USER, await databaseTime(database.db));
   await sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`.execute(
     database.kysely,
   );
@@ -58,8 +59,7 @@ afterEach(async () => {
 async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat> {
   const log = { info: () => {}, warn: () => {} };
   const heartbeat = createHeartbeat({
-    db: database.kysely,
-    schema: 'mirror',
+    db: database.db,
     processId,
     identity,
     clock: systemClock,
@@ -73,7 +73,7 @@ async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat
 }
 
 const take = (processId: string): Promise<TakeResult> =>
-  takeAccount(database.kysely, 'mirror', USER, processId, own);
+  takeAccount(new Db(database.kysely, 'mirror'), USER, processId, own);
 
 async function taken(processId: string): Promise<Fence> {
   const result = await take(processId);
@@ -88,7 +88,7 @@ const silence = (processId: string): Promise<unknown> =>
   );
 
 const write = (fence: Fence, content: string, inBetween = async (): Promise<void> => {}): Promise<void> =>
-  fenced(database.kysely, 'mirror', fence, async (trx) => {
+  fenced(new Db(database.kysely, 'mirror'), fence, async (trx) => {
     await inBetween();
     await sql`update public.page set content = ${content}`.execute(trx);
   });
@@ -104,7 +104,7 @@ describe('an account', () => {
     const first = await taken('A');
     await alive('B');
     expect(await take('B')).toMatchObject({
-      state: 'held',
+      state: 'owned',
       by: { processId: 'A', command: 'start', here: false },
     });
     await silence('A');
@@ -124,11 +124,11 @@ describe('an account', () => {
   it('is free at once when its owner releases it, and only the owner can', async () => {
     await alive('A');
     const fence = await taken('A');
-    await releaseAccount(database.kysely, 'mirror', { ...fence, token: '99' });
-    expect((await take('B')).state).toBe('held');
-    expect(await freeAccounts(database.kysely, 'mirror', own)).toEqual([]);
-    await releaseAccount(database.kysely, 'mirror', fence);
-    expect(await freeAccounts(database.kysely, 'mirror', own)).toEqual([USER]);
+    await releaseAccount(new Db(database.kysely, 'mirror'), { ...fence, token: '99' });
+    expect((await take('B')).state).toBe('owned');
+    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([]);
+    await releaseAccount(new Db(database.kysely, 'mirror'), fence);
+    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([USER]);
     expect((await take('B')).state).toBe('taken');
   });
 
@@ -139,7 +139,7 @@ describe('an account', () => {
     await alive('A', identity);
     await sql`update mirror_sync.account set owner = 'A'`.execute(database.kysely);
     // Where the system does not tell (macOS), the heartbeat has to run out.
-    expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'held');
+    expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'owned');
   });
 
   it('goes to one of many processes that want it at the same time', async () => {
@@ -202,7 +202,7 @@ describe('the fence', () => {
     const fence: Fence = { userId: USER, owner: 'me', token: '7' };
     // Each holds the fence for half a second, by statements within the bound: waiting for the third would not be.
     const long = (): Promise<void> =>
-      fenced(brisk.kysely, 'mirror', fence, async (trx) => {
+      fenced(new Db(brisk.kysely, 'mirror'), fence, async (trx) => {
         await sql`select pg_sleep(0.25)`.execute(trx);
         await sql`select pg_sleep(0.25)`.execute(trx);
       });
@@ -215,8 +215,8 @@ describe('the fence', () => {
     const short: Database = await openDatabase({ url: database.url, program: 'a test', bounds });
     await alive('A');
     const fence = await taken('A');
-    const hang = (work: Parameters<typeof fenced>[3]): Promise<unknown> =>
-      fenced(short.kysely, 'mirror', fence, work);
+    const hang = (work: Parameters<typeof fenced>[2]): Promise<unknown> =>
+      fenced(new Db(short.kysely, 'mirror'), fence, work);
     await expect(hang((trx) => sql`select pg_sleep(60)`.execute(trx))).rejects.toThrow(DatabaseUnavailable);
     await expect(
       hang(async (trx) => {
@@ -231,8 +231,8 @@ describe('the fence', () => {
   it('tells the database’s time', async () => {
     await alive('A');
     const fence = await taken('A');
-    const before = await databaseTime(database.kysely);
-    const now = await fenced(database.kysely, 'mirror', fence, async (_, at) => at);
+    const before = await databaseTime(database.db);
+    const now = await fenced(new Db(database.kysely, 'mirror'), fence, async (_, at) => at);
     expect(now.getTime()).toBeGreaterThanOrEqual(before.getTime());
   });
 });
@@ -242,8 +242,7 @@ describe('the heartbeat', () => {
     const clock = new VirtualClock();
     const log = { info: () => {}, warn: () => {} };
     const heartbeat = createHeartbeat({
-      db: database.kysely,
-      schema: 'mirror',
+      db: database.db,
       processId: 'V',
       identity: own,
       clock,

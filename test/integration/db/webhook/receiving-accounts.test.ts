@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { RegisteredAccount } from '../../../support/webhooks/registered-account.ts';
@@ -194,7 +195,7 @@ describe('receivers', () => {
     const forged = account.receivers();
     for (let times = 0; times < 10; times += 1) await forged.mismatched(account.userId);
     account.bell.ring();
-    await eventually('a reading', () => account.news.some(({ doubted }) => doubted));
+    await eventually('a reading', () => account.news.some(({ mistrusted }) => mistrusted));
     expect(await account.registration()).toMatchObject({
       state: 'registered',
       secret,
@@ -254,7 +255,7 @@ describe('receivers', () => {
       },
       transformResult: async ({ result }) => result,
     });
-    const receivers = account.receivers({ db: counted });
+    const receivers = account.receivers({ db: new Db(counted, 'mirror') });
     const forge = async (number: number): Promise<void> => {
       await receivers.secretsOf(String(1_000_000 + number), false);
       await receivers.secretsOf(account.userId, false);

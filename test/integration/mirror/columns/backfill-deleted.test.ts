@@ -98,7 +98,7 @@ describe('columns that came late are filled in rows that are deleted', () => {
       await account.page('research_jobs', jobs(5_000, 1));
       await deleteAllBut(account, 'research_jobs', jobs(1, 600), { accept: true });
       expect(await account.mirror.backfill(account.fence)).toBe(true);
-      await account.age(account.settleMs);
+      await account.age(account.gracePeriodMs);
       await account.page('research_jobs', jobs(601, 10));
       await fillAll(account);
       expect(await unfilled(account, 'research_jobs')).toEqual([]);

@@ -266,8 +266,7 @@ describe('MIRROR_SCHEMA_DRIFT', () => {
         const rules = { ignore: new Set<string>(), exclude: new Set<string>() };
         const scope = account.scope('research_jobs');
         expect(
-          (await compareItems(own.kysely, 'other', scope, itemsOf('research_jobs', items(first)), rules))
-            .unequal,
+          (await compareItems(own.db, scope, itemsOf('research_jobs', items(first)), rules)).unequal,
         ).toEqual([]);
       }
     });

@@ -24,7 +24,7 @@ async function withJobs(count: number): Promise<MirroredAccount> {
 
 const quality = (account: MirroredAccount, name = 'research_jobs'): Promise<unknown[]> =>
   account.query(`
-    select held_deletions as held, waiting_deletions as waiting from mirror.data_quality
+    select held_deletions as blocked, waiting_deletions as waiting from mirror.data_quality
     where _user_id = ${account.fence.userId} and collection = '${name}'`);
 
 describe('the brake', () => {
@@ -32,31 +32,35 @@ describe('the brake', () => {
     const account = await withJobs(100);
     expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(79)))).toMatchObject({
       deleted: 0,
-      held: 21,
+      blocked: 21,
       waiting: 0,
     });
     expect(await liveJobs(account)).toHaveLength(100);
-    expect(await quality(account)).toEqual([{ held: '21', waiting: '0' }]);
+    expect(await quality(account)).toEqual([{ blocked: '21', waiting: '0' }]);
     await account.observe('research_jobs', jobs(100));
-    expect(await quality(account)).toEqual([{ held: '20', waiting: '0' }]);
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 20, held: 0 });
+    expect(await quality(account)).toEqual([{ blocked: '20', waiting: '0' }]);
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 20, blocked: 0 });
     expect(await liveJobs(account)).toEqual([...upTo(79), 100]);
-    expect(await quality(account)).toEqual([{ held: '0', waiting: '0' }]);
+    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
   });
 
   it('lets ten rows go, however few there are', async () => {
     const account = await withJobs(11);
-    expect(await deleteAllBut(account, 'research_jobs', jobs(11))).toMatchObject({ deleted: 10, held: 0 });
+    expect(await deleteAllBut(account, 'research_jobs', jobs(11))).toMatchObject({ deleted: 10, blocked: 0 });
   });
 
   it('counts what is still waiting for its second proof', async () => {
     const account = await withJobs(60);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(...upTo(55)), { proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(...upTo(47)), { proof: SNAPSHOT });
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, held: 5, waiting: 8 });
-    expect(await quality(account)).toEqual([{ held: '5', waiting: '8' }]);
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({
+      deleted: 0,
+      blocked: 5,
+      waiting: 8,
+    });
+    expect(await quality(account)).toEqual([{ blocked: '5', waiting: '8' }]);
   });
 
   it('counts what went within a day', async () => {
@@ -65,10 +69,10 @@ describe('the brake', () => {
     await account.age(23 * HOUR);
     expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(79)))).toMatchObject({
       deleted: 0,
-      held: 6,
+      blocked: 6,
     });
     await account.age(2 * HOUR);
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 6, held: 0 });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 6, blocked: 0 });
     expect(await liveJobs(account)).toEqual(upTo(79));
   });
 
@@ -77,23 +81,23 @@ describe('the brake', () => {
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(50)));
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({
       deleted: 50,
-      held: 0,
+      blocked: 0,
     });
-    expect(await quality(account)).toEqual([{ held: '0', waiting: '0' }]);
+    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
     expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(40)))).toMatchObject({
       deleted: 10,
-      held: 0,
+      blocked: 0,
     });
   });
 
   it('holds what is proven while it holds, without being asked again', async () => {
     const account = await withJobs(40);
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
-    expect(await quality(account)).toEqual([{ held: '15', waiting: '0' }]);
+    expect(await quality(account)).toEqual([{ blocked: '15', waiting: '0' }]);
     await proveAbsent(account, 'research_jobs', jobs(...upTo(20)));
-    expect(await quality(account)).toEqual([{ held: '20', waiting: '0' }]);
+    expect(await quality(account)).toEqual([{ blocked: '20', waiting: '0' }]);
     await account.observe('research_jobs', jobs(...upTo(40)));
-    expect(await quality(account)).toEqual([{ held: '0', waiting: '0' }]);
+    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
   });
 
   it('does not count rows that may be back', async () => {
@@ -101,10 +105,10 @@ describe('the brake', () => {
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
     // Five deletions of a moment ago, contradicted too soon.
     await account.observe('research_jobs', jobs(...upTo(30)));
-    expect(await account.candidates('research_jobs')).toHaveLength(5);
-    expect(await quality(account)).toEqual([{ held: '0', waiting: '5' }]);
+    expect(await account.suspects('research_jobs')).toHaveLength(5);
+    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '5' }]);
     await proveAbsent(account, 'research_jobs', jobs(...upTo(24)));
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 1, held: 0 });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 1, blocked: 0 });
   });
 
   it('judges list items over all lists of the account', async () => {
@@ -116,8 +120,8 @@ describe('the brake', () => {
     // 9 of 20 are much of one list and little of all three; 9 more are too many.
     const left = itemsWith('id', upTo(11));
     expect(await deleteAllBut(account, 'list_items', left, { parent: '1' })).toMatchObject({ deleted: 9 });
-    expect(await deleteAllBut(account, 'list_items', left, { parent: '2' })).toMatchObject({ held: 9 });
-    expect(await quality(account, 'list_items')).toEqual([{ held: '9', waiting: '0' }]);
+    expect(await deleteAllBut(account, 'list_items', left, { parent: '2' })).toMatchObject({ blocked: 9 });
+    expect(await quality(account, 'list_items')).toEqual([{ blocked: '9', waiting: '0' }]);
   });
 
   it('counts items that are in doubt once, where their list is, too', async () => {
@@ -125,19 +129,19 @@ describe('the brake', () => {
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     await account.observe('list_items', itemsWith('id', upTo(12)), { parent: '1' });
     await account.observe('list_items', itemsWith('id', upTo(88)), { parent: '2' });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', '[]', { parent: '1', proof: SNAPSHOT });
     // 12 of 100 items, not 24.
     expect(await deleteAllBut(account, 'lists', itemsWith('list_id', [2]))).toMatchObject({
       deleted: 1,
-      held: 0,
+      blocked: 0,
     });
   });
 
   it('judges each account for itself', async () => {
     const large = await withJobs(1_000);
     const small = await withJobs(20);
-    expect(await deleteAllBut(small, 'research_jobs', jobs(1))).toMatchObject({ held: 19 });
+    expect(await deleteAllBut(small, 'research_jobs', jobs(1))).toMatchObject({ blocked: 19 });
     expect(await deleteAllBut(large, 'research_jobs', jobs(...upTo(900)))).toMatchObject({ deleted: 100 });
   });
 });

@@ -9,6 +9,7 @@ import {
 } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { runs } from '../../../support/effort.ts';
 
 const newAccount = testAccounts();
 
@@ -46,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 async function take(account: MirroredAccount, taken: Step): Promise<void> {
-  if (taken.op === 'pass') return account.age(account.settleMs);
+  if (taken.op === 'pass') return account.age(account.gracePeriodMs);
   if (taken.op === 'delete') {
     const { accept } = taken;
     await account.applyDeletions('list_items', { parent: taken.parent, accept });
@@ -104,7 +105,7 @@ describe('after any sequence of pages and deletions', () => {
                 select from mirror_sync.candidate as c where c._user_id = ${user} and c.parent = s.parent))`),
         ).toEqual([]);
         // In the end one list is left, with one item.
-        await account.age(account.settleMs);
+        await account.age(account.gracePeriodMs);
         await account.observe('lists', itemsWith('list_id', [1]));
         await account.observe('list_items', itemsWith('id', [0]), { parent: '1' });
         await deleteAllBut(account, 'lists', itemsWith('list_id', [1]), { accept: true });
@@ -121,7 +122,7 @@ describe('after any sequence of pages and deletions', () => {
           { collection: 'lists', live_rows: '1' },
         ]);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(4, 12) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DoubtChange } from '../../../../src/model/absence.ts';
-import { NO_DOUBTS } from '../../../../src/model/absence.ts';
-import { scopesInDoubt } from '../../../../src/mirror/deletion/candidates.ts';
+import type { SuspectChange } from '../../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
 import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
 import { leastCompleteAsOf, leastPolledAt } from '../../../../src/mirror/scope/scope-store.ts';
@@ -10,27 +10,27 @@ import {
   falling,
   itemsWith,
   jobs,
-  keysInDoubt,
+  suspectKeys,
   liveJobs,
   proveAbsent,
-  settledJobs,
+  oldJobs,
   SNAPSHOT,
 } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-const withJobs = settledJobs(newAccount);
+const withJobs = oldJobs(newAccount);
 
 describe('doubts that no page raises', () => {
-  const pair = (change: Partial<DoubtChange>): DoubtChange => ({ ...NO_DOUBTS, ...change });
-  const record = (account: MirroredAccount, change: Partial<DoubtChange>, obs: number) =>
-    account.mirror.recordDoubts(account.fence, account.scope('research_jobs'), pair(change), obs);
+  const pair = (change: Partial<SuspectChange>): SuspectChange => ({ ...NO_SUSPECTS, ...change });
+  const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
+    account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
 
   it('are raised by one whole walk and proven by the next', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', kind: 'pair', obs: 1 }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair', obs: 1 }]);
     await record(account, { prove: ['2'] }, 1);
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({ deleted: 1 });
     expect(await liveJobs(account)).toEqual([1]);
@@ -40,7 +40,7 @@ describe('doubts that no page raises', () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await account.candidates('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
   });
 
   it('are out of date when a later page is written: it may have seen the rows', async () => {
@@ -49,21 +49,21 @@ describe('doubts that no page raises', () => {
     await expect(record(account, { add: [{ key: '2', kind: 'pair' }] }, 1)).rejects.toBeInstanceOf(
       Superseded,
     );
-    expect(await keysInDoubt(account)).toEqual([]);
+    expect(await suspectKeys(account)).toEqual([]);
   });
 
   it('rest on the live rows that a walk did not see', async () => {
     const account = await newAccount();
     await account.observe('watchlist', itemsWith('id', ['1', '10', '9', 'a']));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('watchlist', itemsWith('id', ['new']));
     const seen = new Set(['10', 'x']);
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const missing = (before: Date) =>
-      liveKeysMissing(kysely, schema, account.scope('watchlist'), (key) => seen.has(key), before);
-    const keys = (await missing(new Date(Date.now() - account.settleMs / 2))).map(({ key }) => key);
+      liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key), before);
+    const keys = (await missing(new Date(Date.now() - account.gracePeriodMs / 2))).map(({ key }) => key);
     expect(keys).toEqual(['1', '9', 'a']);
-    expect(await missing(new Date(Date.now() + account.settleMs))).toHaveLength(4);
+    expect(await missing(new Date(Date.now() + account.gracePeriodMs))).toHaveLength(4);
     expect(await missing(new Date(0))).toEqual([]);
   });
 
@@ -72,10 +72,9 @@ describe('doubts that no page raises', () => {
     await account.query(`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 25000) n`);
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const gone = await liveKeysMissing(
-      kysely,
-      schema,
+      db,
       account.scope('research_jobs'),
       (key) => Number(key) % 10_000 !== 0,
       new Date(),
@@ -96,10 +95,10 @@ describe('a page that very many rows are missing from', () => {
       select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 41000) n`);
     for (let proof = 1; proof <= 2; proof += 1) {
       await account.observe(name, `[${item}]`, { proof: SNAPSHOT });
-      const candidates = await account.candidates(name);
-      expect(candidates).toHaveLength(41_000);
-      expect(candidates.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
-      await account.age(account.settleMs);
+      const suspects = await account.suspects(name);
+      expect(suspects).toHaveLength(41_000);
+      expect(suspects.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
+      await account.age(account.gracePeriodMs);
     }
   });
 });
@@ -111,29 +110,29 @@ describe('rows in doubt', () => {
     for (const parent of ['1', '2']) {
       await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
     }
-    await account.age(account.settleMs);
-    const { kysely, schema } = account.database;
-    const told = () => scopesInDoubt(kysely, schema, account.fence.userId, 'list_items');
+    await account.age(account.gracePeriodMs);
+    const { db } = account.database;
+    const told = () => suspectScopes(db, account.fence.userId, 'list_items');
     expect(await told()).toEqual([]);
     await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '1', proof: SNAPSHOT });
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '2', proof: SNAPSHOT });
     const [first, second] = await told();
     expect(first).toMatchObject({ scope: { parent: '1' }, kinds: ['snapshot'], waiting: 2, proven: 0 });
     expect(second).toMatchObject({ scope: { parent: '2' }, kinds: ['snapshot'], waiting: 1, proven: 1 });
-    const [youngest] = (await account.candidates('list_items', '2')).toSorted((a, b) => b.at - a.at);
-    expect(second?.ripeAt).toEqual(new Date(youngest?.at ?? 0));
+    const [youngest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
+    expect(second?.lastSuspectedAt).toEqual(new Date(youngest?.at ?? 0));
   });
 
   it('are no rows to begin a page at', async () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const scope = account.scope('research_jobs');
-    expect(await predecessor(kysely, schema, scope, 'falling', '1', 1)).toBe('4');
-    expect(await predecessor(kysely, schema, scope, 'rising', '4', 1)).toBe('1');
-    expect(await predecessor(kysely, schema, scope, 'falling', '1', 5)).toBe('4');
+    expect(await predecessor(db, scope, 'falling', '1', 1)).toBe('4');
+    expect(await predecessor(db, scope, 'rising', '4', 1)).toBe('1');
+    expect(await predecessor(db, scope, 'falling', '1', 5)).toBe('4');
   });
 });
 
@@ -141,8 +140,8 @@ describe('as of when everything is mirrored', () => {
   it('is kept for each scope, and the least of them tells of a collection', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
-    const { kysely, schema } = account.database;
-    const least = () => leastCompleteAsOf(kysely, schema, account.fence.userId, 'list_items');
+    const { db } = account.database;
+    const least = () => leastCompleteAsOf(db, account.fence.userId, 'list_items');
     const complete = (parent: string, day: number) =>
       account.page('list_items', '[]', {
         parent,
@@ -163,11 +162,11 @@ describe('as of when everything is mirrored', () => {
 
   it('is not known while a list that can’t be mirrored keeps its items from being read', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const incomplete = async () => {
       const { userId } = account.fence;
-      const complete = await leastCompleteAsOf(kysely, schema, userId, 'list_items');
-      const polled = await leastPolledAt(kysely, schema, userId, 'list_items');
+      const complete = await leastCompleteAsOf(db, userId, 'list_items');
+      const polled = await leastPolledAt(db, userId, 'list_items');
       return [complete.incomplete, polled.unread];
     };
     const read = (fullAt: Date, items: string) =>

@@ -112,9 +112,9 @@ describe('a list that is deleted', () => {
     await account.observe('lists', lists(1, 2));
     await account.observe('list_items', items(30), { parent: '1' });
     await account.observe('list_items', items(11), { parent: '2' });
-    expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({ deleted: 0, held: 1 });
+    expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({ deleted: 0, blocked: 1 });
     expect(await liveItems(account)).toHaveLength(41);
-    expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, held: 0 });
+    expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, blocked: 0 });
     expect(await liveItems(account)).toHaveLength(30);
     // Accepted: the next item is not held for it.
     expect(await deleteAllBut(account, 'list_items', items(29), { parent: '1' })).toMatchObject({
@@ -144,15 +144,15 @@ describe('a list that is deleted', () => {
     const account = await twoLists();
     const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000}]';
     await account.observe('list_items', hostile, { parent: '2' });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent: '2', proof: SNAPSHOT });
-    expect(await account.candidates('list_items', '2')).toHaveLength(1);
+    expect(await account.suspects('list_items', '2')).toHaveLength(1);
     await deleteAllBut(account, 'lists', lists(1));
     const user = account.fence.userId;
     for (const table of ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine']) {
       expect(await account.query(`select 1 from ${table} where _user_id = ${user}`)).toEqual([]);
     }
-    const due = await dueScopes(account.database.kysely, account.database.schema, {
+    const due = await dueScopes(account.database.db, {
       userId: user,
       collection: 'list_items',
       notReadSince: new Date(Date.now() + 1_000),
@@ -178,9 +178,9 @@ describe('a list that is deleted', () => {
       });
       expect(await liveItems(account)).toEqual(OF_LIST_1);
       const scope = account.scope('list_items', '2');
-      const doubt = { add: [{ key: 'i0', kind: 'pair' }], prove: [], withdraw: [] } as const;
-      await account.mirror.recordDoubts(account.fence, scope, { ...doubt, withdrawOrdered: false }, 99);
-      expect(await account.candidates('list_items', '2')).toEqual([]);
+      const suspect = { add: [{ key: 'i0', kind: 'pair' }], prove: [], withdraw: [] } as const;
+      await account.mirror.recordSuspects(account.fence, scope, { ...suspect, withdrawOrdered: false }, 99);
+      expect(await account.suspects('list_items', '2')).toEqual([]);
     },
   );
 
@@ -191,7 +191,7 @@ describe('a list that is deleted', () => {
       decide: () => ({ scope: { memory: { frontier: 'i1' }, fullAt: new Date(), polledAt: new Date() } }),
     });
     await deleteAllBut(account, 'lists', lists(1));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('lists', lists(1, 2));
     // A walk that began before the list went would go on behind items that are deleted now.
     const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });

@@ -40,7 +40,7 @@ describe('a deleted row', () => {
     await deleteAllBut(account, 'research_jobs', '[]');
     expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
     expect(await history(account)).toEqual([{ status: 'a', op: 'delete', id: changeId(1) }]);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     expect(await outcomeOf(account, job('b'))).toEqual(['undeleted']);
     expect(await current(account)).toEqual([{ status: 'b', live: true, id: changeId(3) }]);
     expect(await history(account)).toHaveLength(1);
@@ -53,14 +53,14 @@ describe('a deleted row', () => {
     await account.observe('research_jobs', job('a'));
     await deleteAllBut(account, 'research_jobs', '[]');
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
-    await account.age(account.settleMs - 5_000);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    await account.age(account.gracePeriodMs - 5_000);
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
     await account.age(5_000);
     expect(await outcomeOf(account, job('a'), 4_000)).toEqual(['deferred']);
     expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
     expect(await outcomeOf(account, job('a'))).toEqual(['undeleted']);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 });
 
@@ -70,7 +70,7 @@ describe('a deleted row that a stale page showed', () => {
     await account.observe('research_jobs', jobs(1, 5));
     await deleteAllBut(account, 'research_jobs', jobs(5));
     await account.observe('research_jobs', jobs(1));
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
     return account;
   };
 
@@ -78,16 +78,16 @@ describe('a deleted row that a stale page showed', () => {
     const account = await staleSighting({ deletes });
     await account.observe('research_jobs', jobs(5));
     await account.observe('research_jobs', jobs(5), { proof: falling(9, 5) });
-    expect(await account.candidates('research_jobs')).toHaveLength(1);
+    expect(await account.suspects('research_jobs')).toHaveLength(1);
     await account.observe('research_jobs', jobs(5), { proof: falling(5, 1) });
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('and no page shows again is in doubt for ten settle times at most', async () => {
     const account = await staleSighting();
-    await account.age(9 * account.settleMs);
+    await account.age(9 * account.gracePeriodMs);
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 1 });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 0 });
     expect(await liveJobs(account)).toEqual([5]);
   });
@@ -102,7 +102,7 @@ describe('a row with the content of a superseded version', () => {
     expect(await current(account)).toEqual([{ status: 'completed', live: true, id: changeId(2) }]);
     expect(await history(account)).toEqual([{ status: 'running', op: 'update', id: changeId(1) }]);
     expect(await outcomeOf(account, job('completed'))).toEqual(['unchanged']);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('is written when it is seen later, or when its content is new', async () => {
@@ -110,7 +110,7 @@ describe('a row with the content of a superseded version', () => {
     await account.observe('research_jobs', job('running'));
     await account.observe('research_jobs', job('completed'));
     expect(await outcomeOf(account, job('sent back'))).toEqual(['updated']);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     expect(await outcomeOf(account, job('completed'))).toEqual(['updated']);
     expect((await history(account)).map(({ status }) => status)).toEqual([
       'running',
@@ -158,12 +158,12 @@ describe('the settle time', () => {
     ]);
     const changed = changedRows(sortPage(items, EVERY_FIELD, () => undefined).keyed, stored);
     const early = await contradicting(
-      account.database.kysely,
+      account.database.db,
       tableOf('mirror', 'research_jobs'),
       account.scope('research_jobs'),
       changed,
       stored,
-      { settledAt: new Date(at.getTime() + ms), history: true, hard: false },
+      { graceStart: new Date(at.getTime() + ms), history: true, hard: false },
     );
     expect(early.size).toBe(deferred);
   });
@@ -197,9 +197,9 @@ describe('with MIRROR_DELETES=hard', () => {
     await deleteAllBut(account, 'research_jobs', '[]');
     expect(await outcomeOf(account, job('b'))).toEqual(['deferred']);
     expect(await current(account)).toEqual([]);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     expect(await outcomeOf(account, job('b'))).toEqual(['inserted']);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('a list is removed with its items', async () => {
@@ -248,7 +248,7 @@ describe('a reader of the watermark', () => {
     expect(await news()).toEqual(['1+', '2+', '3+']);
     await deleteAllBut(account, 'research_jobs', jobs(3));
     expect(await news()).toEqual(['1-', '2-']);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
     expect(await news()).toEqual(['1+']);
     expect(await news()).toEqual([]);

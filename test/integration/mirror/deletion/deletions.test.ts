@@ -3,34 +3,34 @@ import {
   falling,
   itemsWith,
   jobs,
-  keysInDoubt,
+  suspectKeys,
   liveJobs,
   proveAbsent,
-  settledJobs,
+  oldJobs,
   SNAPSHOT,
 } from '../../../support/mirror/deleting.ts';
 import { changeId } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-const withJobs = settledJobs(newAccount);
+const withJobs = oldJobs(newAccount);
 
 describe('a row that the source has no more', () => {
   it('is deleted by two proofs, the settle time apart', async () => {
     const account = await withJobs(1, 2, 3);
     await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
-    expect(await account.candidates('research_jobs')).toMatchObject([
+    expect(await account.suspects('research_jobs')).toMatchObject([
       { key: '2', kind: 'snapshot', proven: false },
     ]);
-    const nothing = { deleted: 0, along: new Map(), held: 0, waiting: 1, changed: [] };
+    const nothing = { deleted: 0, along: new Map(), blocked: 0, waiting: 1, changed: [] };
     expect(await account.applyDeletions('research_jobs')).toEqual(nothing);
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
     expect(await account.applyDeletions('research_jobs')).toEqual({
       deleted: 1,
       along: new Map(),
-      held: 0,
+      blocked: 0,
       waiting: 0,
       changed: [{ table: 'research_jobs', userId: account.fence.userId, changeId: changeId(4) }],
     });
@@ -42,7 +42,7 @@ describe('a row that the source has no more', () => {
       { job_id: '2', deleted: true, moved: true, _change_id: changeId(4) },
       { job_id: '3', deleted: false, moved: null, _change_id: changeId(3) },
     ]);
-    expect(await account.candidates('research_jobs')).toEqual([]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
   it('stays when the second proof comes sooner, however it is repeated', async () => {
@@ -54,32 +54,32 @@ describe('a row that the source has no more', () => {
     await account.applyDeletions('research_jobs', { accept: true });
     expect(await liveJobs(account)).toEqual([1, 2]);
     // Sent before the settle time was over, answered after it.
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 58_000 });
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
   });
 
   it('is in no doubt while it came, changed or was back less than the settle time before', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', jobs(1, 2));
-    await account.age(account.settleMs - 5_000);
+    await account.age(account.gracePeriodMs - 5_000);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await keysInDoubt(account)).toEqual([]);
+    expect(await suspectKeys(account)).toEqual([]);
     await account.observe('research_jobs', '[{"job_id":2,"status":"new"}]');
-    await account.age(account.settleMs - 5_000);
+    await account.age(account.gracePeriodMs - 5_000);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await keysInDoubt(account)).toEqual([]);
+    expect(await suspectKeys(account)).toEqual([]);
     await account.age(5_000);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await keysInDoubt(account)).toEqual(['2']);
+    expect(await suspectKeys(account)).toEqual(['2']);
   });
 
   it('that is seen between the proofs needs two new ones', async () => {
     const account = await withJobs(1, 2);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     await account.observe('research_jobs', jobs(2));
-    expect(await keysInDoubt(account)).toEqual([]);
-    await account.age(account.settleMs);
+    expect(await suspectKeys(account)).toEqual([]);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 1 });
   });
@@ -88,14 +88,18 @@ describe('a row that the source has no more', () => {
     const account = await withJobs(1, 2);
     await proveAbsent(account, 'research_jobs', jobs(1));
     await account.observe('research_jobs', jobs(2));
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, held: 0, waiting: 0 });
+    expect(await account.applyDeletions('research_jobs')).toMatchObject({
+      deleted: 0,
+      blocked: 0,
+      waiting: 0,
+    });
     expect(await liveJobs(account)).toEqual([1, 2]);
   });
 
   it('that can’t be mirrored as it is now is there nevertheless', async () => {
     const account = await withJobs(1, 2);
     await proveAbsent(account, 'research_jobs', '[{"job_id":1},{"job_id":2,"n":1e200000}]');
-    expect(await keysInDoubt(account)).toEqual([]);
+    expect(await suspectKeys(account)).toEqual([]);
   });
 
   it('goes with what was kept of it: no row that may change, nothing in quarantine', async () => {
@@ -156,17 +160,17 @@ describe('an interval', () => {
   ])('%s tells of exactly the rows inside', async (_, proof, missing) => {
     const account = await withJobs(1, 2, 3, 4, 5, 6, 7, 8, 9);
     await account.observe('research_jobs', proof.through === '7' ? jobs(7) : jobs(5), { proof });
-    expect(await keysInDoubt(account)).toEqual(missing);
+    expect(await suspectKeys(account)).toEqual(missing);
   });
 
   it('of text keys is one of their order: shorter first, then bytewise', async () => {
     const account = await newAccount();
     await account.observe('watchlist', itemsWith('id', ['9', '10', 'a', 'é', 'Z', 'aa', 'ab', 'b']));
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('watchlist', itemsWith('id', ['aa']), {
       proof: { kind: 'interval', direction: 'rising', after: 'a', through: 'aa' },
     });
-    const keys = (await account.candidates('watchlist')).map(({ key }) => key);
+    const keys = (await account.suspects('watchlist')).map(({ key }) => key);
     expect(keys).toEqual(['10', 'b']);
   });
 
@@ -174,22 +178,22 @@ describe('an interval', () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
     await account.observe('research_jobs', jobs(2, 3, 4), { proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
-    expect(await account.candidates('research_jobs')).toMatchObject([
+    expect(await account.suspects('research_jobs')).toMatchObject([
       { key: '1', kind: 'snapshot' },
       { key: '3', kind: 'interval' },
     ]);
     await account.observe('research_jobs', jobs(2, 4), { contradiction: true });
-    expect(await keysInDoubt(account)).toEqual(['1']);
+    expect(await suspectKeys(account)).toEqual(['1']);
   });
 
   it('does not prove what a snapshot began: its own doubt takes the place of the older one', async () => {
     const account = await withJobs(1, 2, 3);
     await account.observe('research_jobs', jobs(3, 1), { proof: SNAPSHOT });
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
-    expect(await account.candidates('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
     await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
   });
@@ -198,9 +202,9 @@ describe('an interval', () => {
     const account = await withJobs(1, 2, 3);
     for (let proof = 1; proof <= 2; proof += 1) {
       await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
-      await account.age(account.settleMs);
+      await account.age(account.gracePeriodMs);
     }
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
     await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
     expect(await liveJobs(account)).toEqual([1, 2, 3]);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { goingRows, goingRowsAfter } from '../../../../src/mirror/deletion/delete-rows.ts';
+import { rowsToDelete, rowsToDeleteAfter } from '../../../../src/mirror/deletion/delete-rows.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import { itemsWith } from '../../../support/mirror/deleting.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
@@ -9,22 +9,22 @@ const newAccount = testAccounts();
 
 it('only live rows of the scope go, in key order, and behind a key those beyond it', async () => {
   const account = await newAccount();
-  const { kysely, schema } = account.database;
+  const { db } = account.database;
   await account.observe('lists', itemsWith('list_id', [1, 2]));
   for (const parent of ['1', '2']) {
     await account.observe('list_items', itemsWith('id', ['c', 'a', 'b', 'd']), { parent });
   }
   await sql`
     update mirror.list_items set _deleted_at = now()
-    where _user_id = ${account.fence.userId} and list_id = 1 and id = 'b'`.execute(kysely);
-  const table = tableOf(schema, 'list_items');
+    where _user_id = ${account.fence.userId} and list_id = 1 and id = 'b'`.execute(db);
+  const table = tableOf(db.schema, 'list_items');
   const first = account.scope('list_items', '1');
   const keys = (rows: readonly { readonly key: string }[]): string => rows.map(({ key }) => key).join('');
 
   // A row that is gone already, and one that never was, would have the whole deletion fail.
-  expect(keys(await goingRows(kysely, table, first, ['d', 'b', 'x', 'a']))).toBe('ad');
-  expect(keys(await goingRowsAfter(kysely, table, first, undefined))).toBe('acd');
-  expect(keys(await goingRowsAfter(kysely, table, first, 'a'))).toBe('cd');
-  expect(keys(await goingRowsAfter(kysely, table, first, 'd'))).toBe('');
-  expect(keys(await goingRowsAfter(kysely, table, account.scope('list_items', '2'), undefined))).toBe('abcd');
+  expect(keys(await rowsToDelete(db, table, first, ['d', 'b', 'x', 'a']))).toBe('ad');
+  expect(keys(await rowsToDeleteAfter(db, table, first, undefined))).toBe('acd');
+  expect(keys(await rowsToDeleteAfter(db, table, first, 'a'))).toBe('cd');
+  expect(keys(await rowsToDeleteAfter(db, table, first, 'd'))).toBe('');
+  expect(keys(await rowsToDeleteAfter(db, table, account.scope('list_items', '2'), undefined))).toBe('abcd');
 });

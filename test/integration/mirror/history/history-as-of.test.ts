@@ -87,13 +87,7 @@ describe('since when history covers an account', () => {
 
   it('is written by the account’s owner alone', async () => {
     await expect(
-      openHistory(
-        scene.database.kysely,
-        'mirror',
-        { ...scene.first.fence, owner: 'other' },
-        ['lists'],
-        false,
-      ),
+      openHistory(scene.database.db, { ...scene.first.fence, owner: 'other' }, ['lists'], false),
     ).rejects.toThrow(/another owner/);
   });
 });
@@ -180,7 +174,7 @@ describe('<table>_as_of', () => {
 
   it('gives from the very moment of a change on what came then, and just before it what was before', () =>
     inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1', { settleMs: 0 });
+      const account = await MirroredAccount.make(own, '1', { gracePeriodMs: 0 });
       await sql`insert into other._collections (_user_id, collection, mirrored_from, history_from)
         values (1, 'research_jobs', '-infinity', '-infinity')`.execute(own.kysely);
       const moments: string[] = [];

@@ -12,7 +12,7 @@ async function inOwnDatabase(
 ): Promise<void> {
   const own = await createMigratedDatabase();
   try {
-    await work(await MirroredAccount.make(own, '1', { settleMs: 0 }), own);
+    await work(await MirroredAccount.make(own, '1', { gracePeriodMs: 0 }), own);
   } finally {
     await own.drop();
   }
@@ -47,7 +47,7 @@ describe('columns for new fields', () => {
 
   it('that came late are filled in history, too, batch by batch, and no version is touched otherwise', async () => {
     await inOwnDatabase(async (account, own) => {
-      const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw', settleMs: 0 });
+      const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw', gracePeriodMs: 0 });
       const page = (n: number) =>
         `[${Array.from({ length: 700 }, (_, id) => `{"job_id":${id},"size":${id === 7 ? '"big"' : id},"n":${n}}`).join()}]`;
       await raw.page('research_jobs', page(1));

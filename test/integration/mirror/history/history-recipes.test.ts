@@ -25,7 +25,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  const account = await MirroredAccount.make(database, '1', { deletes: 'hard', settleMs: 0 });
+  const account = await MirroredAccount.make(database, '1', { deletes: 'hard', gracePeriodMs: 0 });
   const job = (id: number, status: string) =>
     `{"job_id":${id},"status":"${status}","notes":"n","location":{"city":"Graz"},"credits":1.5}`;
   await account.page('research_jobs', `[${job(1, 'queued')},${job(2, 'queued')}]`);

@@ -7,7 +7,7 @@ import type { CollectionName } from '../../../../src/model/collections.ts';
 import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
-const newAccount = testAccounts({ settleMs: 0 });
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 /** Deletes what a snapshot of the whole scope no longer holds. */
 async function reduceTo(account: MirroredAccount, name: CollectionName, left: string): Promise<void> {
@@ -139,13 +139,13 @@ describe('history', () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await reduceTo(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]');
-    const { kysely, schema } = account.database;
+    const { db, schema } = account.database;
     const table = tableOf(schema, 'research_jobs');
-    const columns = await historyColumns(kysely, table);
+    const columns = await historyColumns(db, table);
     const scope = account.scope('research_jobs');
     for (const keys of [['1', '2'], ['4']]) {
       const archive = { table, scope, keys, at: new Date(), op: 'delete', columns } as const;
-      await expect(fenced(kysely, schema, account.fence, (trx) => archiveRows(trx, archive))).rejects.toThrow(
+      await expect(fenced(db, account.fence, (trx) => archiveRows(trx, archive))).rejects.toThrow(
         /versions were to be archived/,
       );
     }

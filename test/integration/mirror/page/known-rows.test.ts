@@ -9,7 +9,7 @@ import {
   nthNewest,
   predecessor,
   predecessorQuery,
-  unsettledRows,
+  unfinishedRows,
 } from '../../../../src/mirror/page/known-rows.ts';
 import { dueScopes, leastPolledAt, openScope } from '../../../../src/mirror/scope/scope-store.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
@@ -55,14 +55,10 @@ describe('known rows', () => {
             const scope = account.scope(name);
             const below = live.filter((each) => compareKeys(type, each, of) < 0).toReversed();
             const above = live.filter((each) => compareKeys(type, each, of) > 0);
-            const { kysely, schema } = account.database;
-            expect(await predecessor(kysely, schema, scope, 'rising', of, nth)).toBe(
-              below[nth - 1] ?? below.at(-1),
-            );
-            expect(await predecessor(kysely, schema, scope, 'falling', of, nth)).toBe(
-              above[nth - 1] ?? above.at(-1),
-            );
-            expect(await nthNewest(kysely, schema, scope, nth)).toBe(live.at(-nth));
+            const { db } = account.database;
+            expect(await predecessor(db, scope, 'rising', of, nth)).toBe(below[nth - 1] ?? below.at(-1));
+            expect(await predecessor(db, scope, 'falling', of, nth)).toBe(above[nth - 1] ?? above.at(-1));
+            expect(await nthNewest(db, scope, nth)).toBe(live.at(-nth));
           },
         ),
         { numRuns: 25 },
@@ -86,7 +82,7 @@ describe('known rows', () => {
     await sql.raw(`analyze mirror.${table}`).execute(own.kysely);
     for (const direction of ['falling', 'rising'] as const) {
       const scope = { userId: '1', collection: table, parent };
-      const query = predecessorQuery('mirror', scope, direction, '2500', 200);
+      const query = predecessorQuery(own.db, scope, direction, '2500', 200);
       const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${query}`.execute(own.kysely);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan).toContain(`using ${index}`);
@@ -102,39 +98,34 @@ describe('known rows', () => {
       '[{"job_id":10,"status":"open"},{"job_id":9,"status":"failed"},{"job_id":8,"status":"done"},{"job_id":100,"status":"open"}]',
     );
     const scope = account.scope('research_jobs');
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const keys = async (changed: number, failed: number) =>
-      (await unsettledRows(kysely, schema, scope, new Date(changed), new Date(failed))).map((row) => row.key);
+      (await unfinishedRows(db, scope, new Date(changed), new Date(failed))).map((row) => row.key);
     const later = Date.now() + 3_600_000;
     expect(await keys(0, 0)).toEqual(['9', '10', '100']);
     expect(await keys(0, later)).toEqual(['10', '100']);
     expect(await keys(later, 0)).toEqual([]);
-    await forgetFailed(kysely, schema, scope, new Date(later));
+    await forgetFailed(db, scope, new Date(later));
     expect(await keys(0, 0)).toEqual(['10', '100']);
-    expect(await liveCount(kysely, schema, scope)).toBe(4);
+    expect(await liveCount(db, scope)).toBe(4);
   });
 });
 
 describe('scopes', () => {
   it('are made when opened, once', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const scope = account.scope('watchlist');
-    const [one, other] = await Promise.all([
-      openScope(kysely, schema, scope),
-      openScope(kysely, schema, scope),
-    ]);
+    const [one, other] = await Promise.all([openScope(db, scope), openScope(db, scope)]);
     expect(one).toEqual(other);
     expect(one.memory).toEqual({});
     expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0, liveRows: 0 });
-    await expect(openScope(kysely, schema, { ...scope, userId: '999999' })).rejects.toThrow(
-      'account 999999 has no row',
-    );
+    await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
   it('of lists are read due ones first, then those with unsettled rows, then the oldest; deleted lists never', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
+    const { db, kysely } = account.database;
     const user = account.fence.userId;
     await account.page('lists', `[${[1, 2, 3, 4, 5, 6, 7].map((id) => `{"list_id":${id}}`).join()}]`);
     await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '5' });
@@ -155,7 +146,7 @@ describe('scopes', () => {
     );
     const due = async (more: { limit?: number; except?: readonly string[]; fully?: boolean } = {}) =>
       (
-        await dueScopes(kysely, schema, {
+        await dueScopes(db, {
           userId: user,
           collection: 'list_items',
           notReadSince: new Date('2026-01-31'),
@@ -176,9 +167,9 @@ describe('scopes', () => {
 
   it('stay due when they came due after the walk began', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const scope = account.scope('watchlist');
-    await openScope(kysely, schema, scope);
+    await openScope(db, scope);
     const began = new Date('2026-01-02');
     const clear = () =>
       account.mirror.endWalk(account.fence, scope, { scope: { clearDueUntil: began, lastReadAt: began } }, 0);
@@ -186,21 +177,21 @@ describe('scopes', () => {
       account.query(`update mirror_sync.scope set due_at = '${moment}' where _user_id = ${scope.userId}`);
     await dueAt('2026-01-03T00:00:00Z');
     await clear();
-    expect(await openScope(kysely, schema, scope)).toMatchObject({
+    expect(await openScope(db, scope)).toMatchObject({
       dueAt: new Date('2026-01-03'),
       lastReadAt: began,
     });
     await dueAt('2026-01-01T00:00:00Z');
     await clear();
-    expect(await openScope(kysely, schema, scope)).toMatchObject({ dueAt: undefined });
+    expect(await openScope(db, scope)).toMatchObject({ dueAt: undefined });
   });
 
   it('of a collection are polled as of the least of them', async () => {
     const account = await newAccount();
-    const { kysely, schema } = account.database;
+    const { db, kysely } = account.database;
     const user = account.fence.userId;
     await account.page('lists', '[{"list_id":1},{"list_id":2},{"list_id":3}]');
-    const least = () => leastPolledAt(kysely, schema, user, 'list_items');
+    const least = () => leastPolledAt(db, user, 'list_items');
     const polled = (parent: string, at: string) =>
       sql`update mirror_sync.scope set polled_at = ${at} where _user_id = ${user} and parent = ${parent}`.execute(
         kysely,

@@ -126,7 +126,7 @@ describe('a page', () => {
     expect(await statements({ proof: SNAPSHOT })).toBe(4);
     // A page without proof may see a row that is in doubt.
     await account.observe('research_jobs', '[{"job_id":3}]');
-    await account.age(account.settleMs);
+    await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', page, { proof: SNAPSHOT });
     expect(await statements()).toBe(4);
   });
@@ -211,12 +211,12 @@ describe('a page', () => {
   it('puts rows in doubt from when it is written on, however long ago its request was sent', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
-    await account.age(2 * account.settleMs);
+    await account.age(2 * account.gracePeriodMs);
     const page = await account.observe('research_jobs', '[{"job_id":1}]', {
       proof: SNAPSHOT,
-      sentAgo: account.settleMs / 2,
+      sentAgo: account.gracePeriodMs / 2,
     });
-    expect((await account.candidates('research_jobs')).map(({ at }) => new Date(at))).toEqual([
+    expect((await account.suspects('research_jobs')).map(({ at }) => new Date(at))).toEqual([
       page.state === 'applied' ? page.at : undefined,
     ]);
   });
@@ -224,7 +224,7 @@ describe('a page', () => {
   it('proves no row absent that it holds in a form that can’t be mirrored', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
-    await account.age(2 * account.settleMs);
+    await account.age(2 * account.gracePeriodMs);
     const page = '[{"job_id":1},{"job_id":2,"n":1e999999}]';
     // At the second time it is known to be refused.
     for (let times = 1; times <= 2; times += 1) {
@@ -232,7 +232,7 @@ describe('a page', () => {
         outcomes: ['unchanged', 'quarantined'],
       });
     }
-    expect(await account.candidates('research_jobs')).toMatchObject([{ key: '3' }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '3' }]);
   });
 
   it('of which Postgres refuses rows counts those that are written, and tells the last of them', async () => {

@@ -34,7 +34,7 @@ async function kept(account: MirroredAccount): Promise<string[]> {
 /** Why each is passed over by a retry, null for what is tried, by its text. */
 async function passed(account: MirroredAccount): Promise<Record<string, string | null>> {
   const scope = account.scope('research_jobs');
-  const items = await quarantinedItems(database.kysely, database.schema, scope, '', 100);
+  const items = await quarantinedItems(database.db, scope, '', 100);
   return Object.fromEntries(items.map(({ source, passed: why }) => [source, why]));
 }
 
@@ -175,7 +175,7 @@ describe('the quarantine of a source that changes', () => {
   });
 
   it('goes with the list that its items are of', async () => {
-    const account = await makeAccount({ settleMs: 0 });
+    const account = await makeAccount({ gracePeriodMs: 0 });
     await account.page('lists', '[{"list_id":1},{"list_id":2}]');
     for (const parent of ['1', '2'])
       await account.page('list_items', '[{"id":"a"},{"name":"no ID"}]', { parent });
@@ -198,9 +198,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await account.query(quality)).toEqual([{ items: '1020', without: '20' }]);
     const texts = await kept(account);
     expect(texts.filter((text) => text === '')).toHaveLength(20);
-    expect(await quarantinedTexts(database.kysely, database.schema, itemHash(many.at(-1) ?? ''))).toEqual([
-      null,
-    ]);
+    expect(await quarantinedTexts(database.db, itemHash(many.at(-1) ?? ''))).toEqual([null]);
     // The first 30 are gone, and there is room for the last ones.
     const left = `[${many.slice(30).join()}]`;
     const whole: Partial<PageWrite> = {

@@ -41,7 +41,7 @@ async function withLists(...ids: number[]): Promise<MirroredAccount> {
 }
 
 async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string[]> {
-  const scopes = await dueScopes(account.database.kysely, account.database.schema, {
+  const scopes = await dueScopes(account.database.db, {
     userId: account.fence.userId,
     collection: 'list_items',
     notReadSince: new Date('2026-02-01T00:00:00Z'),
@@ -61,9 +61,9 @@ describe('a scope’s row', () => {
     await set(account, { last_obs: '2' }, { parent: '2' });
     await set(account, { last_obs: '3' }, { collection: 'lists', parent: '' });
     await set(other, { last_obs: '4' });
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const lastObs = async (collection: 'lists' | 'list_items', parent: string) =>
-      (await readScope(kysely, schema, account.scope(collection, parent)))?.lastObs;
+      (await readScope(db, account.scope(collection, parent)))?.lastObs;
     expect(await lastObs('list_items', '1')).toBe(1);
     expect(await lastObs('list_items', '2')).toBe(2);
     expect(await lastObs('lists', '')).toBe(3);
@@ -73,7 +73,7 @@ describe('a scope’s row', () => {
   it('is made for the account that asks, and for no other', async () => {
     const account = await newAccount();
     const other = await newAccount();
-    await openScope(account.database.kysely, account.database.schema, account.scope('watchlist'));
+    await openScope(account.database.db, account.scope('watchlist'));
     expect(
       await account.query(`select 1 from mirror_sync.scope where _user_id = ${other.fence.userId}`),
     ).toEqual([]);
@@ -82,8 +82,8 @@ describe('a scope’s row', () => {
   it('tells each moment as itself', async () => {
     const account = await newAccount();
     const scope = account.scope('watchlist');
-    const { kysely, schema } = account.database;
-    await openScope(kysely, schema, scope);
+    const { db } = account.database;
+    await openScope(db, scope);
     const day = (of: number): string => `2026-01-0${of}T00:00:00.000Z`;
     const columns = ['due_at', 'last_read_at', 'polled_at', 'full_at', 'complete_as_of', 'last_error_at'];
     await set(account, Object.fromEntries(columns.map((name, index) => [name, day(index + 1)])), {
@@ -94,7 +94,7 @@ describe('a scope’s row', () => {
       { last_error: 'no', failures: '3', live_rows: '7', full_walk: '{"cursor":"9"}', memory: '{"a":1}' },
       { collection: 'watchlist' },
     );
-    expect(await readScope(kysely, schema, scope)).toEqual({
+    expect(await readScope(db, scope)).toEqual({
       scope,
       memory: { a: 1 },
       dueAt: new Date(day(1)),
@@ -110,7 +110,7 @@ describe('a scope’s row', () => {
       lastObs: 0,
     });
     await set(account, { full_walk: null }, { collection: 'watchlist' });
-    expect((await readScope(kysely, schema, scope))?.fullWalk).toBeUndefined();
+    expect((await readScope(db, scope))?.fullWalk).toBeUndefined();
   });
 });
 
@@ -174,10 +174,10 @@ describe('the scopes that are to be read', () => {
 
 describe('as of when a collection with parents is whole', () => {
   const least = async (account: MirroredAccount) => {
-    const { kysely, schema } = account.database;
+    const { db } = account.database;
     const { userId } = account.fence;
-    const { polledAt, unread } = await leastPolledAt(kysely, schema, userId, 'list_items');
-    const { completeAsOf, incomplete } = await leastCompleteAsOf(kysely, schema, userId, 'list_items');
+    const { polledAt, unread } = await leastPolledAt(db, userId, 'list_items');
+    const { completeAsOf, incomplete } = await leastCompleteAsOf(db, userId, 'list_items');
     return { polledAt, unread, completeAsOf, incomplete };
   };
   const WHOLE = { polled_at: '2026-01-05Z', complete_as_of: '2026-01-04Z' };

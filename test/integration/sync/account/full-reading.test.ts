@@ -5,19 +5,19 @@ import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
-const SETTLE_MS = 1_000;
+const GRACE_PERIOD_MS = 1_000;
 
 let test: TestAccount;
 afterEach(() => test.close());
 
-/** Read once, older than the settle time. */
+/** Read once, older than the grace period. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
-  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${SETTLE_MS / 1000}s` });
+  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   await test.sandbox.control.clock({ freeze: true });
   for (const name of ['research_jobs', 'lists', 'list_items', 'watchlist'] as const) {
     expect((await test.read(name, 'full')).error).toBeUndefined();
   }
-  await systemClock.sleep(SETTLE_MS + 100);
+  await systemClock.sleep(GRACE_PERIOD_MS + 100);
 }
 
 async function ids(collection: 'research_jobs' | 'lists' | 'watchlist'): Promise<string[]> {
@@ -34,7 +34,7 @@ async function deleted(table: string, key: string): Promise<string[]> {
 }
 
 describe('a full reading', () => {
-  it('deletes what two snapshots, the settle time apart, do not hold', async () => {
+  it('deletes what two snapshots, the grace period apart, do not hold', async () => {
     await mirrored();
     const [gone = ''] = await ids('watchlist');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id: gone });
@@ -142,16 +142,16 @@ describe('a list that the service does not know any more', () => {
     const [gone = ''] = await ids('lists');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: gone });
     test.asked.length = 0;
-    expect((await test.read('list_items', 'poll')).doubts).toContain('lists');
+    expect((await test.read('list_items', 'poll')).suspects).toContain('lists');
     await test.read('list_items', 'poll');
     expect(test.asked.filter((path) => path.startsWith('/v1/lists?'))).toHaveLength(1);
 
     const signal = new AbortController().signal;
-    const { againMs } = await test.current.reader.settle('lists', signal);
+    const { againMs } = await test.current.reader.confirmDeletions('lists', signal);
     expect(againMs).toBeGreaterThan(0);
     expect(await deleted('lists', 'list_id')).toEqual([]);
     await systemClock.sleep(againMs ?? 0);
-    expect((await test.current.reader.settle('lists', signal)).totals.deleted).toBe(1);
+    expect((await test.current.reader.confirmDeletions('lists', signal)).totals.deleted).toBe(1);
     expect(await deleted('lists', 'list_id')).toEqual([gone]);
     expect(await deleted('list_items', 'id')).toHaveLength(10);
   });
@@ -161,7 +161,7 @@ describe('a list that the service does not know any more', () => {
     const [gone = ''] = await ids('lists');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: gone });
     expect((await test.read('lists', 'poll')).totals.deleted).toBe(0);
-    await systemClock.sleep(SETTLE_MS + 100);
+    await systemClock.sleep(GRACE_PERIOD_MS + 100);
     test.asked.length = 0;
     const { totals } = await test.read('list_items', 'poll');
     expect(await deleted('lists', 'list_id')).toEqual([gone]);
@@ -183,18 +183,20 @@ describe('doubts', () => {
     await mirrored({ order: 'unordered' });
     const all = await ids('research_jobs');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(all[7]) });
-    // A full walk that is stopped in its settle time leaves what only another whole walk can prove.
+    // A full walk that is stopped in its grace period leaves what only another whole walk can prove.
     const stop = new AbortController();
     const reading = test.read('research_jobs', 'full', stop.signal);
     await eventually('the wait', () => test.waits.length > 0);
     stop.abort(new Stopped('the test'));
     await expect(reading).rejects.toThrow('the test');
     await test.reopen();
-    await systemClock.sleep(SETTLE_MS + 100);
+    await systemClock.sleep(GRACE_PERIOD_MS + 100);
     test.asked.length = 0;
     const signal = new AbortController().signal;
     for (let times = 0; times < 3; times += 1) {
-      expect(await test.current.reader.settle('research_jobs', signal)).toMatchObject({ againMs: undefined });
+      expect(await test.current.reader.confirmDeletions('research_jobs', signal)).toMatchObject({
+        againMs: undefined,
+      });
     }
     expect(test.asked).toEqual([]);
     // The next full reading finds the first one's sequence again.
@@ -206,15 +208,15 @@ describe('doubts', () => {
     await mirrored({ watchlist: 45 });
     const [id = ''] = await ids('watchlist');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
-    expect((await test.read('watchlist', 'poll')).doubts).toEqual(['watchlist']);
+    expect((await test.read('watchlist', 'poll')).suspects).toEqual(['watchlist']);
     // From now on no answer is the whole list.
     const insert = { op: 'insert', collection: 'watchlist', fields: {} } as const;
     await test.sandbox.control.mutate(...Array.from({ length: 20 }, () => insert));
-    await systemClock.sleep(SETTLE_MS + 100);
+    await systemClock.sleep(GRACE_PERIOD_MS + 100);
     const signal = new AbortController().signal;
     const asked = async (): Promise<number> => {
       test.asked.length = 0;
-      expect((await test.current.reader.settle('watchlist', signal)).againMs).toBeUndefined();
+      expect((await test.current.reader.confirmDeletions('watchlist', signal)).againMs).toBeUndefined();
       return test.asked.length;
     };
     expect(await asked()).toBeGreaterThan(0);
@@ -242,10 +244,10 @@ describe('doubts', () => {
     test.onRequest = () => {};
     expect(await test.query('select key from mirror_sync.candidate')).toEqual([{ key: String(all[60]) }]);
     await test.reopen();
-    await systemClock.sleep(SETTLE_MS + 100);
+    await systemClock.sleep(GRACE_PERIOD_MS + 100);
     test.asked.length = 0;
     const signal = new AbortController().signal;
-    expect((await test.current.reader.settle('research_jobs', signal)).error).toBeUndefined();
+    expect((await test.current.reader.confirmDeletions('research_jobs', signal)).error).toBeUndefined();
     expect(test.asked).toEqual([]);
     const { totals, error } = await test.read('research_jobs', 'full');
     expect(error).toBeUndefined();
@@ -257,7 +259,7 @@ describe('doubts', () => {
     await mirrored();
     const [id = ''] = await ids('watchlist');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
-    expect((await test.read('watchlist', 'poll')).doubts).toEqual(['watchlist']);
+    expect((await test.read('watchlist', 'poll')).suspects).toEqual(['watchlist']);
     await test.sandbox.control.mutate({ op: 'restore', collection: 'watchlist', id });
     await test.read('watchlist', 'poll');
     expect(await test.query('select * from mirror_sync.candidate')).toEqual([]);

@@ -5,17 +5,17 @@ import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
-const SETTLE_MS = 1_000;
+const GRACE_PERIOD_MS = 1_000;
 
 let test: TestAccount;
 afterEach(() => test.close());
 
-/** Six pages of jobs, mirrored longer ago than the settle time. */
+/** Six pages of jobs, mirrored longer ago than the grace period. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
-  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${SETTLE_MS / 1000}s` });
+  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   await test.sandbox.control.clock({ freeze: true });
   await test.read('research_jobs', 'full');
-  await systemClock.sleep(SETTLE_MS + 100);
+  await systemClock.sleep(GRACE_PERIOD_MS + 100);
 }
 
 /** Rows that changed and kept their place between unchanged ones: what earns an order trust. */
@@ -109,7 +109,7 @@ describe('a full reading that goes on with an interrupted walk', () => {
     const due = new Date('2026-01-01T00:00:00Z');
     const set = `update mirror._collections set next_full_at = '${due.toISOString()}'`;
     await test.query(`${set} where collection = 'research_jobs'`);
-    const promised = async (): Promise<Date | undefined> => {
+    const scheduledRuns = async (): Promise<Date | undefined> => {
       const [row] = await test.query<{ at: Date }>(
         `select next_full_at as at from mirror._collections where collection = 'research_jobs'`,
       );
@@ -123,10 +123,10 @@ describe('a full reading that goes on with an interrupted walk', () => {
     await test.read('research_jobs', 'full', stop.signal).catch(() => {});
     expect(test.asked.length).toBeGreaterThan(1);
     test.onRequest = () => {};
-    expect(await promised()).toEqual(due);
+    expect(await scheduledRuns()).toEqual(due);
     await test.reopen();
     await test.read('research_jobs', 'full');
-    expect(await promised()).not.toEqual(due);
+    expect(await scheduledRuns()).not.toEqual(due);
   });
 });
 
@@ -170,7 +170,7 @@ describe('a full reading of rows that came a moment ago', () => {
 describe('a full pass over lists', () => {
   it('counts those that another reading came to first', async () => {
     test = await createTestAccount({ lists: 3, itemsPerList: 120, order: 'unordered' }, systemClock, {
-      MIRROR_SETTLE: `${SETTLE_MS / 1000}s`,
+      MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s`,
     });
     await test.sandbox.control.clock({ freeze: true });
     const asOf = test.current.reader.completeFromNow();

@@ -3,11 +3,11 @@ import { RequestRefused } from '../../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
-const SETTLE_MS = 1_000;
+const GRACE_PERIOD_MS = 1_000;
 
 let account: TestAccount;
 beforeEach(async () => {
-  account = await createTestAccount({}, systemClock, { MIRROR_SETTLE: `${SETTLE_MS / 1000}s` });
+  account = await createTestAccount({}, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   await account.sandbox.control.clock({ freeze: true });
   for (const name of ['lists', 'list_items'] as const) {
     expect((await account.read(name, 'full')).error).toBeUndefined();
@@ -89,10 +89,10 @@ describe('a list that is shown among the lists', () => {
 describe('a list that is deleted before its row is', () => {
   it('is no failure: its rows wait for a second proof, and go', async () => {
     const list = await firstList();
-    await systemClock.sleep(SETTLE_MS);
+    await systemClock.sleep(GRACE_PERIOD_MS);
     await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
     const outcome = await account.read('list_items', 'poll');
-    expect(outcome).toMatchObject({ error: undefined, doubts: ['lists'] });
+    expect(outcome).toMatchObject({ error: undefined, suspects: ['lists'] });
     expect(await freshness()).toMatchObject({ state: 'current', last_error: null });
     expect((await account.read('list_items', 'poll')).error).toBeUndefined();
 
@@ -108,21 +108,21 @@ describe('a list that is deleted before its row is', () => {
     const list = await firstList();
     const [item = ''] = await account.sandbox.control.truth({ collection: 'list_items', list });
     const id = String((JSON.parse(item) as { id: number }).id);
-    await systemClock.sleep(SETTLE_MS);
+    await systemClock.sleep(GRACE_PERIOD_MS);
     await account.sandbox.control.mutate({ op: 'delete', collection: 'list_items', list, id });
     await account.read('list_items', 'poll');
     await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
-    await systemClock.sleep(SETTLE_MS);
+    await systemClock.sleep(GRACE_PERIOD_MS);
     expect((await account.read('list_items', 'full')).error).toBeUndefined();
     const { signal } = new AbortController();
     await account.reopen();
-    expect((await account.current.reader.settle('list_items', signal)).error).toBeUndefined();
+    expect((await account.current.reader.confirmDeletions('list_items', signal)).error).toBeUndefined();
   });
 
   it('and whose row is gone by no proof so far is no failure until a full walk of the lists was made', async () => {
     const list = await firstList();
     await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
-    await systemClock.sleep(SETTLE_MS);
+    await systemClock.sleep(GRACE_PERIOD_MS);
     await account.sandbox.control.change({ maxLimit: 1 });
     await account.query(`update mirror_sync.scope set memory = '{}' where collection = 'lists'`);
     await account.reopen();

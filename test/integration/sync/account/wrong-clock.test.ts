@@ -22,13 +22,7 @@ describe('a machine whose clock is wrong', () => {
     const running = await createTestProcess(account, clock);
     await running.heartbeat.start();
     const { processId, identity } = running.parts;
-    const taken = await takeAccount(
-      database.kysely,
-      database.schema,
-      String(sandbox.userId),
-      processId,
-      identity,
-    );
+    const taken = await takeAccount(database.db, String(sandbox.userId), processId, identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
     const opened = await openAccount(running.parts, taken.fence, config.service.keys);
     const { signal } = new AbortController();

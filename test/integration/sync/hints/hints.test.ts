@@ -7,7 +7,7 @@ import { Stopped } from '@research-mirror/runtime/service';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { accountService, type AccountService } from '../../../../src/sync/account/account-service.ts';
-import { hintDesk } from '../../../../src/sync/hints/hint-desk.ts';
+import { hintDispatcher } from '../../../../src/sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
 import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -40,17 +40,17 @@ async function mirrored(
   const { database, current, config } = test;
   const { fence, reader, source } = current;
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
-  const desk = hintDesk({
+  const dispatcher = hintDispatcher({
     reader,
-    store: createHintStore(database.kysely, database.schema, fence),
+    store: createHintStore(database.db, fence),
     collections: COLLECTIONS,
     budget: readingBudget(source),
-    settleMs: config.settleMs,
+    gracePeriodMs: config.gracePeriodMs,
     onFailure,
     clock: systemClock,
     random: () => 1,
   });
-  ring = () => desk.bell.ring();
+  ring = () => dispatcher.bell.ring();
   service = accountService({
     reader,
     collections: [],
@@ -58,7 +58,7 @@ async function mirrored(
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),
     onFailure,
-    companions: [desk.loop],
+    companions: [dispatcher.loop],
     clock: systemClock,
     random: () => 1,
   });
@@ -68,9 +68,9 @@ async function mirrored(
 
 /** What a receiver does with a verified delivery. */
 async function hint(...rows: HintedRow[]): Promise<void> {
-  const { kysely, schema } = test.database;
+  const { db } = test.database;
   const now = await test.current.store.now();
-  await kysely.transaction().execute((trx) => addHints(trx, schema, test.current.fence.userId, rows, now));
+  await db.transaction((trx) => addHints(trx, test.current.fence.userId, rows, now));
   ring();
 }
 
@@ -182,10 +182,10 @@ describe('a hinted row', () => {
     await mirrored();
     const [key = ''] = (await ids('research_jobs')).slice(100);
     await update('research_jobs', key);
-    let held = true;
+    let blocked = true;
     test.onRequest = async () => {
-      if (!held) return;
-      held = false;
+      if (!blocked) return;
+      blocked = false;
       await hint(job(key));
     };
     await hint(job(key));
@@ -260,7 +260,7 @@ describe('a hinted scope', () => {
         priority: PRIORITY.LATE_HINT,
         signal: AbortSignal.abort(new Stopped('a late reading of hints')),
       });
-      expect([name, read.outcome.error, read.tellsOf('')]).toEqual([name, undefined, false]);
+      expect([name, read.outcome.error, read.covers('')]).toEqual([name, undefined, false]);
     }
     expect(test.asked).toEqual([]);
   });
@@ -272,7 +272,7 @@ describe('a hinted scope', () => {
     expect(test.asked).toEqual([]);
   });
 
-  it('of unknown order is read whole, at most once in a settle time', async () => {
+  it('of unknown order is read whole, at most once in a grace period', async () => {
     await mirrored({ order: 'unordered' }, { MIRROR_SETTLE: '600s' });
     const all = await ids('research_jobs');
     const [first = '', second = ''] = all.slice(200);

@@ -1,0 +1,83 @@
+import { quote, serviceMessage } from '../../api/service-message.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import { webhookStore } from '../../db/webhook/webhook-store.ts';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import type { Companion } from '../../sync/account/account-service.ts';
+import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
+import { createHintStore } from '../../sync/hints/account-hints.ts';
+import { readingBudget } from '../../sync/hints/reading-budget.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { registrar } from '../../webhooks/registration/registrar.ts';
+import { isFinished } from './event-coverage.ts';
+import type { RunnerContext } from './runner-context.ts';
+import type { OpenAccount } from './open-account.ts';
+import { submitLoop } from './submit-loop.ts';
+
+/** What an account does beside its schedule: it reads what events named, sends what was queued, keeps its webhook. */
+export interface AccountCompanions {
+  readonly loops: readonly Companion[];
+  /** To be rung when there is something for it. */
+  readonly bells: {
+    readonly hints: Doorbell;
+    readonly submissions: Doorbell;
+    readonly registration: Doorbell;
+  };
+}
+
+export function accountCompanions(parts: RunnerContext, account: OpenAccount): AccountCompanions {
+  const { log, link, config } = parts;
+  const { fence, reader, source } = account;
+  const dispatcher = hintDispatcher({
+    reader,
+    store: createHintStore(parts.db, fence),
+    collections: config.collections,
+    budget: readingBudget(source),
+    gracePeriodMs: config.gracePeriodMs,
+    onFailure: (what, error) =>
+      log.warn({ err: error }, `account ${fence.userId}: ${what}: ${messageOf(error)}`),
+    clock: link.clock,
+    random: link.random,
+  });
+  const submissions = new Doorbell();
+  const registration = new Doorbell();
+  return {
+    loops: [
+      dispatcher.loop,
+      submitLoop(account, { parts }, submissions),
+      registrationLoop(parts, account, registration),
+    ],
+    bells: { hints: dispatcher.bell, submissions, registration },
+  };
+}
+
+function registrationLoop(
+  { config, db, link, log, hide, onChanged, onRegistration }: RunnerContext,
+  { fence, source }: OpenAccount,
+  bell: Doorbell,
+): Companion {
+  const { publicUrl, takeover } = config.webhook;
+  // Nobody waits for it: were it of high priority, a first load would leave slots to events that do not come yet.
+  const priority = PRIORITY.POLL;
+  let refusedBy: string | undefined;
+  return registrar({
+    userId: fence.userId,
+    publicUrl,
+    takeover,
+    service: {
+      ask: async (request) => {
+        const answer = await source.once({ ...request, priority });
+        refusedBy = answer?.keyHash;
+        return answer;
+      },
+      keyIsGood: async (stop) =>
+        refusedBy === undefined || source.isGood(refusedBy, { signal: new AbortController().signal, stop }),
+      said: (text) => quote(serviceMessage(text), link.scrub),
+    },
+    store: webhookStore({ db, fence, onChanged, isFinished }),
+    clock: link.clock,
+    log,
+    hide,
+    bell,
+    onChange: onRegistration,
+  });
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { createSchedule, type NextRuns } from './next-runs.ts';
+import { correctedRuns } from './scheduled-runs.ts';
+
+const at = (hour: number, minute: number, day = 2): Date => new Date(Date.UTC(2026, 0, day, hour, minute));
+const line: NextRuns = { nextPollAt: at(3, 11), nextFullAt: at(3, 30, 3) };
+
+/** What becomes of the promises of `lists`. */
+function mendedLists(stored: NextRuns | undefined, next: NextRuns): NextRuns | undefined {
+  const found = new Map(stored === undefined ? [] : [['lists', { ...stored, paused: false }] as const]);
+  return correctedRuns(['lists'], found, () => next).get('lists');
+}
+
+describe('what was promised', () => {
+  it('is owed where its time has come while nobody ran, and stays where it is still to come', () => {
+    expect(mendedLists({ nextPollAt: at(1, 0), nextFullAt: at(3, 30, 1) }, line)).toBeUndefined();
+    expect(mendedLists({ nextPollAt: at(3, 11), nextFullAt: at(3, 30) }, line)).toBeUndefined();
+  });
+
+  it('is never later than the line fires next: another line, or a clock that went back', () => {
+    expect(mendedLists({ nextPollAt: at(3, 11, 9), nextFullAt: at(3, 30, 9) }, line)).toEqual(line);
+  });
+
+  it('is promised from the start, and no more where the line says never', () => {
+    expect(mendedLists(undefined, line)).toEqual(line);
+    const never: NextRuns = { nextPollAt: null, nextFullAt: null };
+    expect(mendedLists({ nextPollAt: at(1, 0), nextFullAt: at(1, 0) }, never)).toEqual(never);
+  });
+
+  it('is stored anew where the collection was paused', () => {
+    const stored = new Map([['lists', { ...line, paused: true }]]);
+    expect(correctedRuns(['lists'], stored, () => line).get('lists')).toEqual(line);
+  });
+});
+
+describe('the schedule', () => {
+  const schedule = createSchedule(
+    loadConfig(
+      { MIRROR_API_URL: 'https://api.example', MIRROR_API_KEY: 'k', MIRROR_FULL_CRON: '@daily' },
+      'service',
+    ),
+  );
+  const users = Array.from({ length: 200 }, (_, user) => String(user));
+
+  it('spreads full walks over the hour after their line, each account always at its own moment', () => {
+    const moments = users.map((user) => schedule.after(user, 'lists', at(12, 0)).nextFullAt?.getTime() ?? 0);
+    expect(Math.min(...moments)).toBeGreaterThanOrEqual(at(0, 0, 3).getTime());
+    expect(Math.max(...moments)).toBeLessThan(at(1, 0, 3).getTime());
+    expect(new Set(moments).size).toBeGreaterThan(190);
+    const again = (hour: number): Date | null => schedule.after('7', 'lists', at(hour, 0)).nextFullAt;
+    expect(again(13)).toEqual(again(14));
+  });
+
+  it('does not skip an account whose line has fired and whose place is still to come', () => {
+    for (const user of users) {
+      const scheduledRuns = schedule.after(user, 'lists', at(23, 0)).nextFullAt ?? at(0, 0);
+      const before = new Date(scheduledRuns.getTime() - 1);
+      expect(schedule.after(user, 'lists', before).nextFullAt).toEqual(scheduledRuns);
+      expect(schedule.after(user, 'lists', scheduledRuns).nextFullAt?.getTime()).toBe(
+        scheduledRuns.getTime() + 86_400_000,
+      );
+    }
+  });
+
+  it('promises nothing later than its latest', () => {
+    for (const now of [at(0, 20), at(12, 0), at(23, 59)]) {
+      const latest = schedule.latest('lists', now).nextFullAt?.getTime() ?? 0;
+      for (const user of users) {
+        expect(schedule.after(user, 'lists', now).nextFullAt?.getTime()).toBeLessThanOrEqual(latest);
+      }
+    }
+  });
+});

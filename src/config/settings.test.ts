@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { FILES, withSettings } from '../../build/settings-table.ts';
+import { InvalidConfig } from './invalid.ts';
+import { loadConfig } from './load.ts';
+import { VARIABLES } from './settings.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** The configuration as text, or what is wrong with it. */
+function outcome(env: Record<string, string>): string {
+  try {
+    return JSON.stringify(loadConfig(env, 'database'));
+  } catch (error) {
+    if (error instanceof InvalidConfig) return error.message;
+    throw error;
+  }
+}
+
+describe('the settings', () => {
+  it.each(VARIABLES)('are all read: %s makes a difference', (name) => {
+    expect(outcome({ [name]: '\u0001' })).not.toBe(outcome({}));
+  });
+
+  it.each(FILES)('are told by %s as they are; if not: npm run -s settings-table -- --write', (path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    expect(withSettings(path, text)).toBe(text);
+  });
+});

@@ -1,0 +1,93 @@
+import { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
+import { Unusable } from '@research-mirror/runtime/errors';
+import type { Migration } from './migrations.ts';
+
+/** An object by which a schema may be taken. */
+interface Present {
+  /** `table`, `index`, `function`: for people. */
+  readonly kind: string;
+  readonly name: string;
+  /** Schema's suffix (`''` or `_sync`), namespace and name: two objects of one key can't be there both. */
+  readonly key: string;
+  readonly owner: string;
+}
+
+/** Objects named in a message; the rest is counted. */
+const NAMED = 5;
+
+/** A schema's name that nobody uses: it is there for a moment, in a transaction that takes it back. */
+const TRIAL = 'research_mirror_trial';
+
+/**
+ * To be called in the transaction of a mirror's first migration, before it: the schemas may be there already, and even
+ * hold something else (MIRROR_SCHEMA=public), but nothing that any of the migrations makes. Which that is, is found out
+ * by making it elsewhere.
+ * @throws Unusable: what it is, whose, and the remedy
+ */
+export async function throwIfNamesTaken(
+  trx: Db,
+  all: readonly Migration[],
+): Promise<void> {
+  await throwIfClosed(trx);
+  const present = await objectsOf(trx);
+  if (present.length === 0) return;
+  const made = await madeBy(trx, all);
+  const clashes = present.filter(({ key }) => made.has(key));
+  if (clashes.length === 0) return;
+  const named = clashes.slice(0, NAMED).map(({ kind, name, owner }) => `the ${kind} ${name} of ${owner}`);
+  const more = clashes.length > NAMED ? ` and ${clashes.length - NAMED} more` : '';
+  throw new Unusable(
+    `the place of the mirror is taken by something else: ${named.join(', ')}${more}. Nothing was touched; ` +
+      `set MIRROR_SCHEMA to another name than "${trx.schema}" (the mirror also uses "${trx.schema}_sync"), or move them away.`,
+  );
+}
+
+/** A schema in which this user can make nothing. */
+async function throwIfClosed(trx: Db): Promise<void> {
+  const { rows } = await sql<{ name: string; owner: string; user: string }>`
+    select nspname as name, nspowner::regrole::text as owner, current_user::text as user from pg_namespace
+    where nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and not has_schema_privilege(oid, 'create, usage')`.execute(
+    trx,
+  );
+  const closed = rows[0];
+  if (closed === undefined) return;
+  throw new Unusable(
+    `the schema "${closed.name}" belongs to ${closed.owner}, and ${closed.user} can make nothing in it. Nothing was touched; ` +
+      `set MIRROR_SCHEMA to another name than "${trx.schema}", or as ${closed.owner}: ` +
+      `grant usage, create on schema "${closed.name}" to ${closed.user}`,
+  );
+}
+
+/** Keys of what the migrations make; leaves nothing of it. */
+async function madeBy(trx: Db, all: readonly Migration[]): Promise<ReadonlySet<string>> {
+  await trx.raw('savepoint trial');
+  // As a DBA or the runner makes them ahead of the first migration.
+  for (const suffix of ['', '_sync']) await trx.raw(`create schema ${TRIAL}${suffix}`);
+  for (const { text } of all) await trx.raw(text.replaceAll('{schema}', TRIAL));
+  const made = await objectsOf(new Db(trx.kysely, TRIAL));
+  await trx.raw('rollback to savepoint trial');
+  // The runner makes these two (migrate.ts, grants.ts).
+  return new Set([...made.map(({ key }) => key), '_sync relation migration', '_sync relation granted']);
+}
+
+async function objectsOf(trx: Db): Promise<Present[]> {
+  const { rows } = await sql<Present>`
+    with own as (
+      select oid, nspname, substr(nspname, length(${trx.schema}) + 1) as suffix from pg_namespace
+      where nspname in (${trx.schema}, ${`${trx.schema}_sync`}))
+    select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+        when 'i' then 'index' when 'I' then 'index' when 'f' then 'foreign table' when 'c' then 'type' else 'table' end as kind,
+      format('%I.%I', nspname, relname) as name, format('%s relation %s', suffix, relname) as key,
+      relowner::regrole::text as owner
+    from pg_class c join own on own.oid = relnamespace
+    union all
+    select 'type', format('%I.%I', nspname, typname), format('%s relation %s', suffix, typname), typowner::regrole::text
+    from pg_type join own on own.oid = typnamespace where typrelid = 0 and typelem = 0
+    union all
+    select 'function', format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(p.oid)),
+      format('%s function %s(%s)', suffix, proname, oidvectortypes(proargtypes)), proowner::regrole::text
+    from pg_proc p join own on own.oid = pronamespace
+    order by 1, 2`.execute(trx);
+  return rows;
+}

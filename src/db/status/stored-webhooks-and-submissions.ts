@@ -1,0 +1,121 @@
+import type { Db } from '../connection/db.ts';
+import { sql } from 'kysely';
+import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
+import { registrationState } from '../webhook/registration-state.ts';
+
+/** What Postgres knows of an account's events in and operations out. */
+export interface WebhookAndSubmissions {
+  readonly webhook: WebhookStatus;
+  readonly submissions: SubmissionCounts;
+}
+
+export const NO_SUBMISSIONS: SubmissionCounts = {
+  queued: 0,
+  sending: 0,
+  held: 0,
+  accepted: 0,
+  rejected: 0,
+  unknown: 0,
+  cancelled: 0,
+};
+
+export const NO_WEBHOOK: WebhookStatus = {
+  state: 'none',
+  host: null,
+  error: null,
+  lastEventAt: null,
+  hintsWaiting: 0,
+  changes: null,
+};
+
+/** Submissions that ended longer ago are no part of a status. */
+const ENDED_WITHIN = sql`interval '24 hours'`;
+
+/** By account; those of whom nothing is known are left out. @param now the database's time */
+export async function readWebhooksAndSubmissions(
+  db: Db,
+  now: Date,
+): Promise<ReadonlyMap<string, WebhookAndSubmissions>> {
+  const webhooks = await webhooksOf(db);
+  const submissions = await submissionsOf(db, now);
+  return new Map(
+    [...new Set([...webhooks.keys(), ...submissions.keys()])].map((userId) => [
+      userId,
+      {
+        webhook: webhooks.get(userId) ?? NO_WEBHOOK,
+        submissions: submissions.get(userId) ?? NO_SUBMISSIONS,
+      },
+    ]),
+  );
+}
+
+async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
+  const found = await db.mirror
+    .selectFrom('webhook')
+    .select(['_user_id', 'url'])
+    .where('_deleted_at', 'is', null)
+    .execute();
+  const hints = await db.state
+    .selectFrom('hint')
+    .select(['_user_id', (each) => each.fn.countAll().as('hints')])
+    .groupBy('_user_id')
+    .execute();
+  const theirs = new Map(found.map((row) => [row._user_id, row.url]));
+  const waiting = new Map(hints.map((row) => [row._user_id, Number(row.hints)]));
+  const account = db.stateTable('account');
+  // By account, so that each is one look at the end of an index.
+  const { rows } = await sql<{
+    _user_id: string;
+    state: string | null;
+    url: string | null;
+    error: string | null;
+    last_event_at: Date | null;
+  }>`
+    select a._user_id, r.state, r.url, r.error,
+      (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as last_event_at
+    from ${account} as a left join ${db.stateTable('registration')} as r on r._user_id = a._user_id`.execute(
+    db,
+  );
+  return new Map(
+    rows.map((row) => {
+      const state = registrationState(row.state);
+      const ours = state === 'registered' || state === 'registering' || state === 'suspect';
+      return [
+        row._user_id,
+        {
+          state,
+          host: hostOf(ours ? row.url : (theirs.get(row._user_id) ?? null)),
+          error: row.error,
+          lastEventAt: row.last_event_at?.toISOString() ?? null,
+          hintsWaiting: waiting.get(row._user_id) ?? 0,
+          changes: null,
+        },
+      ];
+    }),
+  );
+}
+
+async function submissionsOf(db: Db, now: Date): Promise<ReadonlyMap<string, SubmissionCounts>> {
+  const submissions = db.table('submissions');
+  const { rows } = await sql<{ _user_id: string; state: string; rows: string }>`
+    select a._user_id, s.state, s.rows
+    from ${db.stateTable('account')} as a cross join lateral (
+      select o.state, count(*) as rows from ${submissions} as o
+      where o._user_id = a._user_id and o.state in ('queued', 'sending', 'held') group by o.state
+      union all
+      select d.state, count(*) from ${submissions} as d
+      where d._user_id = a._user_id and d.done_at > ${now}::timestamptz - ${ENDED_WITHIN}
+        and d.state not in ('queued', 'sending', 'held') group by d.state
+    ) as s`.execute(db);
+  return new Map(
+    [...Map.groupBy(rows, (row) => row._user_id)].map(([userId, states]) => [
+      userId,
+      { ...NO_SUBMISSIONS, ...Object.fromEntries(states.map((row) => [row.state, Number(row.rows)])) },
+    ]),
+  );
+}
+
+/** Of a URL only the host is shown: its path may hold a secret. */
+function hostOf(url: string | null): string | null {
+  return url === null ? null : (URL.parse(url)?.host ?? null);
+}

@@ -1,0 +1,136 @@
+import type { Db } from '../connection/db.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { CollectionName } from '../../model/collections.ts';
+import type { EventCoverage } from '../../model/status-report.ts';
+
+/** Tables whose finished rows the service announces (specification 6), and their keys. */
+const TABLES_WITH_EVENTS = [
+  ['research_jobs', 'job_id'],
+  ['bulk_research_jobs', 'bulk_job_id'],
+  ['lists', 'list_id'],
+] as const;
+
+/** Collections whose finished rows the service announces. */
+export const COLLECTIONS_WITH_EVENTS: readonly CollectionName[] = TABLES_WITH_EVENTS.map(([table]) => table);
+
+/** Changes that are judged. */
+const JUDGED = 1_000;
+/** Changed rows of each table that are looked at, finished or not: what bounds the statement. */
+const LOOKED_AT = 5_000;
+/** Walks of the log that are looked at for the end of the first load. */
+const WALKS = 20_000;
+/**
+ * An event counts for a change up to this long before the version that the change superseded came: a stale replica may
+ * have shown the old state once more.
+ */
+const STALE = sql`interval '1 minute'`;
+
+/**
+ * How reliable an account's webhook is: of the last 1,000 changes into a finished state since it was registered, how
+ * many had an event by the time their page was written. Rows of the first load are no changes.
+ * @param isFinished whether a state, in the service's words, is final
+ * @returns undefined where nothing was ever registered
+ */
+export async function readEventCoverage(
+  db: Db,
+  userId: string,
+  isFinished: (state: string) => boolean,
+): Promise<EventCoverage | undefined> {
+  const registration = await db.state
+    .selectFrom('registration')
+    .select('registered_at')
+    .where('_user_id', '=', userId)
+    .executeTakeFirst();
+  const since = registration?.registered_at ?? undefined;
+  return since === undefined ? undefined : coverageBetween(db, userId, isFinished, { since });
+}
+
+/** The same of the changes after `since`, up to `until`: there are at most 1,000 of them. */
+export async function coverageBetween(
+  db: Db,
+  userId: string,
+  isFinished: (state: string) => boolean,
+  { since, until }: { readonly since: Date; readonly until?: Date },
+): Promise<EventCoverage> {
+  const finished = (await statesSince(db, userId, since)).filter(isFinished);
+  if (finished.length === 0) return { announced: 0, polled: 0 };
+  const loaded = await loadedAt(db, userId);
+  const changes = TABLES_WITH_EVENTS.map(([table, key]) => {
+    const row = sql.id(key);
+    // "Is not distinct" keeps the join to the primary key: without statistics the index by age is taken for as good, and
+    // is read for each row as far as rows were superseded in the same moment, which is whole pages.
+    return sql`
+      select c._changed_at, ${sql.lit(table)} as collection, c.key, h._valid_from as before
+      from (
+        select _changed_at, _first_seen_at, ${row} as row_key, ${row}::text as key, ${stateIn('t')} as state
+        from ${db.table(table)} as t
+        where _user_id = ${userId}::bigint order by _change_id desc limit ${LOOKED_AT}
+      ) as c
+      left join ${db.table(`${table}_history`)} as h
+        on h._user_id = ${userId}::bigint and h.${row} = c.row_key
+          and h._valid_to is not distinct from c._changed_at
+      where c._changed_at > ${since}::timestamptz
+        and c._changed_at <= coalesce(${until ?? null}::timestamptz, 'infinity') and c.state = any(${finished}::text[])
+        -- New rows of the first load were finished long ago; other versions had to be open before.
+        and case when c._first_seen_at = c._changed_at
+          then c._changed_at > ${loaded.get(table) ?? null}::timestamptz
+          else coalesce(${stateIn('h')} <> all(${finished}::text[]), true) end`;
+  });
+  const { rows } = await sql<{ announced: string; changes: string }>`
+    select count(*) filter (where exists (
+        select from ${db.table('events')} as e
+        where e._user_id = ${userId}::bigint and e._collection = f.collection and e._key = f.key
+          and e.received_at <= f._changed_at and e.received_at > coalesce(f.before - ${STALE}, '-infinity')
+      )) as announced, count(*) as changes
+    from (
+      select * from (${sql.join(changes, sql` union all `)}) as every order by _changed_at desc limit ${JUDGED}
+    ) as f`.execute(db);
+  const announced = Number(rows[0]?.announced ?? 0);
+  return { announced, polled: Number(rows[0]?.changes ?? 0) - announced };
+}
+
+/** A row's state in the service's words; null where it has none. Only research jobs have a column for it for sure. */
+function stateIn(table: string): RawBuilder<string | null> {
+  const raw = sql.ref(`${table}._raw`);
+  return sql`coalesce(${raw} ->> 'status', ${raw} ->> 'state')`;
+}
+
+/** The words that lately changed rows have, or had, for their states. */
+async function statesSince(db: Db, userId: string, since: Date): Promise<string[]> {
+  const tables = TABLES_WITH_EVENTS.map(
+    ([table]) => sql`
+      select ${stateIn('c')} as state from (
+        select _raw, _changed_at from ${db.table(table)}
+        where _user_id = ${userId}::bigint order by _change_id desc limit ${LOOKED_AT}
+      ) as c where _changed_at > ${since}::timestamptz
+      union
+      select ${stateIn('h')} from (
+        select _raw from ${db.table(`${table}_history`)}
+        where _user_id = ${userId}::bigint and _valid_to > ${since}::timestamptz
+        order by _valid_to desc limit ${LOOKED_AT}
+      ) as h`,
+  );
+  const { rows } = await sql<{ state: string | null }>`
+    select state from (${sql.join(tables, sql` union `)}) as every`.execute(db);
+  return rows.flatMap(({ state }) => (state === null ? [] : [state]));
+}
+
+/** By collection, the end of the oldest full walk that the log still has; without one, new rows are not counted. */
+async function loadedAt(db: Db, userId: string): Promise<ReadonlyMap<string, Date>> {
+  const rows = await db.mirror
+    .selectFrom(
+      db.mirror
+        .selectFrom('sync_log')
+        .select(['collection', 'kind', 'outcome', 'ended_at'])
+        .where('_user_id', '=', userId)
+        .orderBy('started_at')
+        .limit(WALKS)
+        .as('walk'),
+    )
+    .select(['collection', (each) => each.fn.min('ended_at').as('ended_at')])
+    .where('kind', '=', 'full')
+    .where('outcome', '=', 'completed')
+    .groupBy('collection')
+    .execute();
+  return new Map(rows.map((row) => [row.collection, row.ended_at]));
+}

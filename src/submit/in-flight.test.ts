@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { BackInQueue, InFlight } from './in-flight.ts';
+
+function laneOf(size: number): { readonly inFlight: InFlight; readonly clock: VirtualClock } {
+  const clock = new VirtualClock();
+  return { inFlight: new InFlight(clock, () => size), clock };
+}
+
+describe('a group of submissions', () => {
+  it('has as many under way as its limit allows, 32 at most', () => {
+    const { inFlight } = laneOf(2);
+    inFlight.add('1');
+    expect(inFlight.hasRoom).toBe(true);
+    inFlight.add('2');
+    expect(inFlight.hasRoom).toBe(false);
+    inFlight.ended('1');
+    expect(inFlight.hasRoom).toBe(true);
+    expect(laneOf(500).inFlight.width).toBe(32);
+  });
+
+  it('lets one alone try while nothing can be sent, later and later, until the service answers', async () => {
+    const { inFlight, clock } = laneOf(10);
+    expect([inFlight.width, inFlight.waitMs]).toEqual([10, 1_000]);
+    inFlight.failed(inFlight.waitMs);
+    expect([inFlight.width, inFlight.waitMs, inFlight.hasRoom]).toEqual([1, 2_000, false]);
+    await clock.advance(1_000);
+    expect(inFlight.hasRoom).toBe(true);
+    inFlight.failed(inFlight.waitMs);
+    expect([inFlight.width, inFlight.waitMs, inFlight.pausedForMs]).toEqual([1, 4_000, 2_000]);
+    inFlight.answered();
+    expect([inFlight.width, inFlight.waitMs]).toEqual([10, 1_000]);
+  });
+
+  it('counts several failures at once as one', () => {
+    const { inFlight } = laneOf(10);
+    for (let i = 0; i < 4; i++) inFlight.failed(1_000);
+    expect(inFlight.waitMs).toBe(2_000);
+  });
+
+  it('waits a minute at most', async () => {
+    const { inFlight, clock } = laneOf(10);
+    for (let i = 0; i < 20; i++) {
+      inFlight.failed(inFlight.waitMs);
+      await clock.advance(60_000);
+    }
+    expect(inFlight.waitMs).toBe(60_000);
+  });
+
+  it('is held for the longest that was asked for', async () => {
+    const { inFlight, clock } = laneOf(10);
+    inFlight.pause(5_000);
+    inFlight.pause(1_000);
+    expect(inFlight.pausedForMs).toBe(5_000);
+    await clock.advance(6_000);
+    expect(inFlight.pausedForMs).toBe(0);
+  });
+
+  it('sends what waits for a slot back into the queue when it is held, but not what is claimed', () => {
+    const { inFlight } = laneOf(10);
+    const [waits, claimed] = [inFlight.add('1'), inFlight.add('2')];
+    inFlight.claimed('2');
+    inFlight.pause(1_000);
+    expect(waits.reason).toBeInstanceOf(BackInQueue);
+    expect(claimed.aborted).toBe(false);
+    expect([inFlight.has('1'), inFlight.has('2'), inFlight.has('3')]).toEqual([true, true, false]);
+  });
+});

@@ -1,0 +1,23 @@
+import type { ReadTotals } from '../walk-run/walk-totals.ts';
+
+export interface ConfirmOptions {
+  readonly signal: AbortSignal;
+  /** Lifts the brake. */
+  readonly accept: boolean;
+}
+
+export interface FinishOptions extends ConfirmOptions {
+  /** Waits for second proofs; else what is in doubt is left to later readings. */
+  readonly patient: boolean;
+  /** Takes the turn for one more full walk of a scope. */
+  readonly walkTurn: <T>(task: () => Promise<T>) => Promise<T>;
+}
+
+/** What became of the doubts of a collection. */
+export interface ConfirmResult {
+  readonly totals: ReadTotals;
+  /** The first failure; other scopes were settled all the same. */
+  readonly error: Error | undefined;
+  /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
+  readonly unproven: number;
+}

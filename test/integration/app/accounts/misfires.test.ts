@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AccountsService, accountsService } from '../../../../src/app/accounts/accounts-service.ts';
+import { misfireStarter } from '../../../../src/app/daemon/misfires.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+
+let account: TestAccount;
+let service: AccountsService;
+let look: () => Promise<void>;
+beforeEach(async () => {
+  account = await createTestAccount();
+  await account.current.close();
+  service = accountsService(account.parts, account.config.service.keys);
+  const owed = misfireStarter(account.parts);
+  look = () => owed(service.runners());
+  await service.start();
+  await eventually('the account to run', () => service.runners()[0]?.current());
+  await eventually('the first load', async () => (await freshness('lists')).complete_as_of !== null);
+});
+afterEach(async () => {
+  await service.stop();
+  await account.close();
+});
+
+interface Freshness {
+  readonly complete_as_of: Date | null;
+  readonly next_poll_at: Date;
+  readonly next_full_at: Date;
+}
+
+async function freshness(name: string): Promise<Freshness> {
+  const rows = await account.query<Freshness>(
+    `select complete_as_of, next_poll_at, next_full_at from mirror.freshness where collection = '${name}'`,
+  );
+  if (rows[0] === undefined) throw new Error(`nothing is known of ${name}`);
+  return rows[0];
+}
+
+const promise = (set: string): Promise<unknown> =>
+  account.query(`update mirror._collections set ${set} where collection = 'lists'`);
+
+function walks(kind: string): number {
+  return account.walks.filter((each) => each.kind === kind && each.scope.collection === 'lists').length;
+}
+
+describe('a reading whose promised moment has passed', () => {
+  it('begins when somebody looks, once for all moments that were missed', async () => {
+    const before = walks('full');
+    await promise(`next_full_at = now() - interval '9 days'`);
+    await look();
+    await eventually('the full walk', async () => (await freshness('lists')).next_full_at > new Date());
+    await look();
+    await look();
+    expect(walks('full')).toBe(before + 1);
+  });
+
+  it('is a poll, too', async () => {
+    const before = walks('poll');
+    await promise(`next_poll_at = now() - interval '1 minute'`);
+    await look();
+    await eventually('the poll', async () => (await freshness('lists')).next_poll_at > new Date());
+    expect(walks('poll')).toBeGreaterThan(before);
+  });
+
+  it('begins again where it fell due while one was under way', async () => {
+    const before = walks('full');
+    await promise(`next_full_at = now() - interval '1 minute'`);
+    const blocked = Promise.withResolvers<void>();
+    let asked = false;
+    account.onRequest = (path) => {
+      if (!path.startsWith('/v1/lists?') && path !== '/v1/lists') return undefined;
+      asked = true;
+      return blocked.promise;
+    };
+    await look();
+    await eventually('its request', () => asked);
+    await promise(`next_full_at = clock_timestamp()`);
+    blocked.resolve();
+    await eventually('its end', () => walks('full') > before);
+    await eventually('the next one', async () => {
+      await look();
+      return walks('full') > before + 1;
+    });
+    await eventually(
+      'what is promised then',
+      async () => (await freshness('lists')).next_full_at > new Date(),
+    );
+    expect(walks('full')).toBe(before + 2);
+  });
+});
+
+describe('a promise that lies too far in the future', () => {
+  it('becomes the next firing of its line: the database’s clock went back', async () => {
+    await promise(`next_poll_at = now() + interval '1 year', next_full_at = now() + interval '1 year'`);
+    await look();
+    const { next_poll_at: poll, next_full_at: full } = await freshness('lists');
+    expect(poll.getTime() - Date.now()).toBeLessThanOrEqual(60_000);
+    expect(full.getTime() - Date.now()).toBeLessThanOrEqual(25 * 3_600_000);
+  });
+});
+
+describe('freshness', () => {
+  const states = async (set: string): Promise<string | undefined> => {
+    await promise(`reading_at = null, state = 'current'`);
+    await promise(set);
+    const rows = await account.query<{ state: string }>(
+      `select state from mirror.freshness where collection = 'lists'`,
+    );
+    return rows[0]?.state;
+  };
+
+  it('says which readings are overdue: those that should have begun, and did not', async () => {
+    await service.stop();
+    const full = (ago: string): string => `next_poll_at = now(), next_full_at = now() - interval '${ago}'`;
+    expect(await states(full('14 minutes'))).toBe('current');
+    expect(await states(full('16 minutes'))).toBe('overdue');
+    expect(await states(`${full('5 hours')}, reading_at = now() - interval '2 minutes'`)).toBe('current');
+    expect(await states(`${full('5 hours')}, reading_at = now() - interval '3 minutes'`)).toBe('overdue');
+    expect(await states(`next_full_at = null, next_poll_at = now() - interval '6 minutes'`)).toBe('overdue');
+    expect(await states(`next_full_at = null, next_poll_at = null`)).toBe('current');
+  });
+});

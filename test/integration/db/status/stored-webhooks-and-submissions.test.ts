@@ -1,0 +1,90 @@
+import { Db } from '../../../../src/db/connection/db.ts';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readStoredStatus } from '../../../../src/db/status/stored-status.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../../../src/db/status/stored-webhooks-and-submissions.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+
+let database: MigratedDatabase;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  await sql`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`.execute(
+    database.kysely,
+  );
+});
+afterAll(() => database.drop());
+
+const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+async function account(userId: string) {
+  const { accounts } = await readStoredStatus(new Db(database.kysely, 'mirror'));
+  const found = accounts.find((each) => each.userId === userId);
+  if (found === undefined) throw new Error(`account ${userId} is not in the status`);
+  return found;
+}
+
+describe('the stored status', () => {
+  it('of an account without webhook and submissions says so', async () => {
+    expect(await account('3')).toMatchObject({ webhook: NO_WEBHOOK, submissions: NO_SUBMISSIONS });
+    expect((await readStoredStatus(new Db(database.kysely, 'mirror'))).held).toBeNull();
+  });
+
+  it('tells of a webhook its host and nothing else of the URL, the last event, and what waits', async () => {
+    await run(`
+      insert into mirror_sync.registration (_user_id, state, url, secret)
+      values (1, 'registered', 'https://mirror.example.com:8443/hidden/webhooks/1?token=hidden', 'hidden')`);
+    await run(`
+      insert into mirror.events (_user_id, id, received_at, _raw)
+      values (1, 'a', '2026-01-01T00:00:00Z', '{}'), (1, 'b', '2026-01-02T00:00:00Z', '{}')`);
+    await run(`
+      insert into mirror_sync.hint (_user_id, collection, key, hinted_at, due_at)
+      values (1, 'lists', '7', now(), now()), (1, 'lists', '8', now(), now())`);
+    const { webhook } = await account('1');
+    expect(webhook).toEqual({
+      state: 'registered',
+      host: 'mirror.example.com:8443',
+      error: null,
+      lastEventAt: '2026-01-02T00:00:00.000Z',
+      hintsWaiting: 2,
+      changes: null,
+    });
+    expect(JSON.stringify(await readStoredStatus(new Db(database.kysely, 'mirror')))).not.toContain('hidden');
+  });
+
+  it('names the host of somebody else’s webhook', async () => {
+    await run(`
+      insert into mirror_sync.registration (_user_id, state, url, error)
+      values (2, 'foreign', 'https://ours.example/webhooks/2', null)`);
+    await run(`
+      insert into mirror.webhook (_user_id, url, _first_seen_at, _changed_at, _change_id, _raw)
+      values (2, 'https://theirs.example/x', now(), now(), 1, '{}')`);
+    expect((await account('2')).webhook).toMatchObject({ state: 'foreign', host: 'theirs.example' });
+  });
+
+  it('counts submissions that wait, and those that ended within a day', async () => {
+    await run(`
+      insert into mirror.submissions (_user_id, operation, payload, state, created_at, done_at)
+      values (1, 'enrich', '{}', 'queued', now(), null), (1, 'enrich', '{}', 'queued', now(), null),
+        (1, 'enrich', '{}', 'sending', now(), null), (1, 'enrich', '{}', 'accepted', now(), now()),
+        (1, 'enrich', '{}', 'unknown', now(), now() - interval '23 hours'),
+        (1, 'enrich', '{}', 'rejected', now(), now() - interval '25 hours'),
+        (2, 'enrich', '{}', 'held', now(), null)`);
+    expect((await account('1')).submissions).toEqual({
+      ...NO_SUBMISSIONS,
+      queued: 2,
+      sending: 1,
+      accepted: 1,
+      unknown: 1,
+    });
+    expect((await account('2')).submissions).toEqual({ ...NO_SUBMISSIONS, held: 1 });
+  });
+
+  it('tells since when and why submissions are held', async () => {
+    await run(`
+      insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01T00:00:00Z', 'a copy')`);
+    const { held } = await readStoredStatus(new Db(database.kysely, 'mirror'));
+    expect(held).toEqual({ since: '2026-01-01T00:00:00.000Z', why: 'a copy' });
+  });
+});

@@ -1,0 +1,190 @@
+import { Db } from '../../../../src/db/connection/db.ts';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COUNTED_AT_ONCE, eventCoverage } from '../../../../src/app/accounts/event-coverage.ts';
+import { readEventCoverage } from '../../../../src/db/webhook/stored-event-coverage.ts';
+import { openDatabase } from '../../../../src/db/connection/database.ts';
+import type { AccountStatus } from '../../../../src/model/status-report.ts';
+import { stateClass } from '../../../../src/walk/memory/warmth.ts';
+import { sampleAccount, sampleWebhook } from '../../../support/processes/status-report.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+
+let database: MigratedDatabase;
+let users = 0;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const finished = (state: string): boolean => stateClass(state) !== 'open';
+
+/** Seconds after an arbitrary noon. */
+const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 5, 12) + seconds * 1000);
+
+/** An account whose webhook was registered at 0, and whose first load ended at `loaded`. */
+class Account {
+  readonly userId: string;
+  #changes = 0;
+  private constructor(userId: string) {
+    this.userId = userId;
+  }
+
+  static async make(loaded: number | undefined = 10): Promise<Account> {
+    users += 1;
+    const account = new Account(String(users));
+    const { userId } = account;
+    await sql`insert into mirror_sync.registration (_user_id, state, registered_at) values (${userId}, 'registered', ${at(0)})`.execute(
+      database.kysely,
+    );
+    if (loaded === undefined) return account;
+    await sql`
+      insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
+        inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
+      select ${userId}, row_number() over (), name, 'full', ${at(0)}, ${at(loaded)}, 'completed', 1, 0, 0, 0, 0, 0, 0, 1, 0
+      from unnest(array['research_jobs', 'bulk_research_jobs', 'lists']) as name`.execute(database.kysely);
+    return account;
+  }
+
+  /** A job came at `came` and has had `status` since `changed`; `before`: what it was until then. */
+  async job(id: number, came: number, changed: number, status: string, before?: string): Promise<void> {
+    await this.row('research_jobs', 'job_id', id, came, changed, { status }, before);
+  }
+
+  async row(
+    table: string,
+    key: string,
+    id: number,
+    came: number,
+    changed: number,
+    raw: object,
+    before?: string,
+  ): Promise<void> {
+    const put = async (name: string, more: string, value: object, since: number): Promise<void> => {
+      this.#changes += 1;
+      await sql`
+        insert into ${sql.table(`mirror.${name}`)}
+          (_user_id, ${sql.ref(key)}, _first_seen_at, _changed_at, _change_id, _hash, _raw ${sql.raw(more)})
+        values (${this.userId}, ${id}, ${at(came)}, ${at(since)}, ${this.#changes}, '', ${JSON.stringify(value)}::text::jsonb
+          ${more === '' ? sql`` : sql`, ${at(came)}, ${at(changed)}, 'update'`})`.execute(database.kysely);
+    };
+    if (before !== undefined) {
+      await put(`${table}_history`, ', _valid_from, _valid_to, _op', { status: before }, came);
+    }
+    await put(table, '', raw, changed);
+  }
+
+  async event(collection: string, key: string, received: number): Promise<void> {
+    this.#changes += 1;
+    await sql`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${this.userId}, ${String(this.#changes)}, ${at(received)}, '{}', ${collection}, ${key})`.execute(
+      database.kysely,
+    );
+  }
+
+  judged(): Promise<unknown> {
+    return readEventCoverage(new Db(database.kysely, 'mirror'), this.userId, finished);
+  }
+}
+
+describe('changes into a finished state', () => {
+  it('are not counted where no webhook was ever registered', async () => {
+    expect(await readEventCoverage(new Db(database.kysely, 'mirror'), '999', finished)).toBeUndefined();
+  });
+
+  it('count as announced when an event was there by the time their page was written, else as found by a poll', async () => {
+    const account = await Account.make();
+    await account.job(1, 20, 40, 'completed', 'processing');
+    await account.event('research_jobs', '1', 39);
+    await account.job(2, 20, 40, 'Failed', 'processing');
+    await account.event('research_jobs', '2', 41);
+    await account.job(3, 20, 40, 'completed', 'processing');
+    await account.job(4, 20, 40, 'processing', 'queued');
+    expect(await account.judged()).toEqual({ announced: 1, polled: 2 });
+  });
+
+  it('are those of bulk jobs and lists as well, by whatever field says their state', async () => {
+    const account = await Account.make();
+    await account.row('bulk_research_jobs', 'bulk_job_id', 1, 20, 40, { state: 'done' }, 'running');
+    await account.event('bulk_research_jobs', '1', 39);
+    await account.row('lists', 'list_id', 1, 20, 40, { status: 'analyzed' }, 'analyzing');
+    // A key is that of its own table.
+    await account.event('research_jobs', '1', 39);
+    expect(await account.judged()).toEqual({ announced: 1, polled: 1 });
+  });
+
+  it('are rows that came finished, but for those of the first load', async () => {
+    const account = await Account.make(10);
+    await account.job(1, 5, 5, 'completed');
+    await account.job(2, 30, 30, 'completed');
+    await account.event('research_jobs', '2', 29);
+    expect(await account.judged()).toEqual({ announced: 1, polled: 0 });
+    const unloaded = await Account.make(undefined);
+    await unloaded.job(1, 5, 5, 'completed');
+    expect(await unloaded.judged()).toEqual({ announced: 0, polled: 0 });
+  });
+
+  it('are none of what changed before the registration, and none of a finished row that changes again', async () => {
+    const account = await Account.make();
+    await account.job(1, -50, -40, 'completed', 'processing');
+    await account.job(2, 20, 40, 'completed', 'failed');
+    expect(await account.judged()).toEqual({ announced: 0, polled: 0 });
+  });
+
+  it('are not announced by the event of an earlier change', async () => {
+    const account = await Account.make();
+    await account.event('research_jobs', '1', 30);
+    // Finished at 30, opened again at 200, finished again at 400 without an event.
+    await account.job(1, 200, 400, 'completed', 'processing');
+    expect(await account.judged()).toEqual({ announced: 0, polled: 1 });
+  });
+
+  it('are the last 1,000', async () => {
+    const account = await Account.make();
+    const { userId } = account;
+    await sql`
+      insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select ${userId}, n, ${at(100)}::timestamptz + n * interval '1 second', ${at(100)}::timestamptz + n * interval '1 second',
+        100 + n, '', '{"status": "completed"}'
+      from generate_series(1, 1100) as n`.execute(database.kysely);
+    await sql`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      select ${userId}, n::text, ${at(100)}::timestamptz, '{}', 'research_jobs', n::text
+      from generate_series(1, 150) as n`.execute(database.kysely);
+    expect(await account.judged()).toEqual({ announced: 50, polled: 950 });
+  });
+});
+
+describe('a status', () => {
+  it('has them counted once a minute, and only of accounts with a webhook', async () => {
+    const [account, without] = [await Account.make(), await Account.make()];
+    const accounts = [
+      sampleAccount({ userId: account.userId }),
+      sampleAccount({ userId: without.userId, webhook: sampleWebhook({ state: 'none' }) }),
+    ];
+    const count = (seconds: number): Promise<unknown> =>
+      eventCoverage(accounts, new Db(database.kysely, 'mirror'), at(seconds)).then((found) => [...found]);
+    await account.job(1, 20, 40, 'completed', 'processing');
+    expect(await count(50)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
+    await account.job(2, 20, 45, 'completed', 'processing');
+    expect(await count(109)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
+    expect(await count(110)).toEqual([[account.userId, { announced: 0, polled: 2 }]]);
+  });
+
+  it('are counted for few accounts at once, those first that were counted longest ago', async () => {
+    const every: AccountStatus[] = [];
+    for (let made = 0; made < COUNTED_AT_ONCE + 2; made += 1) {
+      const { userId } = await Account.make();
+      every.push(sampleAccount({ userId, webhook: sampleWebhook({ state: 'registered' }) }));
+    }
+    const own = await openDatabase({ url: database.url, program: 'research-mirror a test' });
+    const told = async (seconds: number): Promise<number> =>
+      (await eventCoverage(every, new Db(own.kysely, 'mirror'), at(seconds))).size;
+    expect(await told(0)).toBe(COUNTED_AT_ONCE);
+    expect(await told(1)).toBe(COUNTED_AT_ONCE + 2);
+    await own.close();
+  });
+});
