@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from './clock.ts';
 import { service, type Service } from './service.ts';
 
-/** Requests under way get this long at a stop, in milliseconds. */
+/** At a stop, how long requests under way may take. */
 const GRACE_MS = 1_000;
 
 interface ListeningOptions {
@@ -11,9 +11,9 @@ interface ListeningOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly clock: Clock;
-  /** Why the port can't be opened. */
+  /** Makes the error to throw when the port can't be opened. */
   readonly explain: (error: NodeJS.ErrnoException) => Error;
-  /** One connection could not be accepted: no reason to end the program, and the next one may be. */
+  /** Called when one connection could not be accepted; the server goes on. */
   readonly onRefused: (error: Error) => void;
 }
 
@@ -26,7 +26,8 @@ export interface Listener extends Service {
 }
 
 /**
- * A service that listens until it is stopped, and has ended when all connections have.
+ * A service that listens until it is stopped, and has ended when all connections have. It fails with the error of
+ * `explain` where the port can't be opened.
  * @param makeServer is given the signal that closes the server
  */
 export function listener(
@@ -70,9 +71,9 @@ async function listenUntilClosed(
   server.once('listening', () => {
     server.off('error', failed);
     server.on('error', onRefused);
-    // Before it is closed: a closed server has no address.
+    // A closed server has no address: this comes before a close.
     onListening(server.address() as AddressInfo);
-    // A stop that came before the port was open could not close it.
+    // A stop before the port was open could not close it.
     if (signal.aborted) close();
   });
   server.listen(port, host);
