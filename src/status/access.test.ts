@@ -45,7 +45,7 @@ describe('loopback', () => {
     },
   );
 
-  it('is told from a Host header with any port', () => {
+  it('is recognised in a Host header with any port', () => {
     expect(['localhost', 'localhost:9000', '127.0.0.1:80', '[::1]:8080'].map(isLoopbackHostHeader)).toEqual([
       true,
       true,

@@ -33,7 +33,7 @@ async function start(options: Partial<StatusServerOptions> = {}): Promise<Status
   return server;
 }
 
-/** A request whose every header is as told; fetch would set Host by itself. */
+/** A request with exactly these headers; fetch would set Host by itself. */
 function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
     (resolve, reject) => {
@@ -51,7 +51,7 @@ function ask(url: string, headers: Record<string, string> = {}, method = 'GET') 
 }
 
 describe('the status server', () => {
-  it('tells health at once and readiness by the database', async () => {
+  it('answers health at once and readiness by the database', async () => {
     let why = '';
     const server = await start({
       token: 'secret',

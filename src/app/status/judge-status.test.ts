@@ -45,7 +45,7 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
 }
 
 describe('judgeStatus', () => {
-  it('tells once what stopped an account, and by its collections what else fails', () => {
+  it('names once what stopped an account, and by its collections what else fails', () => {
     const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
     const collections = [same, other].filter((each) => each !== undefined);
     const stopped = account({ state: 'stopped', error: 'moved', collections });
@@ -91,7 +91,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells of failing collections as problems, of imperfect data as notes', () => {
+  it('reports failing collections as problems, of imperfect data as notes', () => {
     const collections = [
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
@@ -115,7 +115,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells of held deletions as a problem, with the command that lets them go', () => {
+  it('reports blocked deletions as a problem, with the command that lets them pass', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
     const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual([
@@ -124,7 +124,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells what deletions wait for as notes', () => {
+  it('notes what deletions wait for', () => {
     const collections = [
       collection({ waitingDeletions: 1 }),
       collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),

@@ -54,25 +54,11 @@ export function judgeStatus(
     problems.push(...collections.flatMap((each) => blockedProblems(userId, each)));
     // An account that has stopped says why itself.
     const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
+    const late = (subject: string, which: 'nextPollAt' | 'nextFullAt', bound: number): string[] =>
+      lateOnes(overdue, which, bound, now).map((text) => `${subject} ${text}${remedy}`);
     problems.push(
-      ...lateOnes(
-        `polls of account ${userId} are`,
-        overdue,
-        LATE_POLL,
-        remedy,
-        (each) => each.nextPollAt,
-        now,
-      ),
-    );
-    problems.push(
-      ...lateOnes(
-        `full walks of account ${userId}, which find deletions, are`,
-        overdue,
-        LATE_FULL,
-        remedy,
-        (each) => each.nextFullAt,
-        now,
-      ),
+      ...late(`polls of account ${userId} are`, 'nextPollAt', LATE_POLL),
+      ...late(`full walks of account ${userId}, which find deletions, are`, 'nextFullAt', LATE_FULL),
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
@@ -129,24 +115,22 @@ export function blockedProblems(
   ];
 }
 
-/** @param subject as the sentence begins */
+/** How late the collections are that are late by more than `bound` (ms), in one text; [] where none is. */
 function lateOnes(
-  subject: string,
   overdue: readonly CollectionStatus[],
+  which: 'nextPollAt' | 'nextFullAt',
   bound: number,
-  remedy: string,
-  scheduled: (each: CollectionStatus) => string | null,
   now: Date,
 ): string[] {
   const late = overdue
-    .map((each) => {
-      const at = scheduled(each);
-      return { name: each.collection, ms: at === null ? 0 : now.getTime() - Date.parse(at) };
-    })
+    .map(({ collection, [which]: at }) => ({
+      collection,
+      ms: at === null ? 0 : now.getTime() - Date.parse(at),
+    }))
     .filter(({ ms }) => ms > bound);
   if (late.length === 0) return [];
   const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
-  return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];
+  return [`up to ${most} late (${late.map(({ collection }) => collection).join(', ')})`];
 }
 
 function notesOn(userId: string, each: CollectionStatus): string[] {

@@ -145,7 +145,7 @@ describe('canonicalText', () => {
     );
   });
 
-  it('tells numbers by their digits, not by their double', () => {
+  it('distinguishes numbers by their digits, not by their double', () => {
     expect(canonicalText('9007199254740993')).not.toBe(canonicalText('9007199254740992'));
     expect(canonicalText('[1e400, -0]')).toBe('[1e400,-0]');
   });

@@ -20,131 +20,123 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
         ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       </summary>
       ${error === null ? '' : html`<p class="error">${error}</p>`}
-      <table>
-        <thead>
-          <tr>
-            <th>Collection</th>
-            <th>State</th>
-            ${CELL_COLUMNS.map(({ kind, cell: { title } }) =>
-              kind === 'count' ? html`<th class="figure">${title}</th>` : html`<th>${title}</th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${collections.map((each) => collectionRow(each, at))}
-        </tbody>
-      </table>
+      ${table('Collection', collections, collectionName, [
+        ['State', ({ state }) => chip(state, state)],
+        ...CELL_COLUMNS.map((column): Column<CollectionStatus> => [
+          column.cell.title,
+          (row) => columnCell(column, row, at),
+          column.kind === 'count',
+        ]),
+      ])}
       ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
       ${submissionsPart(submissions)}
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>
-            <table>
-              <thead>
-                <tr>
-                  <th>Endpoints</th>
-                  <th>Used in 60 s</th>
-                  <th class="figure">Service’s limit</th>
-                  <th class="figure">Used by others</th>
-                  <th class="figure">Waiting</th>
-                  <th class="figure">Refused (429)</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${budget.groups.map(groupRow)}
-              </tbody>
-            </table>`,
+            ${table('Endpoints', budget.groups, groupName, GROUP_COLUMNS)}`,
       )}
     </details>
   </section>`;
 }
 
-function collectionRow(row: CollectionStatus, at: string): Html {
-  return html`<tr>
-    <th scope="row">
-      <code>${row.collection}</code>
-      ${NOTE_COLUMNS.filter(({ field }) => row[field] > 0).map(({ field, note: { words, warns } }) =>
+function collectionName(row: CollectionStatus): Html {
+  return html`<code>${row.collection}</code> ${NOTE_COLUMNS.filter(({ field }) => row[field] > 0).map(
+      ({ field, note: { words, warns } }) =>
         warns
           ? html`<small class="warn">${count(row[field])} ${words}</small>`
           : html`<small>${count(row[field])} ${words}</small>`,
-      )}
-      ${
-        row.state === 'failing' && row.lastError !== null
-          ? html`<small class="error">${row.lastError}</small>`
-          : ''
-      }
-    </th>
-    <td data-label="State">${chip(row.state, row.state)}</td>
-    ${CELL_COLUMNS.map((column) => columnCell(column, row, at))}
-  </tr>`;
+    )}
+    ${
+      row.state === 'failing' && row.lastError !== null
+        ? html`<small class="error">${row.lastError}</small>`
+        : ''
+    }`;
 }
 
 function columnCell(
-  { field, kind, cell: { title, unknown } }: (typeof CELL_COLUMNS)[number],
+  { field, kind, cell: { unknown } }: (typeof CELL_COLUMNS)[number],
   row: CollectionStatus,
   at: string,
 ): Html {
   const value = row[field];
-  if (typeof value === 'number') {
-    const deleted =
-      field === 'liveRows' && row.deletedRows > 0
-        ? html`<small>and ${count(row.deletedRows)} deleted</small>`
-        : '';
-    return html`<td data-label="${title}" class="figure"><span>${count(value)} ${deleted}</span></td>`;
-  }
-  const shown = kind === 'due' ? nextMoment(value, at, unknown) : moment(value, at, unknown);
-  return html`<td data-label="${title}">${shown}</td>`;
+  if (typeof value !== 'number') return (kind === 'due' ? nextMoment : moment)(value, at, unknown);
+  const deleted =
+    field === 'liveRows' && row.deletedRows > 0
+      ? html`<small>and ${count(row.deletedRows)} deleted</small>`
+      : '';
+  return html`<span>${count(value)} ${deleted}</span>`;
 }
 
 function walkTable(walks: readonly WalkStatus[], at: string): Html {
+  const age = ({ startedAt }: WalkStatus): number => Date.parse(at) - Date.parse(startedAt);
   return html`<h3>Reading now</h3>
-    <table>
-      <thead>
-        <tr>
-          <th>Walk</th>
-          <th class="figure">For</th>
-          <th class="figure">Pages</th>
-          <th class="figure">Rows</th>
-          <th class="figure">Rows/s</th>
-          <th class="figure">New</th>
-          <th class="figure">Changed</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${walks.map((walk) => walkRow(walk, at))}
-      </tbody>
-    </table>`;
+    ${table('Walk', walks, walkName, [
+      ['For', (walk) => span(age(walk)), true],
+      ['Pages', ({ pages }) => count(pages), true],
+      ['Rows', ({ items }) => count(items), true],
+      ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
+      ['New', ({ inserted }) => count(inserted), true],
+      ['Changed', ({ updated }) => count(updated), true],
+    ])}`;
 }
 
-function walkRow(walk: WalkStatus, at: string): Html {
-  const milliseconds = Date.parse(at) - Date.parse(walk.startedAt);
-  const list = walk.listId === null ? '' : ` of list ${walk.listId}`;
-  return html`<tr>
-    <th scope="row">${walk.kind} <code>${walk.collection}</code>${list}</th>
-    <td data-label="For" class="figure">${span(milliseconds)}</td>
-    <td data-label="Pages" class="figure">${count(walk.pages)}</td>
-    <td data-label="Rows" class="figure">${count(walk.items)}</td>
-    <td data-label="Rows/s" class="figure">${rate(walk.items, milliseconds / 1000)}</td>
-    <td data-label="New" class="figure">${count(walk.inserted)}</td>
-    <td data-label="Changed" class="figure">${count(walk.updated)}</td>
-  </tr>`;
+function walkName({ kind, collection, listId }: WalkStatus): Html {
+  return html`${kind} <code>${collection}</code>${listId === null ? '' : ` of list ${listId}`}`;
 }
 
-function groupRow(group: GroupBudgetStatus): Html {
-  const paused = group.pausedForMs > 0 ? chip('failing', `stopped for ${span(group.pausedForMs)}`) : '';
-  return html`<tr>
-    <th scope="row"><code>${group.group}</code> ${paused}</th>
-    <td data-label="Used in 60 s">
-      <span class="use">
-        <meter min="0" max="${Math.max(1, group.size)}" value="${group.used}"></meter>
-        ${count(group.used)} of ${count(group.size)}
-      </span>
-    </td>
-    <td data-label="Service’s limit" class="figure">${count(group.limit)}</td>
-    <td data-label="Used by others" class="figure">${count(group.foreignUse)}</td>
-    <td data-label="Waiting" class="figure">${count(group.waiting)}</td>
-    <td data-label="Refused (429)" class="figure">${count(group.refused)}</td>
-  </tr>`;
+function groupName({ group, pausedForMs }: GroupBudgetStatus): Html {
+  const paused = pausedForMs > 0 ? chip('failing', `stopped for ${span(pausedForMs)}`) : '';
+  return html`<code>${group}</code> ${paused}`;
+}
+
+const GROUP_COLUMNS: readonly Column<GroupBudgetStatus>[] = [
+  [
+    'Used in 60 s',
+    ({ size, used }) =>
+      html`<span class="use">
+        <meter min="0" max="${Math.max(1, size)}" value="${used}"></meter>
+        ${count(used)} of ${count(size)}
+      </span>`,
+  ],
+  ['Service’s limit', ({ limit }) => count(limit), true],
+  ['Used by others', ({ foreignUse }) => count(foreignUse), true],
+  ['Waiting', ({ waiting }) => count(waiting), true],
+  ['Refused (429)', ({ refused }) => count(refused), true],
+];
+
+/** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
+type Column<Row> = readonly [string, (row: Row) => Html | string, boolean?];
+
+/** @param name what is in the first column, under `title` */
+function table<Row>(
+  title: string,
+  rows: readonly Row[],
+  name: (row: Row) => Html,
+  columns: readonly Column<Row>[],
+): Html {
+  return html`<table>
+    <thead>
+      <tr>
+        <th>${title}</th>
+        ${columns.map(([title, , figure]) =>
+          figure === true ? html`<th class="figure">${title}</th>` : html`<th>${title}</th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (row) =>
+          html`<tr>
+            <th scope="row">${name(row)}</th>
+            ${columns.map(([title, content, figure]) =>
+              figure === true
+                ? html`<td data-label="${title}" class="figure">${content(row)}</td>`
+                : html`<td data-label="${title}">${content(row)}</td>`,
+            )}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }
 
 function moment(value: string | null, at: string, none: string): Html {

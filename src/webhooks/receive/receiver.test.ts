@@ -56,10 +56,10 @@ async function deliver(sent: Sent = {}, to = receiver()): Promise<number> {
 }
 
 describe('a delivery', () => {
-  it('is stored, then answered; what it names is hinted, and the scheme is told', async () => {
+  it('is stored, then answered; what it names is hinted, and the scheme is kept', async () => {
     expect(await deliver()).toBe(200);
     expect(sink.events.get('42/evt_1')).toMatchObject({ type: 'research.completed' });
-    expect(accounts.told).toEqual(['42: current hex']);
+    expect(accounts.calls).toEqual(['42: current hex']);
     expect(hinted).toEqual([['42', [{ collection: 'research_jobs', parent: '', key: '7' }]]]);
   });
 
@@ -86,7 +86,7 @@ describe('a delivery', () => {
   it('whose signature is wrong is answered 400 and not stored', async () => {
     expect(await deliver({ secret: 'wrong' })).toBe(400);
     expect(sink.events.size).toBe(0);
-    expect(accounts.told).toEqual(['42: mismatch']);
+    expect(accounts.calls).toEqual(['42: mismatch']);
   });
 
   it('for nobody is answered 404, and 503 before any account is known', async () => {
@@ -110,7 +110,7 @@ describe('a delivery', () => {
     accounts.fresh.set('42', storedSecrets({ current, now }));
     expect(await deliver({ secret: 'new' })).toBe(200);
     expect(await deliver({ secret: 'newer' })).toBe(503);
-    expect(accounts.told).toEqual(['42: current hex']);
+    expect(accounts.calls).toEqual(['42: current hex']);
   });
 
   it('that was signed hours ago is stored where it is new, and refused after a day', async () => {
@@ -130,7 +130,7 @@ describe('a delivery', () => {
   it('that can not be stored now is answered 503', async () => {
     sink.until = Promise.reject(new DatabaseUnavailable('the database is away'));
     expect(await deliver()).toBe(503);
-    expect(accounts.told).toEqual([]);
+    expect(accounts.calls).toEqual([]);
     expect(lines).toEqual(["deliveries can't be judged or stored now: the database is away"]);
   });
 
@@ -160,19 +160,19 @@ describe('a flood of forgeries', () => {
     expect(printed).toBe(1);
   });
 
-  it('is told to the accounts once a second, and to the log once a minute', async () => {
+  it('is counted once a second, and logged once a minute', async () => {
     const to = receiver();
     for (let second = 0; second < 3; second += 1) {
       for (let time = 0; time < 100; time += 1) await deliver({ secret: 'wrong' }, to);
       await clock.advance(1_000);
     }
-    expect(accounts.told).toEqual(Array(3).fill('42: mismatch'));
+    expect(accounts.calls).toEqual(Array(3).fill('42: mismatch'));
     expect(lines).toHaveLength(1);
   });
 
   it('counts nothing that carries no signature', async () => {
     expect(await deliver({ headers: {} })).toBe(400);
-    expect(accounts.told).toEqual([]);
+    expect(accounts.calls).toEqual([]);
   });
 });
 

@@ -17,7 +17,7 @@ describe('the listener for deliveries', () => {
     expect(answers).toEqual([200, 200]);
   });
 
-  it('tells its health, and nothing else', async () => {
+  it('answers its health, and nothing else', async () => {
     const { url, answers } = await listen();
     const health = await fetch(`${url}/healthz`);
     expect([health.status, await health.text()]).toEqual([200, 'ok\n']);

@@ -21,7 +21,7 @@ async function flood(hours: number): Promise<void> {
 }
 
 function readings(): number {
-  return world.told.filter((line) => line.includes('"mistrusted":true')).length;
+  return world.said.filter((line) => line.includes('"mistrusted":true')).length;
 }
 
 describe('a sender without the secret', () => {

@@ -275,7 +275,7 @@ describe('what is shown', () => {
     });
   });
 
-  it('is told with the host and nothing else of somebody’s URL', () => {
+  it('names the host and nothing else of somebody’s URL', () => {
     const step = after(shown(THEIRS), {}, never);
     expect(step).toMatchObject({ change: { state: 'foreign' } });
     expect(JSON.stringify(step)).toContain('other.example.com');

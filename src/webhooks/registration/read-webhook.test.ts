@@ -60,7 +60,7 @@ describe('what is registered', () => {
     '{"error":{"code":"boom"}}',
     '{"errors":["boom"]}',
     '{"object":"error"}',
-  ])('can’t be told from %j, and the message quotes nothing', (text) => {
+  ])('is refused in %j, and the message quotes nothing', (text) => {
     expect(() => readWebhook(ok(text))).toThrow(/^the body is /);
   });
 });

@@ -9,7 +9,7 @@ import {
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 
 describe('the registrar', () => {
-  it('registers for all events, with the secret known here and nowhere told', async () => {
+  it('registers for all events, and shows the secret nowhere', async () => {
     const world = new RegistrationWorld();
     await world.clock.advance(MINUTE);
     expect(world.isRegistered()).toBe(true);
@@ -19,8 +19,8 @@ describe('the registrar', () => {
     // The mirrored row is true before the next look.
     expect(world.service.count('GET')).toBe(1);
     expect(world.store.row).toMatchObject({ url: OURS });
-    expect(world.told.at(-1)).toContain('mirror.example.com');
-    expect(world.told.join()).not.toContain('secret-1');
+    expect(world.said.at(-1)).toContain('mirror.example.com');
+    expect(world.said.join()).not.toContain('secret-1');
     world.kill();
   });
 
@@ -102,7 +102,7 @@ describe('the registrar', () => {
       expect(world.service.count('POST')).toBe(1);
       expect(world.store.registration).toMatchObject({ state: 'none' });
       expect(world.store.registration.error).toContain(`answered ${status}: no`);
-      expect(world.told.join()).not.toContain('"renewed":true');
+      expect(world.said.join()).not.toContain('"renewed":true');
       expect(world.warned.filter((line) => line.includes('refuses'))).toHaveLength(1);
       await world.clock.advance(2 * HOUR + 31 * MINUTE);
       world.kill();
@@ -163,7 +163,7 @@ describe('the registrar', () => {
     const world = new RegistrationWorld();
     await world.clock.advance(20 * MINUTE + 40_000);
     world.service.rotate();
-    // Ten minutes without a success, and as many since three changes of which nothing told: it is weighed each five.
+    // Ten minutes without a success, and as many since three changes that nothing announced: it is weighed each five.
     await world.clock.advance(17 * MINUTE);
     expect(world.isRegistered()).toBe(true);
     expect(world.service.count('POST')).toBe(2);
@@ -178,7 +178,7 @@ describe('the registrar', () => {
     expect(world.isRegistered()).toBe(true);
   });
 
-  it('minds no moment that a clock told which was set back since', async () => {
+  it('ignores moments of a clock that was set back since', async () => {
     for (const fault of ['none', 400] as const) {
       const world = new RegistrationWorld();
       await world.clock.advance(20 * MINUTE);
@@ -194,12 +194,12 @@ describe('the registrar', () => {
     }
   });
 
-  it('tells once of each registration that it is new, and of one that it finds that it is not', async () => {
+  it('says once of each registration that it is new, and of one that it finds that it is not', async () => {
     const world = new RegistrationWorld();
-    const renewals = (): number => world.told.filter((line) => line.includes('"renewed":true')).length;
+    const renewals = (): number => world.said.filter((line) => line.includes('"renewed":true')).length;
     await world.clock.advance(HOUR);
     expect(renewals()).toBe(1);
-    expect(world.told.filter((line) => line.includes('events come to'))).toEqual([
+    expect(world.said.filter((line) => line.includes('events come to'))).toEqual([
       '"account 1001: events come to mirror.example.com"',
     ]);
     world.service.webhook = undefined;
@@ -212,16 +212,16 @@ describe('the registrar', () => {
     world.kill();
     expect(world.service.count('POST')).toBe(2);
     expect(renewals()).toBe(2);
-    expect(world.told.at(-1)).toContain('"renewed":false');
+    expect(world.said.at(-1)).toContain('"renewed":false');
     expect(world.hidden).toEqual(new Set(['secret-2']));
   });
 
-  it('tells somebody else’s webhook by its host', async () => {
+  it('names somebody else’s webhook by its host', async () => {
     const world = new RegistrationWorld();
     world.service.intrude('https://other.example.com/T0/token');
     await world.clock.advance(MINUTE);
     world.kill();
-    expect(world.told.at(-1)).toContain('other.example.com');
-    expect(world.told.join()).not.toContain('token');
+    expect(world.said.at(-1)).toContain('other.example.com');
+    expect(world.said.join()).not.toContain('token');
   });
 });

@@ -29,7 +29,7 @@ describe('the answer to a registration', () => {
     expect(registrationOutcomeOf({ status, text }, said).kind).toBe(kind);
   });
 
-  it('is told with the service’s words', () => {
+  it('is explained in the service’s words', () => {
     expect(registrationOutcomeOf({ status: 402, text: 'no credits' }, said)).toMatchObject({
       why: 'it was answered 402: no credits',
     });

@@ -34,7 +34,7 @@ it('what is no URL is the same only as itself', () => {
   expect(sameUrl('no URL', 'none either')).toBe(false);
 });
 
-it('tells nothing of a URL but its host', () => {
+it('shows nothing of a URL but its host', () => {
   expect(hostOf('https://u:p@hooks.example.com:8443/T0/secret?token=1')).toBe('hooks.example.com:8443');
   expect(hostOf('secret')).toBe('an address that is no URL');
 });

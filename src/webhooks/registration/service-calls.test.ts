@@ -79,13 +79,16 @@ describe('each request', () => {
 });
 
 describe('what is registered', () => {
-  it.each([302, 400, 401, 403, 500])('can’t be told from an answer %i, of which it tells', async (status) => {
-    const told = askWhatIsRegistered(answered(status, 'words').service, stop);
-    await expect(told).rejects.toThrow(`GET /v1/webhooks was answered ${status}: words`);
-    await expect(askWhatIsRegistered(answered(status).service, stop)).rejects.toThrow(
-      new WebhookProblem(`GET /v1/webhooks was answered ${status}`),
-    );
-  });
+  it.each([302, 400, 401, 403, 500])(
+    'is not known after an answer %i, which the error names',
+    async (status) => {
+      const asked = askWhatIsRegistered(answered(status, 'words').service, stop);
+      await expect(asked).rejects.toThrow(`GET /v1/webhooks was answered ${status}: words`);
+      await expect(askWhatIsRegistered(answered(status).service, stop)).rejects.toThrow(
+        new WebhookProblem(`GET /v1/webhooks was answered ${status}`),
+      );
+    },
+  );
 
   it('is nothing where the service says 404', async () => {
     expect(await askWhatIsRegistered(answered(404).service, stop)).toBe('none');
@@ -96,7 +99,7 @@ describe('what is registered', () => {
     ['an answer that is no JSON', answered(200, '<html>'), 'GET /v1/webhooks: the body is not JSON'],
     ['one that was not sent', serviceWith(undefined), 'GET /v1/webhooks was not sent'],
     ['a key that is refused', serviceWith({ status: 401, text: '' }, false), 'the API key is refused'],
-  ])('can’t be told from %s', async (_, { service }, message) => {
+  ])('is not known after %s', async (_, { service }, message) => {
     const error = await askWhatIsRegistered(service, stop).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(WebhookProblem);
     expect(error).not.toBeInstanceOf(MalformedAnswer);

@@ -20,7 +20,7 @@ export class MemoryRegistrationStore implements RegistrationStore {
   /**
    * Changes that the service announced, and whether a verified delivery told of them; our own reading found them all.
    */
-  readonly changes: { readonly at: Date; readonly told: boolean }[] = [];
+  readonly changes: { readonly at: Date; readonly announced: boolean }[] = [];
   /** Thrown by the next transaction. */
   failNext: Error | undefined;
   readonly #clock: Clock;
@@ -60,7 +60,7 @@ export class MemoryRegistrationStore implements RegistrationStore {
   }
 
   async missed(since: Date, until: Date): Promise<number> {
-    return this.changes.filter(({ at, told }) => !told && at > since && at <= until).length;
+    return this.changes.filter(({ at, announced }) => !announced && at > since && at <= until).length;
   }
 
   /** A delivery signed with `secret`, as a receiver judges it. @returns whether it was verified */

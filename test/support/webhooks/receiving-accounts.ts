@@ -17,15 +17,15 @@ export function storedSecrets(more: Partial<StoredSecrets> = {}): StoredSecrets 
   };
 }
 
-/** Accounts in memory: what a receiver knows of them, and what it told them. */
+/** Accounts in memory: what a receiver knows of them, and what it called. */
 export class MemoryAccounts implements ReceivingAccounts {
   /** By account. */
   readonly known = new Map<string, StoredSecrets>();
   /** What only a fresh reading shows. */
   readonly fresh = new Map<string, StoredSecrets>();
-  /** False: no ping has told any account. */
+  /** False: no ping has named any account. */
   pinged = true;
-  readonly told: string[] = [];
+  readonly calls: string[] = [];
 
   secretsOf(userId: string, fresh: boolean): Promise<StoredSecrets | 'none' | 'unknown-yet'> {
     const secrets = (fresh ? this.fresh.get(userId) : undefined) ?? this.known.get(userId);
@@ -35,12 +35,12 @@ export class MemoryAccounts implements ReceivingAccounts {
   verified(userId: string, { secret, pin }: ProvenSecret): Promise<void> {
     const { current, previous } = this.fresh.get(userId) ?? this.known.get(userId) ?? {};
     const which = secret === current?.secret ? 'current' : secret === previous?.secret && 'previous';
-    this.told.push(`${userId}: ${which} ${pin}`);
+    this.calls.push(`${userId}: ${which} ${pin}`);
     return Promise.resolve();
   }
 
   mismatched(userId: string): Promise<void> {
-    this.told.push(`${userId}: mismatch`);
+    this.calls.push(`${userId}: mismatch`);
     return Promise.resolve();
   }
 }

@@ -156,7 +156,7 @@ export class RegisteredAccount {
     });
   }
 
-  /** Our own reading found so many jobs that finished, of which no verified delivery told. */
+  /** Our own reading found so many jobs that finished, that no verified delivery announced. */
   async finish(count: number, minutesAgo = 11): Promise<void> {
     const { kysely } = this.database;
     const at = sql.raw(`now() - interval '${minutesAgo} minutes'`);

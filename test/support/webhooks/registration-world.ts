@@ -31,8 +31,8 @@ export class RegistrationWorld {
   publicUrl: string | undefined = PUBLIC_URL;
   /** What went wrong against a rule that holds for each single request. */
   readonly broken: string[] = [];
-  /** All that was logged or told to observers. */
-  readonly told: string[] = [];
+  /** All that was logged, or given to observers. */
+  readonly said: string[] = [];
   /** Of what was logged, the warnings. */
   readonly warned: string[] = [];
   readonly hidden = new Set<string>();
@@ -55,8 +55,8 @@ export class RegistrationWorld {
       const { webhook } = this.service;
       if (this.changing) {
         const delivered = this.delivering && webhook?.active === true && sameUrl(webhook.url, OURS);
-        const told = delivered && this.store.deliver(webhook.secret);
-        this.store.changes.push({ at: new Date(this.clock.now()), told });
+        const announced = delivered && this.store.deliver(webhook.secret);
+        this.store.changes.push({ at: new Date(this.clock.now()), announced });
       }
       this.clock.after(MINUTE, deliver);
     };
@@ -67,7 +67,7 @@ export class RegistrationWorld {
     this.#life = new AbortController();
     this.#killed = new AbortController();
     const { signal } = this.#life;
-    const say = (line: unknown): void => void this.told.push(JSON.stringify(line));
+    const say = (line: unknown): void => void this.said.push(JSON.stringify(line));
     const run = registrar({
       userId: '1001',
       publicUrl: this.publicUrl,

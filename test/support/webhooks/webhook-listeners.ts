@@ -18,7 +18,7 @@ export interface Listening {
   readonly lines: string[];
 }
 
-/** What a connection that sends what it is told heard until its end. */
+/** All that comes back on a connection that sends the given bytes. */
 export interface RawConnection {
   readonly socket: Socket;
   readonly ended: Promise<string>;
