@@ -1,6 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type {
-  SlotAnswer,
+  AnswerMeta,
   Budget,
   BudgetEvent,
   BudgetOptions,
@@ -72,7 +72,7 @@ class KeyBudget implements Budget {
     this.#nextBlockId = Math.max(Math.floor(loaded.now), ...loaded.blocks.map((block) => block.blockId + 1));
   }
 
-  async run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>> {
+  async run<T extends AnswerMeta>(request: BudgetRequest, send: Send<T>): Promise<T> {
     request.signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
     const endpointGroup = this.#endpointGroup(request.group);
@@ -194,11 +194,11 @@ class KeyBudget implements Budget {
   }
 
   /** Runs within `startOne` up to its first `await`: slot and reservation are taken with the choice of the task. */
-  async #serve<T>(
+  async #serve<T extends AnswerMeta>(
     endpointGroup: EndpointGroup,
     request: BudgetRequest,
     send: Send<T>,
-  ): Promise<SlotAnswer<T>> {
+  ): Promise<T> {
     endpointGroup.throwIfFailed();
     // The moment of the choice: a clock that is asked again may have passed the reservation's end meanwhile.
     const sentAt = this.#startedAt;
@@ -213,12 +213,12 @@ class KeyBudget implements Budget {
     }
   }
 
-  async #answerOf<T>(
+  async #answerOf<T extends AnswerMeta>(
     request: BudgetRequest,
     send: Send<T>,
     endpointGroup: EndpointGroup,
     block: Block,
-  ): Promise<SlotAnswer<T>> {
+  ): Promise<T> {
     try {
       return await send(request.signal);
     } catch (error) {
@@ -240,7 +240,7 @@ class KeyBudget implements Budget {
   #judge(
     endpointGroup: EndpointGroup,
     request: BudgetRequest,
-    answer: SlotAnswer<unknown>,
+    answer: AnswerMeta,
     sentAt: number,
     block: Block,
   ): void {
