@@ -1,14 +1,26 @@
 import { usableDirection, type ScopeMemory } from './memory/memory.ts';
 import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './memory/page-limit.ts';
-import type { Keyless, Reading } from './reading.ts';
-import type { Ask, End } from './walk.ts';
+import { AT_TOP, type Keyless, type Reading } from './reading.ts';
+import type { Ask, End, Step, Walk } from './walk.ts';
 
 /** Stored rows to go back when the row before the cursor is no good either: more than a deletion takes at once. */
 const FAR = 1000;
 const MAX_RESTARTS = 2;
 
-/** What the walk has to ask next. */
-export function askFor(reading: Reading, memory: ScopeMemory): Ask {
+/** Goes on with what the walk has to ask next. */
+export function goOn<W extends Walk>(walk: W, memory: ScopeMemory): Step<W> {
+  return { walk, memory, ask: askFor(walk, memory) };
+}
+
+export function endWith<W extends Walk>(
+  walk: W,
+  memory: ScopeMemory,
+  outcome: Exclude<End['outcome'], 'failed'>,
+): Step<W> {
+  return { walk, memory, ask: { type: 'end', outcome } };
+}
+
+function askFor(reading: Reading, memory: ScopeMemory): Ask {
   const direction = usableDirection(memory);
   if (reading.seek > 0 && reading.cursor !== null && direction !== null) {
     return { type: 'predecessor', of: reading.cursor, nth: reading.seek, direction };
@@ -66,23 +78,7 @@ export function stepBack<R extends Reading>(asked: R, memory: ScopeMemory, refus
 /** Begins again from the top; null after two restarts. */
 export function fromTop<R extends Reading>(reading: R): R | null {
   if (reading.restarts >= MAX_RESTARTS) return null;
-  const { restarts } = reading;
-  return {
-    ...reading,
-    cursor: null,
-    token: false,
-    back: undefined,
-    maybeLast: false,
-    seek: 0,
-    recent: [],
-    rung: 0,
-    empties: 0,
-    again: null,
-    keyless: null,
-    run: 0,
-    first: null,
-    restarts: restarts + 1,
-  };
+  return { ...reading, ...AT_TOP, restarts: reading.restarts + 1 };
 }
 
 /** Where `limit` may be what was refused: the reading with the next lower one; else null. */
@@ -118,12 +114,11 @@ export function withFewerItems(reading: Reading, memory: ScopeMemory): ScopeMemo
   return limit === undefined ? null : { ...memory, limit };
 }
 
-/** The end of a walk that can't go on: says which page, and why. */
-export function failed(reading: Reading, why: string, status?: number): End {
-  const place = reading.cursor === null ? 'from the top' : `after ${JSON.stringify(reading.cursor)}`;
-  const restarts = reading.restarts === 0 ? '' : `, begun again ${reading.restarts} times`;
-  const reason = `page ${reading.pages + 1} (${place}${restarts}) ${why}`;
-  return status === undefined
-    ? { type: 'end', outcome: 'failed', reason }
-    : { type: 'end', outcome: 'failed', reason, status };
+/** Ends a walk that can't go on: says which page, and why. */
+export function giveUp<W extends Walk>(walk: W, memory: ScopeMemory, why: string, status?: number): Step<W> {
+  const place = walk.cursor === null ? 'from the top' : `after ${JSON.stringify(walk.cursor)}`;
+  const restarts = walk.restarts === 0 ? '' : `, begun again ${walk.restarts} times`;
+  const reason = `page ${walk.pages + 1} (${place}${restarts}) ${why}`;
+  const end = { type: 'end', outcome: 'failed', reason } as const;
+  return { walk, memory, ask: status === undefined ? end : { ...end, status } };
 }

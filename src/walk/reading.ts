@@ -49,28 +49,25 @@ export interface Keyless {
   readonly ask: number;
 }
 
+/** At the top of the list, with nothing read. */
+export const AT_TOP = {
+  cursor: null,
+  token: false,
+  back: undefined,
+  maybeLast: false,
+  seek: 0,
+  recent: [],
+  rung: 0,
+  empties: 0,
+  again: null,
+  first: null,
+  run: 0,
+  keyless: null,
+} as const satisfies Partial<Reading>;
+
 export function newReading(now: number): Reading {
-  return {
-    cursor: null,
-    token: false,
-    back: undefined,
-    maybeLast: false,
-    seek: 0,
-    recent: [],
-    rung: 0,
-    empties: 0,
-    again: null,
-    restarts: 0,
-    first: null,
-    began: now,
-    agedMs: 0,
-    firstAt: now,
-    run: 0,
-    keyless: null,
-    trying: undefined,
-    pages: 0,
-    items: 0,
-  };
+  const none = { restarts: 0, agedMs: 0, trying: undefined, pages: 0, items: 0 };
+  return { ...AT_TOP, ...none, began: now, firstAt: now };
 }
 
 /** Keys of `recent`: the last one, and the previous five (docs/design/walks.md, "The ladder"). */

@@ -3,7 +3,7 @@ import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
 import type { ScopeMemory } from './memory/memory.ts';
 import { NOWHERE, takePage, type WalkedPage } from './take-page.ts';
 import { pollFromTop, stepPoll } from './kinds/poll.ts';
-import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
+import { giveUp, goOn, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './absence/proof.ts';
 import type { Keyless } from './reading.ts';
 import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
@@ -24,13 +24,13 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
   if (answer.type === 'too-large') {
     if (walk.keyless !== null) return withFewerBehind(walk, memory, walk.keyless);
     const fewer = withFewerItems(walk, memory);
-    if (fewer !== null) return { walk, memory: fewer, ask: askFor(walk, fewer) };
-    return { walk, memory, ask: failed(walk, 'is too large to be held, with a single item') };
+    if (fewer !== null) return goOn(walk, fewer);
+    return giveUp(walk, memory, 'is too large to be held, with a single item');
   }
   const lower = withLowerLimit(walk, memory, answer.status);
-  if (lower !== null) return { walk: lower, memory, ask: askFor(lower, memory) };
+  if (lower !== null) return goOn(lower, memory);
   const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();
-  if (walk.cursor === null) return { walk, memory, ask: failed(walk, why, answer.status) };
+  if (walk.cursor === null) return giveUp(walk, memory, why, answer.status);
   const ofCursor = REFUSES_CURSOR.has(answer.status);
   const known = ofCursor ? afterRefusal(walk, memory) : memory;
   return dispatch(walk, known, { why, refused: ofCursor }, now);
@@ -49,18 +49,12 @@ function dispatch(
   answer: NoPage | Extract<WalkAnswer, { type: 'page' }>,
   now: number,
 ): Step {
-  const go = <R extends Walk>(reading: R, goOn: (taken: WalkedPage<R>) => Step): Step => {
-    if ('why' in answer) return goOn(stuckWithoutPage(reading, memory, answer));
+  const go = <R extends Walk>(reading: R, judge: (taken: WalkedPage<R>) => Step): Step => {
+    if ('why' in answer) return judge(stuckWithoutPage(reading, memory, answer));
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
-    return {
-      ...goOn(taken),
-      page: {
-        proof: proofFor(walk, taken.proof),
-        contradiction: taken.contradiction,
-        place: taken.place,
-      },
-    };
+    const { contradiction, place } = taken;
+    return { ...judge(taken), page: { proof: proofFor(walk, taken.proof), contradiction, place } };
   };
   if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));
   if (walk.kind === 'refresh') return go(walk, (taken) => stepRefresh(walk, taken));
@@ -70,30 +64,19 @@ function dispatch(
 
 function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: NoPage): WalkedPage<R> {
   const reading = { ...walk, trying: undefined, keyless: null };
-  return {
-    reading,
-    memory,
-    verdict: 'stuck',
-    ...noPage,
-    snapshot: false,
-    contradiction: false,
-    proof: null,
-    place: NOWHERE,
-  };
+  const nothing = { snapshot: false, contradiction: false, proof: null, place: NOWHERE };
+  return { reading, memory, verdict: 'stuck', ...noPage, ...nothing };
 }
 
 /** Too large with the items before which there is none to go on after: at least one more of them is needed. */
 function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyless): Step {
   if (ask > items + 1) {
     const next = { ...walk, keyless: { items, ask: items + 1 } };
-    return { walk: next, memory, ask: askFor(next, memory) };
+    return goOn(next, memory);
   }
   const first = items === 1 ? 'its first item has' : `its first ${items} items have`;
-  return {
-    walk,
-    memory,
-    ask: failed(walk, `is too large to be held: ${first} no usable cursor ID, and the one behind is needed`),
-  };
+  const why = `is too large to be held: ${first} no usable cursor ID, and the one behind is needed`;
+  return giveUp(walk, memory, why);
 }
 
 /** An item's ID was refused as a cursor: a service that offers its own may take no other. */
@@ -110,5 +93,5 @@ function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
     return walk.kind === 'poll' ? pollFromTop(walk, memory, why) : fullFromTop(walk, memory, why);
   }
   const next = { ...walk, seek: 0, cursor: key };
-  return { walk: next, memory, ask: askFor(next, memory) };
+  return goOn(next, memory);
 }

@@ -1,4 +1,3 @@
-import type { AbsenceProof } from '../model/absence.ts';
 import type { PagePlace } from '../model/page.ts';
 import { compareInList, observeOrder, type ListDirection, type Observation } from './memory/order.ts';
 import { usableDirection, type ScopeMemory } from './memory/memory.ts';
@@ -7,12 +6,12 @@ import { acceptedLimit, limitOf, withMoreItems } from './ladder.ts';
 import { proofOf } from './absence/proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
 import { pageVerdict, type PageFacts } from './page-verdict.ts';
-import type { WalkAnswer } from './walk.ts';
+import type { TakenPage, WalkAnswer } from './walk.ts';
 
 export type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
 
 /** What became of a page. */
-export interface WalkedPage<R extends Reading> {
+export interface WalkedPage<R extends Reading> extends TakenPage {
   readonly reading: R;
   readonly memory: ScopeMemory;
   /**
@@ -26,11 +25,6 @@ export interface WalkedPage<R extends Reading> {
   readonly refused: boolean;
   /** It was asked from the top and holds everything: a snapshot of the whole scope (docs/design/deletions.md, "P0"). */
   readonly snapshot: boolean;
-  /** It contradicts the order. */
-  readonly contradiction: boolean;
-  /** What it proves absent; null: nothing. */
-  readonly proof: AbsenceProof | null;
-  readonly place: PagePlace;
 }
 
 /** Of what is no page, or not the one that was asked for. */
@@ -93,7 +87,7 @@ export function takePage<R extends Reading>(
     return { ...outcome, reading: { ...read, run, ...next, seek: 0, rung, again: last } };
   }
   const recent = [...reading.recent, ...fresh].slice(-RECENT);
-  const next = { ...goOn(reading, memory, answer, recent), empties: 0 };
+  const next = { ...positionAfter(reading, memory, answer, recent), empties: 0 };
   return { ...outcome, reading: { ...read, recent, run, ...next } };
 }
 
@@ -205,7 +199,7 @@ function onwardCursor(
 }
 
 /** Where an accepted page leads. */
-function goOn(
+function positionAfter(
   reading: Reading,
   memory: ScopeMemory,
   answer: PageAnswer,

@@ -1,7 +1,7 @@
 import { afterComplete } from './complete.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor } from '../ladder.ts';
+import { endWith, goOn } from '../ladder.ts';
 import { newReading } from '../reading.ts';
 import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './refresh.ts';
 import type { ConfirmWalk, Step } from '../walk.ts';
@@ -18,7 +18,7 @@ export interface ConfirmStart {
  */
 export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
   const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
-  return { walk, memory, ask: askFor(walk, memory) };
+  return goOn(walk, memory);
 }
 
 /**
@@ -34,7 +34,7 @@ export function stepConfirm(
   const { reading: walk, memory, snapshot, contradiction } = taken;
   if (snapshot) {
     const whole = afterComplete(memory, walk, { snapshot, clean: !contradiction, now });
-    return { walk: { ...walk, todo: [] }, memory: whole, ask: { type: 'end', outcome: 'complete' } };
+    return endWith({ ...walk, todo: [] }, whole, 'complete');
   }
   const direction = usableDirection(memory);
   if (contradiction || direction === null) return orderLost(walk, memory);

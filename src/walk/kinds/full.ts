@@ -1,8 +1,9 @@
 import { afterComplete } from './complete.ts';
 import { advance } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
+import { compareInList } from '../memory/order.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
+import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
 import { newReading, position, readAsOf } from '../reading.ts';
 import type { FullWalk, Step } from '../walk.ts';
 
@@ -14,7 +15,7 @@ export interface FullStart {
 
 /** Begins a walk over all pages. */
 export function beginFull(memory: ScopeMemory, { liveRows, now }: FullStart): Step<FullWalk> {
-  return on({ ...newReading(now), kind: 'full', resumed: false, liveRows }, memory);
+  return goOn({ ...newReading(now), kind: 'full', resumed: false, liveRows }, memory);
 }
 
 /** The memory with which a full walk's first page is judged: contradictions and rows count from here. */
@@ -29,19 +30,19 @@ export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: numb
   if (verdict === 'end') {
     const clean = !memory.evidence.contradicted;
     const whole = afterComplete(memory, walk, { snapshot, clean, now });
-    return { walk, memory: whole, ask: { type: 'end', outcome: 'complete' } };
+    return endWith(walk, whole, 'complete');
   }
   const direction = usableDirection(memory);
   if (verdict === 'stuck') {
     const back = stepBack(asked, memory, taken.refused);
-    if (back !== null) return on({ ...walk, ...position(back) }, memory);
+    if (back !== null) return goOn({ ...walk, ...position(back) }, memory);
     return taken.refused && asked.maybeLast ? lastAfterAll(walk, memory) : fullFromTop(asked, memory, why);
   }
   if (direction === null && repeatsItself(walk, memory)) {
-    const ask = failed(asked, `and those before it brought ${walk.items} items, far more than there are`);
-    return { walk, memory, ask };
+    const why = `and those before it brought ${walk.items} items, far more than there are`;
+    return { ...giveUp(asked, memory, why), walk };
   }
-  return on(walk, direction === 'falling' ? withFrontier(walk, memory) : memory);
+  return goOn(walk, direction === 'falling' ? withFrontier(walk, memory) : memory);
 }
 
 /**
@@ -50,13 +51,13 @@ export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: numb
  */
 function lastAfterAll(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
   const known: ScopeMemory = { ...memory, open: null, cursors: 'offered-only' };
-  return { walk, memory: known, ask: { type: 'end', outcome: 'complete' } };
+  return endWith(walk, known, 'complete');
 }
 
 /** The ladder is used up: begins again from the top. */
 export function fullFromTop(asked: FullWalk, memory: ScopeMemory, why: string): Step<FullWalk> {
   const again = fromTop(asked);
-  return again === null ? { walk: asked, memory, ask: failed(asked, why) } : on(again, memory);
+  return again === null ? giveUp(asked, memory, why) : goOn(again, memory);
 }
 
 /**
@@ -78,6 +79,13 @@ function repeatsItself(walk: FullWalk, memory: ScopeMemory): boolean {
   return walk.items > 4 * memory.rows + 10_000;
 }
 
-function on(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
-  return { walk, memory, ask: askFor(walk, memory) };
+/**
+ * Whether a full walk has read everything from the top of the list through the place of `key`: it went on without
+ * beginning again, in an order that says where that place is, whether its row is there or not.
+ */
+export function hasReadThrough(walk: FullWalk, memory: ScopeMemory, key: string): boolean {
+  const direction = usableDirection(memory);
+  const last = walk.recent.at(-1);
+  if (direction === null || last === undefined || walk.restarts > 0) return false;
+  return compareInList(memory.keyType, direction, last, key) >= 0;
 }

@@ -1,7 +1,7 @@
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import { compareInList, type ListDirection } from '../memory/order.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
+import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
 import { newReading, position } from '../reading.ts';
 import type { ConfirmWalk, RefreshWalk, Step } from '../walk.ts';
 
@@ -35,14 +35,14 @@ export function stepRefresh<W extends Covering>(asked: W, taken: WalkedPage<W>):
   if (verdict === 'stuck') {
     const back = stepBack(asked, memory, taken.refused);
     const top = back === null && memory.cursors === 'offered-only' ? fromTop(asked) : null;
-    if (back === null && top === null) return { walk: asked, memory, ask: failed(asked, why) };
+    if (back === null && top === null) return giveUp(asked, memory, why);
     const next = back === null ? (top ?? asked) : { ...walk, ...position(back) };
-    return { walk: next, memory, ask: askFor(next, memory) };
+    return goOn(next, memory);
   }
   const todo = withoutCovered(walk, memory, direction);
   // Rows unknown to the mirror, or steps back, came before the key: read on. Looking up its predecessor again could
   // lead back to a cursor that was no good.
-  if (todo[0] !== undefined && todo[0] === walk.todo[0]) return { walk, memory, ask: askFor(walk, memory) };
+  if (todo[0] !== undefined && todo[0] === walk.todo[0]) return goOn(walk, memory);
   return jump({ ...walk, todo }, memory);
 }
 
@@ -56,7 +56,7 @@ export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, k
   const next = back
     ? { ...walk, seek: 0, cursor: key, recent: walk.rung > 0 ? walk.recent : [] }
     : { ...walk, seek: 0, cursor: last };
-  return { walk: next, memory, ask: askFor(next, memory) };
+  return goOn(next, memory);
 }
 
 /**
@@ -65,11 +65,11 @@ export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, k
  */
 export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
-  if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
-  if (memory.cursors === 'offered-only') return { walk, memory, ask: askFor(walk, memory) };
+  if (next === undefined) return endWith(walk, memory, 'reached');
+  if (memory.cursors === 'offered-only') return goOn(walk, memory);
   const back = undefined;
   const there = { ...walk, cursor: next, token: false, back, seek: 1, rung: 0, empties: 0, again: null };
-  return { walk: there, memory, ask: askFor(there, memory) };
+  return goOn(there, memory);
 }
 
 /** Keys as the list has them, the one nearest to the top first. */

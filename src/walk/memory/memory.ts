@@ -3,10 +3,12 @@ import {
   EVIDENCE_NEEDED,
   gradeOf,
   NO_EVIDENCE,
+  observeChanges,
   type ListDirection,
   type EvidenceNeeded,
   type OrderEvidence,
   type OrderGrade,
+  type WrittenRow,
 } from './order.ts';
 import type { Frontier, OpenPart } from './frontier.ts';
 import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
@@ -78,4 +80,15 @@ export function orderGrade(memory: ScopeMemory): OrderGrade {
 /** The scope's direction while its order is usable, else null. */
 export function usableDirection(memory: ScopeMemory): ListDirection | null {
   return orderGrade(memory) === 'none' ? null : memory.evidence.direction;
+}
+
+/**
+ * To be called with each page that was written, in the same transaction, before the next `step`.
+ * @param rows the page's rows that the mirror now holds, in the page's order (quarantined items are not among them)
+ */
+export function noteWritten(memory: ScopeMemory, rows: readonly WrittenRow[]): ScopeMemory {
+  const evidence = observeChanges(memory.evidence, memory.keyType, rows, memory.needed);
+  const inserted = rows.filter((row) => !row.known).length;
+  if (evidence === memory.evidence && inserted === 0) return memory;
+  return { ...memory, evidence, rows: memory.rows + inserted };
 }
