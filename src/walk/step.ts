@@ -10,14 +10,13 @@ import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
 import type { WalkAnswer, Step, Walk } from './walk.ts';
 
 /**
- * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers:
- * a page either brings items that the walk has not read, or costs one of a few steps back or of two restarts.
+ * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers
+ * (docs/design/walks.md, "The walks").
  */
 export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: WalkAnswer, now: number): Step<W>;
 export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: number): Step {
   if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
   if (answer.type === 'page') {
-    // Also a page that leads no further is written.
     const agedMs = Math.max(walk.agedMs, answer.ageMs ?? 0);
     return dispatch({ ...walk, agedMs }, memory, answer, now);
   }
@@ -36,13 +35,12 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
   return dispatch(walk, known, { why, refused: ofCursor }, now);
 }
 
-/** Statuses that may mean the cursor; others, like 401, say nothing of it. */
+/** Statuses by which a service may refuse a cursor. */
 const REFUSES_CURSOR: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
-/** Why there is no page, and whether the cursor was refused. */
 type NoPage = Pick<WalkedPage<Walk>, 'why' | 'refused'>;
 
-/** To the walk's own rules, with what the page amounted to; `answer` is a page, or why there is none. */
+/** Passes an answer to the rules of the walk's kind. */
 function dispatch(
   walk: Walk,
   memory: ScopeMemory,
@@ -68,7 +66,7 @@ function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: 
   return { reading, memory, verdict: 'stuck', ...noPage, ...nothing };
 }
 
-/** Too large with the items before which there is none to go on after: at least one more of them is needed. */
+/** Too large, and its first items have no usable key: the walk needs them and one more at least. */
 function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyless): Step {
   if (ask > items + 1) {
     const next = { ...walk, keyless: { items, ask: items + 1 } };
@@ -79,12 +77,12 @@ function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyles
   return giveUp(walk, memory, why);
 }
 
-/** An item's ID was refused as a cursor: a service that offers its own may take no other. */
+/** A service that offers cursors and refuses an item's ID takes its own only. */
 function afterRefusal({ token }: Walk, memory: ScopeMemory): ScopeMemory {
   return token || memory.cursors !== 'offered' ? memory : { ...memory, cursors: 'offered-only' };
 }
 
-/** A stored row was looked up, to begin after it or as a step back; without one only the top is left. */
+/** Goes on after the stored row that was looked up; null: from the top. */
 function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
   if (walk.seek === 0) throw new RangeError('no stored row was asked for');
   if (walk.kind === 'refresh' || walk.kind === 'confirm') return refreshAfter(walk, memory, key);

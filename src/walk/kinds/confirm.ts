@@ -7,14 +7,14 @@ import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './ref
 import type { ConfirmWalk, Step } from '../walk.ts';
 
 export interface ConfirmStart {
-  /** Keys of the rows in doubt, or to be doubted where they are missing, in any order. */
+  /** Keys of the suspected deletions, and of rows that become suspects where they are missing; in any order. */
   readonly keys: readonly string[];
   readonly now: number;
 }
 
 /**
- * Begins to read rows in doubt again (docs/design/deletions.md, "Confirming"): the top page first, since it tests the order on which every other
- * page's proof rests; then, like a refresh, the fewest pages that cover them.
+ * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the order
+ * on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
  */
 export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
   const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
@@ -22,8 +22,8 @@ export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): 
 }
 
 /**
- * Goes on after an answer. A snapshot ends it (`complete`), and so does a page that contradicts the order
- * (`full-needed`): what is left is then for two whole walks to prove.
+ * Goes on after an answer. A snapshot ends the walk (`complete`). So does a page that contradicts the order
+ * (`full-needed`): two whole walks have to prove the rest.
  * @param asked the walk as it was when it asked
  */
 export function stepConfirm(

@@ -4,7 +4,7 @@ import { advance, overlapLow } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import type { WalkedPage } from '../take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
-import { newReading, position, readAsOf } from '../reading.ts';
+import { newReading, readAsOf } from '../reading.ts';
 import type { PollWalk, Step } from '../walk.ts';
 
 export interface PollStart {
@@ -13,17 +13,17 @@ export interface PollStart {
   readonly now: number;
 }
 
-/** Begins a poll: first what an interrupted one left open, then what is new. */
+/** Begins a poll: first the rest of an interrupted one, then what is new. */
 export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): Step<PollWalk> {
   const walk = { ...newReading(now), kind: 'poll' as const, overlapKey, low: null };
   const direction = usableDirection(memory);
   const { frontier, open } = memory;
   if (direction === null || frontier === null) return goOn({ ...walk, part: 'look' }, memory);
-  // Without a key to begin at, everything that is left is read from the top.
+  // No key can be a cursor: so the walk reads from the top.
   const top = memory.cursors === 'offered-only';
   if (direction === 'rising') {
     if (top) return goOn({ ...walk, part: 'tail' }, memory);
-    // Read on where the interrupted poll stopped; the overlap is read anew by the poll after it.
+    // Reads on where the interrupted poll stopped. The next poll reads the overlap.
     if (open !== null) {
       return goOn({ ...walk, part: 'tail', cursor: open.after, began: open.asOf }, memory);
     }
@@ -58,14 +58,12 @@ export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: numb
   }
   if (verdict === 'stuck') {
     const back = stepBack(asked, memory, taken.refused);
-    return back === null
-      ? pollFromTop(asked, memory, taken.why)
-      : goOn({ ...walk, ...position(back) }, memory);
+    return back === null ? pollFromTop(asked, memory, taken.why) : goOn({ ...walk, ...back }, memory);
   }
   return walk.part === 'tail' ? stepTail(walk, memory, verdict, now) : stepDown(walk, memory, verdict, now);
 }
 
-/** The ladder is used up: begins again from the top, with all that is still to be read in one part. */
+/** The ladder is used up: begins again from the top, and reads all that is left in one part. */
 export function pollFromTop(asked: PollWalk, memory: ScopeMemory, why: string): Step<PollWalk> {
   const again = fromTop(asked);
   if (again === null) return giveUp(asked, memory, why);
