@@ -31,7 +31,7 @@ async function abortedInBody(asked: Pick<HttpRequest, 'method' | 'once'>, reason
 }
 
 describe('an abort while the body comes', () => {
-  it('leaves the status of what was sent once: it tells of an effect', async () => {
+  it('keeps the status of what was sent once: it shows the effect', async () => {
     expect(await abortedInBody({ method: 'POST', once: true }, new Error('stop'))).toMatchObject({
       status: 201,
       bodyError: { name: 'TransportError', message: expect.stringContaining('the body broke off') },

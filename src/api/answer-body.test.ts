@@ -41,7 +41,7 @@ describe('a body', () => {
     ['by what it says itself', 'x'.repeat(2000), { 'content-length': '2000' }],
     ['by what comes', 'x'.repeat(2000), { 'transfer-encoding': 'chunked' }],
     ['once decompressed', gzipSync('x'.repeat(100_000)), { 'content-encoding': 'gzip' }],
-  ])('is told apart when it is larger than allowed, %s', async (_, body, headers) => {
+  ])('is recognised when it is larger than allowed, %s', async (_, body, headers) => {
     const { url } = await serve(answerWith(body, headers));
     const made = transport(url, { limits: { maxBodyBytes: 1000 } });
     const answer = await get(made);
@@ -72,7 +72,7 @@ describe('a body', () => {
     }
   });
 
-  it('of an endless answer is not held in memory', async () => {
+  it('of an endless answer is not buffered', async () => {
     const closed = Promise.withResolvers<void>();
     const { url } = await serve((request, response) => {
       request.socket.once('close', () => closed.resolve());

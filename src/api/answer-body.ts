@@ -20,8 +20,8 @@ export type BodyError = MalformedAnswer | TransportError | AnswerTooLarge;
 const decompress = promisify(gunzip);
 
 /**
- * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order mark is
- * dropped). At `maxBytes` it stops and closes the connection; with a greater `Content-Length` it reads nothing.
+ * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order mark
+ * is dropped). At `maxBytes` it stops and closes the connection; with a greater `Content-Length` it reads nothing.
  * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers have
  *   come, and they count for the budget
  * @param whenAborted what any other reason does: `keep-status` ends the body alone, too
@@ -60,7 +60,7 @@ export async function readAnswerBody(
 async function decode(raw: Buffer, encoding: string, maxBytes: number): Promise<string | BodyError> {
   let plain = raw;
   const name = encoding.trim().toLowerCase();
-  // An empty body is empty in every encoding: servers name one even with a 204.
+  // Servers name an encoding even with a 204.
   if (raw.length === 0) return '';
   if (name === 'gzip' || name === 'x-gzip') {
     try {

@@ -6,7 +6,7 @@ import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors
 import type { Page } from '../model/page.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { attempt, type ServiceLink, type ServiceRequest } from './attempt.ts';
+import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
 import { readObject, readPage, servedBy, type ObjectAnswer } from './envelope.ts';
 import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
 import { refusal } from './refusal.ts';
@@ -17,7 +17,7 @@ import type { HttpAnswer, Transport } from './transport.ts';
 export type { Exchange } from './attempt.ts';
 export type { OnceRequest, RawAnswer } from './once.ts';
 
-/** The service, for one API key. Every attempt of every request has a slot of the budget. */
+/** The service, for one API key. Every attempt of every request takes a slot of the budget. */
 export interface Api {
   /**
    * One page of a list, proven to be one.
@@ -26,14 +26,14 @@ export interface Api {
   page(request: PageRequest): Promise<Page>;
   /** An endpoint that answers one object: ping, account. @throws as `page` */
   object(request: ObjectRequest): Promise<ObjectAnswer>;
-  /** Any request, sent at most once; what its answer means is the caller's to say. @throws as `sendOnce` */
+  /** Any request, sent at most once; the caller judges its answer. @throws as `sendOnce` */
   once(request: OnceRequest): Promise<RawAnswer | undefined>;
 }
 
 export interface ObjectRequest extends ServiceRequest {
   /**
-   * Called when the slot is there, right before each attempt goes out. False: nothing is sent, the slot is given back, and
-   * Withheld is thrown.
+   * Called when the slot is there, right before each attempt goes out. False: nothing is sent, the slot is given
+   * back, and Withheld is thrown.
    */
   readonly mayStart?: () => boolean;
 }
@@ -48,13 +48,13 @@ export interface PageRequest extends ObjectRequest {
   readonly keyType: KeyType;
   /** `starting_after`, as received; undefined for the first page. */
   readonly cursor: string | undefined;
-  /** Undefined: the service's own. The body of a page may be larger where a single item is asked for. */
+  /** Undefined: the service's own. With 1 the body may be as large as a single item's. */
   readonly limit: number | undefined;
-  /** It may be as large in any case. */
+  /** True: the body may be as large as a single item's. */
   readonly large?: boolean | undefined;
 }
 
-export interface ApiOptions extends ServiceLink {
+export interface ApiOptions extends ApiContext {
   readonly transport: Transport;
   readonly random: Random;
   readonly retries?: RetryLimits;
@@ -66,7 +66,7 @@ type Read<T> = (text: string, headers: AnswerHeaders) => T;
 export function createApi(options: ApiOptions): Api {
   const { transport, key, clock, random, scrub } = options;
 
-  /** Sends one request, once, and judges its answer; every failure of the service is a value. */
+  /** Makes one attempt; every failure of the service is a value. */
   const outcomeOf = async <T>(
     asked: ObjectRequest & Partial<PageRequest>,
     path: string,

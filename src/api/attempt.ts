@@ -9,7 +9,7 @@ import { attemptSignal } from './attempt-signal.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
 /** What every request with one API key needs. */
-export interface ServiceLink {
+export interface ApiContext {
   /** The API key itself. */
   readonly key: string;
   /** The key's budget. */
@@ -58,11 +58,11 @@ interface Judged<T> {
 /**
  * Sends one request on a slot of the budget, once, and reports how it ended.
  * @param send calls `begun` right before the request goes out; a NotSent frees the slot
- * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its NotSent;
- *   what the budget throws
+ * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
+ *   NotSent; what the budget throws
  */
 export async function attempt<T>(
-  link: ServiceLink,
+  link: ApiContext,
   method: HttpRequest['method'],
   asked: ServiceRequest,
   send: (signal: AbortSignal, begun: () => void) => Promise<HttpAnswer>,

@@ -2,7 +2,7 @@ import { NotSent } from '../budget/not-sent.ts';
 import type { AnswerMeta } from '../budget/budget.ts';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import { TransportError } from '../model/errors.ts';
-import { attempt, type ServiceLink, type ServiceRequest } from './attempt.ts';
+import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
 import { refusal } from './refusal.ts';
 import { quote } from './service-message.ts';
 import { TRANSPORT_LIMITS, type HttpAnswer, type HttpRequest, type Transport } from './transport.ts';
@@ -14,11 +14,11 @@ export interface OnceRequest extends ServiceRequest {
   readonly body?: string | (() => string);
   /** `Idempotency-Key` header. */
   readonly idempotencyKey?: string;
-  /** Called when the slot is there, right before sending. False, or thrown: nothing is sent, the slot is given back. */
+  /** Called when the slot is there, right before sending. False or an error: nothing is sent, the slot is free. */
   readonly claim?: () => Promise<boolean>;
   /**
-   * Called when the connection is there, at the moment when the request would be written. False: nothing is written, as
-   * if the connection had been refused.
+   * Called when the connection is there, at the moment when the request would be written. False: nothing is written,
+   * as if the connection had been refused.
    */
   readonly mayWrite?: () => boolean;
 }
@@ -33,7 +33,7 @@ export interface RawAnswer extends AnswerMeta {
   readonly refusal: ClassifiedError | undefined;
 }
 
-export interface OnceLink extends ServiceLink {
+export interface OnceContext extends ApiContext {
   readonly transport: Pick<Transport, 'send'>;
 }
 
@@ -43,7 +43,7 @@ export interface OnceLink extends ServiceLink {
  * @throws TransportError where there is none: its `sent` says whether the request may have reached the service. What
  *   `claim` and the budget throw, and the reason of an abort: nothing was sent then, or the wait for its status ended
  */
-export async function sendOnce(link: OnceLink, asked: OnceRequest): Promise<RawAnswer | undefined> {
+export async function sendOnce(link: OnceContext, asked: OnceRequest): Promise<RawAnswer | undefined> {
   const what = `${asked.method} ${asked.path}`;
   const judge = (answer: HttpAnswer) => {
     const error = refusal(what, answer, link.scrub, link.clock.now());
@@ -75,7 +75,7 @@ async function claim({ claim }: OnceRequest): Promise<boolean> {
 }
 
 /** @throws TransportError, the signal's reason, what the transport throws: in a NotSent where nothing was written */
-async function write(link: OnceLink, asked: OnceRequest, signal: AbortSignal): Promise<HttpAnswer> {
+async function write(link: OnceContext, asked: OnceRequest, signal: AbortSignal): Promise<HttpAnswer> {
   const { method, path, body, idempotencyKey, mayWrite } = asked;
   let written = false;
   try {

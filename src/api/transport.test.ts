@@ -137,7 +137,7 @@ describe('time', () => {
 });
 
 describe('a service that is not there', () => {
-  it('is told in words', async () => {
+  it('is reported in words', async () => {
     const gone = await listen(() => {});
     await gone.close();
     await expect(get(transport(gone.url))).rejects.toEqual(

@@ -19,8 +19,8 @@ export interface AdmissionRequest {
 }
 
 /**
- * All endpoint groups of one key, and their common rules: the first answer, the window that a key with an unknown past
- * waits out, a limit over all endpoints. Pure.
+ * All endpoint groups of one key, and their common rules: the first answer, the window that a key with an unknown
+ * past waits out, a limit over all endpoints. Pure.
  */
 export class KeyModel {
   readonly groups: ReadonlyMap<RateGroup, GroupModel>;

@@ -4,8 +4,8 @@ import { newReading, type Reading } from './reading.ts';
 import type { FullWalk, Step } from './walk.ts';
 
 /**
- * A full walk's state as stored with every page. It leaves out what follows from the rest: its size (some 150 bytes) is
- * the write-ahead log of an unchanged page.
+ * A full walk's state as stored with every page. It leaves out what follows from the rest: its size (some 150 bytes)
+ * is the write-ahead log of an unchanged page.
  */
 export interface Checkpoint {
   readonly began: number;

@@ -45,9 +45,9 @@ export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | n
 }
 
 /**
- * One step back on the cursor ladder (docs/design/walks.md, "The ladder"): from an offered cursor to the one before it;
- * then to the previous five keys, unless the service refuses those; then to what came before them: the top, or a stored
- * row. Null when the ladder is used up.
+ * One step back on the cursor ladder (docs/design/walks.md, "The ladder"): from an offered cursor to the one before
+ * it; then to the previous five keys, unless the service refuses those; then to what came before them: the top, or a
+ * stored row. Null when the ladder is used up.
  * @param refused the service refused the cursor: an offered one may have expired, and so may the one before it
  */
 export function stepBack(asked: Reading, memory: ScopeMemory, refused: boolean): Position | null {
@@ -91,7 +91,7 @@ export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemor
   return lower === undefined ? null : { ...reading, trying: lower };
 }
 
-/** After a small page without a usable key: twice as many items are asked for at once. Null: the page was not small. */
+/** After a small page without a usable key: twice as many items are asked for. Null: it was not small. */
 export function withMoreItems(reading: Reading, memory: ScopeMemory, items: number): Keyless | null {
   const asked = limitOf(reading, memory);
   const full = itemsOfFullPage(acceptedLimit(reading, memory));

@@ -3,7 +3,8 @@ import type { Reading } from './reading.ts';
 /**
  * What becomes of a page:
  * - `on`: it brought new items: the walk goes on after them
- * - `again`: it brought nothing new, but shows again an item whose successors are not known: the walk goes on after that
+ * - `again`: it brought nothing new, but shows again an item whose successors are not known: the walk goes on after
+ *   that
  * - `end`: nothing follows it
  * - `stuck`: it brings the walk no further; `why` says what is wrong with it, to follow "page n …"
  */
@@ -18,7 +19,7 @@ export interface PageFacts {
   /** The walk as it was when it asked. */
   readonly asked: Reading;
   readonly hasMore: boolean | undefined;
-  /** The page offers a cursor of the server's own, or says that there is none. Undefined: it says nothing that counts. */
+  /** The page offers a cursor of the server's own, or says that there is none; undefined: neither. */
   readonly offers: 'one' | 'none' | undefined;
   /** Items of the page, those without a usable key included. */
   readonly items: number;
@@ -55,9 +56,9 @@ export function pageVerdict(facts: PageFacts): PageVerdict {
 }
 
 /**
- * An empty page after a cursor proves nothing: the cursor's row may be gone. But where pages have one item only, no page
- * can say that its item is the last. So the walk ends when an empty page follows that item, the item is seen again, and
- * an empty page follows it again. (That proves nothing beyond the item.)
+ * An empty page after a cursor proves nothing: the cursor's row may be gone. But where pages have one item only, no
+ * page can say that its item is the last. So the walk ends when an empty page follows that item, the item is seen
+ * again, and an empty page follows it again. (That proves nothing beyond the item.)
  */
 function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
@@ -65,8 +66,8 @@ function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
 }
 
 /**
- * Where a page begins with its cursor's row, a page of that row alone is like an empty one: the row may have moved to the
- * end. It counts once a step back has shown the row in its place.
+ * Where a page begins with its cursor's row, a page of that row alone is like an empty one: the row may have moved to
+ * the end. It counts once a step back has shown the row in its place.
  */
 function isCursorAlone({ asked, keys }: PageFacts): boolean {
   return keys.length > 0 && keys.every((key) => key === asked.cursor);

@@ -4,7 +4,7 @@ export interface Reading {
   readonly cursor: string | null;
   /** The server offered `cursor` (`next_cursor`): it is not an item's key, and can't be compared. */
   readonly token: boolean;
-  /** The cursor of the page that offered `cursor` (null: the top): the ladder goes back there. Undefined: not known. */
+  /** The cursor of the page that offered `cursor`, for the ladder; null: the top; undefined: not known. */
   readonly back: string | null | undefined;
   /** The last page may be the list's last: it offered no cursor and had no `has_more`. */
   readonly maybeLast: boolean;
@@ -16,7 +16,7 @@ export interface Reading {
   readonly rung: number;
   /** Pages since the last progress that were empty. */
   readonly empties: number;
-  /** Key of the item before the page asked for now, where a step back has just shown that the item is there; else null. */
+  /** Key of the item before the page asked for now, where a step back has just shown that item; else null. */
   readonly again: string | null;
   /** How often it began again from the top. */
   readonly restarts: number;
@@ -73,8 +73,8 @@ export const RECENT = 6;
 export type Position = Pick<Reading, 'cursor' | 'token' | 'back' | 'seek' | 'rung' | 'again' | 'keyless'>;
 
 /**
- * The key beyond which the page asked for now should lie. Null at the top, and after a token where it is not known: no
- * key was read before, or the token is an earlier one.
+ * The key beyond which the page asked for now should lie. Null at the top, and after a token where it is not known:
+ * no key was read before, or the token is an earlier one.
  */
 export function askedAfter({ token, recent, cursor, rung, again }: Reading): string | null {
   if (!token) return cursor;

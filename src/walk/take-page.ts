@@ -135,7 +135,7 @@ function observePage(reading: Reading, memory: ScopeMemory, keys: readonly strin
   );
 }
 
-/** The memory after a page; the same object where nothing is new. A contradiction withdraws what depends on the order. */
+/** The memory after a page; the same object: nothing is new. A contradiction withdraws what depends on the order. */
 function learn(
   reading: Reading,
   memory: ScopeMemory,
@@ -155,8 +155,8 @@ function learn(
 }
 
 /**
- * What a page says by its `next_cursor`. Null counts where the service has offered cursors (others may always send it); a
- * missing field counts only after an offered cursor.
+ * What a page says by its `next_cursor`. Null counts where the service has offered cursors (others may always send
+ * it); a missing field counts only after an offered cursor.
  */
 function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAnswer): PageFacts['offers'] {
   if (typeof nextCursor === 'string') return 'one';
@@ -207,8 +207,8 @@ function positionAfter(
   const maybeLast = quiet && (nextCursor === null || memory.cursors !== 'ids');
   const after = { ...next, maybeLast, seek: 0, rung: 0, again: null, keyless: null };
   if (next.token) return after;
-  // A short page without `has_more` is probably the last one (docs/design/walks.md, "The end of a list"). The page after
-  // its last item would prove nothing. The page after the item before does, by that last item and nothing new.
+  // A short page without `has_more` is probably the last one (docs/design/walks.md, "The end of a list"). The page
+  // after its last item would prove nothing. The page after the item before does, by that last item and nothing new.
   const before = recent.at(-2);
   const items = answer.keys.length;
   const looksLast =

@@ -4,8 +4,8 @@ import type { PagePlace } from '../model/page.ts';
 import type { Reading } from './reading.ts';
 
 /**
- * A walk is a pure state machine (docs/design/walks.md, "The walks"): it says what to ask, gets the answer, and says what
- * to ask next.
+ * A walk is a pure state machine (docs/design/walks.md, "The walks"): it says what to ask, gets the answer, and says
+ * what to ask next.
  *
  *     let { walk, memory, ask } = beginFull(memory, { liveRows, now });
  *     while (ask.type !== 'end') {
@@ -14,10 +14,10 @@ import type { Reading } from './reading.ts';
  *       // write the page; memory = noteWritten(memory, rows); commit memory and checkpoint(walk) with it
  *     }
  *
- * Every page may be written, also one that brings the walk no further. The next page may be fetched meanwhile, but `step`
- * takes it only when this one is committed: memory and checkpoint must not run ahead of the rows. When a commit fails,
- * both go back to the last committed ones. A poll and a full walk of one scope share its memory and may interleave answer
- * by answer. Only full walks have a checkpoint: the rest of an interrupted poll is in the memory.
+ * Every page may be written, also one that brings the walk no further. The next page may be fetched meanwhile, but
+ * `step` takes it only when this one is committed: memory and checkpoint must not run ahead of the rows. When a
+ * commit fails, both go back to the last committed ones. A poll and a full walk of one scope share its memory and may
+ * interleave answer by answer. Only full walks have a checkpoint: the rest of an interrupted poll is in the memory.
  */
 export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 
@@ -64,8 +64,8 @@ export interface FullWalk extends Reading {
 
 export type Ask =
   /**
-   * GET with `starting_after` = cursor and `limit`, each left out where null. `large`: fewer items can't be asked for, so
-   * the page may have as many bytes as a single item.
+   * GET with `starting_after` = cursor and `limit`, each left out where null. `large`: fewer items can't be asked
+   * for, so the page may have as many bytes as a single item.
    */
   | {
       readonly type: 'page';
@@ -74,8 +74,8 @@ export type Ask =
       readonly large?: true;
     }
   /**
-   * Look up the `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
-   * null where none precedes it. `direction` is the list's: before means greater where it is falling.
+   * Look up the `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are
+   * fewer); null where none precedes it. `direction` is the list's: before means greater where it is falling.
    */
   | {
       readonly type: 'predecessor';

@@ -39,9 +39,9 @@ export function proofOf(view: ProofView): AbsenceProof | null {
 }
 
 /**
- * What a walk may conclude from a page's proof (docs/design/deletions.md, "P1"). A snapshot stands by itself. An interval
- * depends on the order of the whole list: a missing row may have moved. So only a full walk brings any row under
- * suspicion by intervals; a confirming walk only those that it was sent for; other walks none.
+ * What a walk may conclude from a page's proof (docs/design/deletions.md, "P1"). A snapshot stands by itself. An
+ * interval depends on the order of the whole list: a missing row may have moved. So only a full walk brings any row
+ * under suspicion by intervals; a confirming walk only those that it was sent for; other walks none.
  */
 export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | null {
   if (proof === null || proof.kind === 'snapshot' || walk.kind === 'full') return proof;

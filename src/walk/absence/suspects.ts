@@ -9,7 +9,7 @@ import { isCopy, type Served } from '../../model/page.ts';
 import { isSecondProof } from '../memory/second-proof.ts';
 import type { PageProof } from '../walk.ts';
 
-/** A written page, and what is known of the rows that it may prove absent. Moments: milliseconds, database's clock. */
+/** A written page, and the rows that it may prove absent. Moments are milliseconds by the database's clock. */
 export interface PageView {
   readonly proof: PageProof | null;
   /** The page contradicts the order. */
@@ -30,9 +30,9 @@ export interface PageView {
 }
 
 /**
- * What a page changes of the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting withdraws
- * one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may not know it
- * yet. A second proof proves it.
+ * What a page changes of the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting
+ * withdraws one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may
+ * not know it yet. A second proof proves it.
  */
 export function judgePage(view: PageView): SuspectChange {
   const { proof, sentAt, gracePeriodMs, contradiction } = view;
@@ -61,7 +61,8 @@ export function judgePage(view: PageView): SuspectChange {
     if (first === undefined || !isFirstProof(first.kind)) {
       if (mayRaise(key) && changedAt <= sentAt - gracePeriodMs) add.push({ key, kind: proof.kind });
     } else if (isSecondProof(first, view, gracePeriodMs)) {
-      // A contradiction of the order leaves a snapshot's suspicion: so an interval replaces it, and does not prove it.
+      // A contradiction of the order leaves a snapshot's suspicion: so an interval replaces it, and does not prove
+      // it.
       const replaces = proof.kind === 'interval' && first.kind === 'snapshot';
       if (!replaces) prove.push(key);
       else if (mayRaise(key)) add.push({ key, kind: proof.kind });

@@ -13,8 +13,8 @@ export interface ConfirmStart {
 }
 
 /**
- * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the order
- * on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
+ * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the
+ * order on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
  */
 export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
   const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };

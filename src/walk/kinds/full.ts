@@ -46,8 +46,9 @@ export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: numb
 }
 
 /**
- * The page before had a null `next_cursor`, and then the service refused its last item's ID: so that page was the last
- * one, and the service takes its own cursors only. (A service that takes IDs may send that null with every page.)
+ * The page before had a null `next_cursor`, and then the service refused its last item's ID: so that page was the
+ * last one, and the service takes its own cursors only. (A service that takes IDs may send that null with every
+ * page.)
  */
 function lastAfterAll(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
   const known: ScopeMemory = { ...memory, open: null, cursors: 'offered-only' };
@@ -61,8 +62,8 @@ export function fullFromTop(asked: FullWalk, memory: ScopeMemory, why: string): 
 }
 
 /**
- * During a first load polls need not wait for its end: they read what is newer than its first page, it reads the rest.
- * (If it fails, the scope still waits for its first complete walk.)
+ * During a first load polls need not wait for its end: they read what is newer than its first page, it reads the
+ * rest. (If it fails, the scope still waits for its first complete walk.)
  */
 function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
   const { first, firstAt: at } = walk;
@@ -72,16 +73,16 @@ function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
 }
 
 /**
- * In an unknown order only counting ends a walk that the service sends in circles. Two restarts make three passes; the
- * rest is room for items in quarantine, which are not rows, and for the page just read.
+ * In an unknown order only counting ends a walk that the service sends in circles. Two restarts make three passes;
+ * the rest is room for items in quarantine, which are not rows, and for the page just read.
  */
 function repeatsItself(walk: FullWalk, memory: ScopeMemory): boolean {
   return walk.items > 4 * memory.rows + 10_000;
 }
 
 /**
- * Whether a full walk has read everything from the top of the list through the place of `key`, whether or not a row is
- * there: the order says where that is, and the walk never began again.
+ * Whether a full walk has read everything from the top of the list through the place of `key`, whether or not a row
+ * is there: the order says where that is, and the walk never began again.
  */
 export function hasReadThrough(walk: FullWalk, memory: ScopeMemory, key: string): boolean {
   const direction = usableDirection(memory);

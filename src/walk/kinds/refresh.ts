@@ -15,8 +15,8 @@ export interface RefreshStart {
 }
 
 /**
- * Begins to read given rows again in the fewest pages (docs/design/walks.md, "Refresh by cover"): each page begins right
- * after the stored predecessor of the first key that is not covered yet.
+ * Begins to read given rows again in the fewest pages (docs/design/walks.md, "Refresh by cover"): each page begins
+ * right after the stored predecessor of the first key that is not covered yet.
  */
 export function beginRefresh(memory: ScopeMemory, { unfinished, now }: RefreshStart): Step<RefreshWalk> {
   const direction = usableDirection(memory);

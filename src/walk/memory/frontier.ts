@@ -1,7 +1,7 @@
 import type { KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 
-/** How long after taking its ID a row may become visible (docs/design/walks.md, "Overlap"): 10 minutes in milliseconds. */
+/** How long (ms) after taking its ID a row may become visible (docs/design/walks.md, "Overlap"). */
 export const OVERLAP = 600_000;
 /** Least distance of two marks, in milliseconds: it bounds their number. */
 const MARK_SPACING = 60_000;
@@ -58,8 +58,9 @@ export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: R
 }
 
 /**
- * Key down to which the next poll has to read (docs/design/walks.md, "Overlap"); null: everything. The overlap reaches to
- * the frontier as it was 10 minutes before the last poll began, or to the 200th known row, whichever is further.
+ * Key down to which the next poll has to read (docs/design/walks.md, "Overlap"); null: everything. The overlap
+ * reaches to the frontier as it was 10 minutes before the last poll began, or to the 200th known row, whichever is
+ * further.
  * @param overlapKey the 200th known live row from the newest; null where there are fewer
  */
 export function overlapLow(keyType: KeyType, frontier: Frontier, overlapKey: string | null): string | null {

@@ -24,8 +24,8 @@ import type { Refreshed } from './warmth.ts';
 export type Cursors = 'ids' | 'offered' | 'offered-only';
 
 /**
- * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It rarely changes: most pages of a full
- * walk rewrite only the checkpoint.
+ * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It rarely changes: most pages of a
+ * full walk rewrite only the checkpoint.
  */
 export interface ScopeMemory {
   readonly cursors: Cursors;

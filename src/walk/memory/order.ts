@@ -3,7 +3,8 @@ import { compareKeys } from '../../model/key.ts';
 
 /**
  * The order of a list is not specified, so it is earned by evidence (docs/design/walks.md, "Order is evidence"):
- * - `usable`: polls may stop at the frontier, refreshes may go by cover. A mistake costs delay until the next full walk.
+ * - `usable`: polls may stop at the frontier, refreshes may go by cover. A mistake costs delay until the next full
+ *   walk.
  * - `trusted`: besides, a page proves absent what its interval lacks (docs/design/deletions.md, "P1").
  */
 export type OrderGrade = 'none' | 'usable' | 'trusted';
@@ -18,7 +19,7 @@ export interface OrderEvidence {
   readonly inOrder: number;
   /** Changed rows seen in key order between unchanged neighbours; counted up to what is needed. */
   readonly inPlace: number;
-  /** The last page began at the top although a cursor was sent, or its cursor's row moved there: it earns no trust. */
+  /** The last page began at the top despite a cursor, or its cursor's row moved there: it earns no trust. */
   readonly fromStart: boolean;
   /** A contradiction came since the last clean complete walk began. */
   readonly doubt: boolean;
@@ -76,7 +77,7 @@ export interface OrderSample {
 export interface Observation {
   readonly evidence: OrderEvidence;
   readonly run: number;
-  /** The page begins before its cursor: the service ignored the cursor. That is no contradiction, but it costs trust. */
+  /** The page begins before its cursor, which the service ignored: no contradiction, but it costs trust. */
   readonly fromStart: boolean;
   readonly contradiction: boolean;
 }
@@ -119,9 +120,9 @@ export function observeOrder(
 }
 
 /**
- * Whether the service ignored the cursor. While an order is being earned, only a page from the very top counts as that;
- * any other page before its cursor contradicts the order. Once it is earned, any such page counts: the top row may be
- * gone by now. A cursor whose row has just been seen is never ignored.
+ * Whether the service ignored the cursor. While an order is being earned, only a page from the very top counts as
+ * that; any other page before its cursor contradicts the order. Once it is earned, any such page counts: the top row
+ * may be gone by now. A cursor whose row has just been seen is never ignored.
  */
 function beginsBefore(
   evidence: OrderEvidence,

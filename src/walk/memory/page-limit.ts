@@ -1,6 +1,6 @@
 /**
- * `limit` of list requests (specification 8.1), remembered per scope (docs/design/walks.md, "Page size"). A refusal lowers
- * it (500, then 100, then the parameter is left out), and so does a page that is too large to be buffered.
+ * `limit` of list requests (specification 8.1), remembered per scope (docs/design/walks.md, "Page size"). A refusal
+ * lowers it (500, then 100, then the parameter is left out), and so does a page that is too large to be buffered.
  */
 export interface PageLimit {
   /** What the service accepts. Null: the parameter is left out, and the service's default applies. */

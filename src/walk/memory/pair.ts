@@ -3,8 +3,8 @@ import type { SuspectedDeletion, SuspectChange, MissingRow } from '../../model/a
 import { isSecondProof } from './second-proof.ts';
 
 /**
- * What is remembered of the last complete, clean full walk (docs/design/deletions.md, "P2"). Moments are milliseconds by
- * the database's clock.
+ * What is remembered of the last complete, clean full walk (docs/design/deletions.md, "P2"). Moments are milliseconds
+ * by the database's clock.
  */
 export interface WholeWalk {
   /** Digest of the keys and contents in the order in which they were first seen. */
@@ -60,8 +60,8 @@ export class WalkSequence {
 /**
  * What a complete, clean walk concludes of the live rows that it did not see. The first walk makes them suspected
  * deletions. A second one with the same sequence, begun at least the grace period after the first ended, proves those
- * that are still suspected. A suspicion of another kind becomes one of this kind: its own second proof no longer comes,
- * since the order is no longer trusted or the scope no longer one page.
+ * that are still suspected. A suspicion of another kind becomes one of this kind: its own second proof no longer
+ * comes, since the order is no longer trusted or the scope no longer one page.
  * @param missing live rows that `present` did not see
  * @param suspects the suspected deletions among them
  */
