@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { AnswerHeaders } from '../budget/budget.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
@@ -29,7 +29,7 @@ const decompress = promisify(gunzip);
  */
 export async function readAnswerBody(
   stream: Readable,
-  headers: IncomingHttpHeaders,
+  headers: AnswerHeaders,
   maxBytes: number,
   signal: AbortSignal,
   whenAborted: 'throw' | 'keep-status',

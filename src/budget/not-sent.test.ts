@@ -29,7 +29,7 @@ class Setup {
     await this.clock.runUntil(answer);
   }
 
-  /** Attempts of which nothing is written. */
+  /** Attempts that write nothing. */
   async sendNothing(budget: Budget, group: RateGroup, count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       await expect(this.send(budget, group, new NotSent('refused connection'))).rejects.toThrow(NotSent);

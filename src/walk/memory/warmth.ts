@@ -1,6 +1,6 @@
 /**
- * Class of a state, which is open text: it decides how often polls read the row again (docs/design/walks.md,
- * "Unsettled rows"). `failed` sounds final, but services retry.
+ * Class of a state, which is open text: it decides how often the row is read again (docs/design/walks.md). `failed`
+ * sounds final, but services retry.
  */
 export type StateClass = 'finished' | 'failed' | 'open';
 
