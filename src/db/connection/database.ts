@@ -9,12 +9,15 @@ import {
   type PostgresPool,
   type TransactionSettings,
 } from 'kysely';
+import { Db } from './db.ts';
 import { createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
 
 export interface DatabaseOptions extends ConnectionOptions {
+  /** MIRROR_SCHEMA. */
+  readonly schema: string;
   /** Connections at most. Default 10. */
   readonly max?: number;
-  /** Bounds of a transaction that `kysely` begins; default `TRANSACTION_BOUNDS`. */
+  /** Bounds of each transaction; default `TRANSACTION_BOUNDS`. */
   readonly bounds?: TransactionBounds;
 }
 
@@ -33,9 +36,11 @@ export const TRANSACTION_BOUNDS: TransactionBounds = { statement: 6_000, idle: 5
 /** Client-side margin over a statement's bound, for the network. */
 const NETWORK_MARGIN = 4_000;
 
-/** An open database. Queries by `kysely.mirror`, `kysely.state` or Kysely's `sql` tag. */
+/** An open database. */
 export interface Database {
   /** Errors of all its queries are classified (sql-state.ts). */
+  readonly db: Db;
+  /** `db.kysely`. */
   readonly kysely: Kysely<unknown>;
   close(): Promise<void>;
 }
@@ -61,6 +66,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   let closed: Promise<void> | undefined;
   return {
+    db: new Db(kysely, options.schema),
     kysely,
     // Kysely ends only a pool that it has used.
     close: () => (closed ??= pool.end()),

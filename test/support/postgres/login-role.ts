@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import type { Database } from '../../../src/db/connection/database.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
+import { openTestDatabase } from '../databases/migrated-database.ts';
 
 /** Somebody who logs in, with the rights of the groups and no other. */
 export interface LoginRole extends Database {
@@ -27,7 +28,7 @@ export async function createLoginRole(
   const url = new URL(database.url);
   url.username = name;
   url.password = password;
-  const opened = await openDatabase({ url: url.href, program: 'research-mirror tests', max: SESSIONS });
+  const opened = await openTestDatabase(url.href, { max: SESSIONS });
   return {
     ...opened,
     name,

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
@@ -28,8 +27,7 @@ beforeEach(async () => {
   );
 });
 
-const store = (): ReturnType<typeof createBudgetStore> =>
-  createBudgetStore(new Db(database.kysely, 'mirror'), FENCE);
+const store = (): ReturnType<typeof createBudgetStore> => createBudgetStore(database.db, FENCE);
 const block = (blockId: number): NewBlock => ({ group: 'other', blockId, size: 5, validForMs: 10_000 });
 
 describe('the budget’s store', () => {
@@ -94,7 +92,7 @@ describe('the budget’s store', () => {
   });
 
   it('lets a stale owner reserve nothing', async () => {
-    const stale = createBudgetStore(new Db(database.kysely, 'mirror'), { ...FENCE, token: '6' });
+    const stale = createBudgetStore(database.db, { ...FENCE, token: '6' });
     await expect(stale.reserve(KEY, block(1), NOTHING)).rejects.toThrow(LeaseLost);
     await expect(stale.record(NOTHING)).rejects.toThrow(LeaseLost);
     expect((await store().load(KEY)).blocks).toEqual([]);
@@ -115,7 +113,7 @@ describe('the budget’s store', () => {
 
 describe('the store of first pings', () => {
   it('keeps each ping as a slot that the owner’s budget then counts', async () => {
-    const pings = createFirstPingStore(new Db(database.kysely, 'mirror'));
+    const pings = createFirstPingStore(database.db);
     expect(await pings.load(KEY)).toMatchObject({ known: false, blocks: [] });
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => pings.reserve(KEY, { ...block(1), size: 1 }, NOTHING)),
@@ -133,7 +131,7 @@ describe('the store of first pings', () => {
   });
 
   it('forgets a ping that never left, and none that did, however it was answered', async () => {
-    const pings = createFirstPingStore(new Db(database.kysely, 'mirror'));
+    const pings = createFirstPingStore(database.db);
     const reserve = (blockId: number, freed: FreedSlots): Promise<{ readonly now: number }> =>
       pings.reserve(KEY, { ...block(blockId), size: 1 }, freed);
     const freed = (blockId: number, moment: number): FreedSlots => ({
@@ -153,22 +151,22 @@ describe('the store of first pings', () => {
 
   it('knows a key once its owner is remembered; a refusal does not make it forget', async () => {
     const pingedAt = new Date('2026-01-02T03:04:05Z');
-    await rememberKey(new Db(database.kysely, 'mirror'), {
+    await rememberKey(database.db, {
       keyHash: KEY,
       userId: '42',
       pingedAt,
       error: undefined,
     });
-    await rememberKey(new Db(database.kysely, 'mirror'), {
+    await rememberKey(database.db, {
       keyHash: KEY,
       userId: undefined,
       pingedAt,
       error: 'refused',
     });
-    expect(await knownKeys(new Db(database.kysely, 'mirror'), [KEY, 'another'])).toEqual([
+    expect(await knownKeys(database.db, [KEY, 'another'])).toEqual([
       { keyHash: KEY, userId: '42', pingedAt, error: 'refused' },
     ]);
-    expect((await createFirstPingStore(new Db(database.kysely, 'mirror')).load(KEY)).known).toBe(true);
+    expect((await createFirstPingStore(database.db).load(KEY)).known).toBe(true);
     expect((await store().load(KEY)).known).toBe(true);
   });
 });

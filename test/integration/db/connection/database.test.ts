@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 
 const PASSWORD = 'never-to-be-seen';
 let database: TestDatabase;
@@ -12,7 +13,7 @@ let open: Database;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  open = await openDatabase({ url: database.url, program: 'research-mirror a test' });
+  open = await openTestDatabase(database.url);
 });
 afterAll(async () => {
   await open.close();
@@ -22,7 +23,7 @@ afterAll(async () => {
 const attempt = (change: (url: URL) => void): Promise<unknown> => {
   const url = new URL(database.url);
   change(url);
-  return openDatabase({ url: url.href, program: 'research-mirror a test' }).then(
+  return openTestDatabase(url.href).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -61,7 +62,7 @@ describe('opening a database', () => {
       PGPASSWORD: url.password,
       PGDATABASE: url.pathname.slice(1),
     };
-    const other = await openDatabase({ url: 'postgres://', variables, program: 'research-mirror another' });
+    const other = await openTestDatabase('postgres://', { variables, program: 'research-mirror another' });
     const { rows } =
       await sql`select current_setting('application_name') as name, current_database() as database`.execute(
         other.kysely,
@@ -96,7 +97,7 @@ describe('an open database', () => {
       const own = await createTestDatabase();
       const name = sql.id(new URL(own.url).pathname.slice(1));
       await sql`alter database ${name} set datestyle = ${sql.lit(style)}`.execute(open.kysely);
-      const styled = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+      const styled = await openTestDatabase(own.url);
       const said = await now(styled).catch((error: unknown) => error);
       if (told === moment) expect(said).toEqual(told);
       else {
@@ -114,7 +115,7 @@ describe('an open database', () => {
     await sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`.execute(
       open.kysely,
     );
-    const database = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+    const database = await openTestDatabase(own.url);
     const isolation = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
     const { kysely } = database;
     const { rows } = await kysely.transaction().execute((trx) => isolation.execute(trx));
@@ -147,8 +148,7 @@ describe('an open database', () => {
   });
 
   it('gives up a statement that nobody answers, and its connection with it', async () => {
-    const url = { url: database.url, program: 'research-mirror hasty' };
-    const hasty = await openDatabase({ ...url, max: 1, bounds: { statement: 1, idle: 0 } });
+    const hasty = await openTestDatabase(database.url, { max: 1, bounds: { statement: 1, idle: 0 } });
     // Outside of a transaction no statement_timeout applies: only the client's own bound.
     await expect(sql`select pg_sleep(60)`.execute(hasty.kysely)).rejects.toThrow(DatabaseUnavailable);
     expect((await sql`select 2 as two`.execute(hasty.kysely)).rows).toEqual([{ two: 2 }]);

@@ -2,11 +2,14 @@ import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
-import { openDatabase } from '../../../../src/db/connection/database.ts';
 import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
 import { retireAccount } from '../../../../src/db/accounts/retired-accounts.ts';
 import { createSubmissionStore } from '../../../../src/db/submissions/submission-store.ts';
-import { inOwnDatabase, type MigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import {
+  inOwnDatabase,
+  type MigratedDatabase,
+  openTestDatabase,
+} from '../../../support/databases/migrated-database.ts';
 import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { EventAccount } from '../../../support/webhooks/event-account.ts';
@@ -72,7 +75,6 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
         kysely: db.kysely,
         db,
         url: '',
-        schema: 'other',
         close: () => Promise.resolve(),
         drop: () => Promise.resolve(),
       };
@@ -108,7 +110,7 @@ async function modeOf(mode: string, table: string, act: Act): Promise<string | u
     const { username, pathname } = new URL(database.url);
     await sql`alter role ${sql.id(username)} in database ${sql.id(pathname.slice(1))}
       set synchronous_commit = ${sql.lit(mode)}`.execute(database.kysely);
-    const own = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const own = await openTestDatabase(database.url);
     try {
       await act(account, new Db(own.kysely, 'other'));
     } finally {

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -24,7 +23,7 @@ async function column(query: ReturnType<typeof sql<{ name: string }>>): Promise<
 describe('the schema', () => {
   it('is what migrations/schema.sql says (node test/support/databases/dump-schema.ts writes it anew)', async () => {
     const written = (await readFile(join(MIGRATIONS, 'schema.sql'), 'utf8')).replace(/^--.*\n\n/, '');
-    const dump = await dumpSchema(new Db(database.kysely, 'mirror'));
+    const dump = await dumpSchema(database.db);
     const { rows } = await sql<{ major: number }>`
       select current_setting('server_version_num')::int / 10000 as major`.execute(database.kysely);
     if (rows[0]?.major === 18) expect(dump).toBe(written);

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { pruneEvents } from '../../../../src/db/events/prune-events.ts';
@@ -12,7 +11,7 @@ describe('retention', () => {
   const DAY = 86_400_000;
 
   function prune(keepMs: number, fence = scene.account.fence): Promise<void> {
-    return pruneEvents(new Db(scene.database.kysely, 'mirror'), fence, keepMs, new AbortController().signal);
+    return pruneEvents(scene.database.db, fence, keepMs, new AbortController().signal);
   }
 
   /** So many events of ten days ago. */
@@ -65,12 +64,7 @@ describe('retention', () => {
   it('ends after the batch in hand where it is stopped, and goes on the next time', async () => {
     await old(12_000);
     const stop = new AbortController();
-    const pruning = pruneEvents(
-      new Db(scene.database.kysely, 'mirror'),
-      scene.account.fence,
-      DAY,
-      stop.signal,
-    );
+    const pruning = pruneEvents(scene.database.db, scene.account.fence, DAY, stop.signal);
     stop.abort();
     await pruning;
     expect(await scene.account.events()).toHaveLength(7_000);

@@ -1,10 +1,10 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
+  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { EventAccount } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
@@ -16,7 +16,7 @@ let account: EventAccount;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  other = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+  other = await openTestDatabase(database.url);
 });
 beforeEach(async () => {
   account = await EventAccount.make(database);
@@ -60,7 +60,7 @@ describe('an event', () => {
   it('is stored once, whoever receives it again, and hints once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(envelope('evt_1'), index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
+        account.store(envelope('evt_1'), index % 2 === 0 ? database.db : other.db),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -88,7 +88,7 @@ describe('an event', () => {
     const reused = envelope('evt_1', { type: 'research.failed' });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(reused, index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
+        account.store(reused, index % 2 === 0 ? database.db : other.db),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -152,9 +152,7 @@ describe('an event', () => {
       envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
     );
     const answers = await Promise.all(
-      bodies.map((body, index) =>
-        account.store(body, index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
-      ),
+      bodies.map((body, index) => account.store(body, index % 2 === 0 ? database.db : other.db)),
     );
     expect(new Set(answers)).toEqual(new Set(['stored']));
     expect(await account.events()).toHaveLength(200);

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { listEvents, replayEvents } from '../../../../src/db/events/stored-events.ts';
@@ -15,16 +14,12 @@ describe('events that were received', () => {
     await another.store(envelope('evt_b', { type: 'list.failed', data: undefined }));
     await another.store(envelope('evt_c'));
     const ids = async (filter: Parameters<typeof listEvents>[1]): Promise<string[]> =>
-      (await listEvents(new Db(scene.database.kysely, 'mirror'), filter)).map(({ id }) => id);
+      (await listEvents(scene.database.db, filter)).map(({ id }) => id);
     expect(await ids({ limit: 3 })).toEqual(['evt_c', 'evt_b', 'evt_a']);
     expect(await ids({ limit: 1 })).toEqual(['evt_c']);
     expect(await ids({ limit: 9, userId: scene.account.userId })).toEqual(['evt_a']);
     expect(await ids({ limit: 9, userId: another.userId, type: 'list.failed' })).toEqual(['evt_b']);
-    expect(
-      (
-        await listEvents(new Db(scene.database.kysely, 'mirror'), { limit: 9, userId: scene.account.userId })
-      )[0],
-    ).toEqual({
+    expect((await listEvents(scene.database.db, { limit: 9, userId: scene.account.userId }))[0]).toEqual({
       userId: scene.account.userId,
       id: 'evt_a',
       type: 'research.completed',
@@ -43,7 +38,7 @@ describe('events that were received', () => {
       scene.database.kysely,
     );
     const ids = ['evt_x', 'evt_y', 'evt_z'];
-    expect(await replayEvents(new Db(scene.database.kysely, 'mirror'), ids, COLLECTION_NAMES)).toEqual([
+    expect(await replayEvents(scene.database.db, ids, COLLECTION_NAMES)).toEqual([
       {
         userId: scene.account.userId,
         id: 'evt_x',
@@ -59,7 +54,7 @@ describe('events that were received', () => {
       },
     ]);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/1', 'research_jobs//1/1']);
-    await replayEvents(new Db(scene.database.kysely, 'mirror'), ['evt_x', 'evt_y'], ['lists']);
+    await replayEvents(scene.database.db, ['evt_x', 'evt_y'], ['lists']);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/2', 'research_jobs//1/1']);
   });
 });

@@ -1,11 +1,10 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import type { InstallationOptions } from '../../../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrateTo } from '../../../support/databases/migrated-database.ts';
+import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { isPgbouncerTested, startPgbouncer } from '../../../support/databases/pgbouncer.ts';
 import { createTestDatabase, serverUrl, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { installed } from '../../../support/databases/installed.ts';
@@ -94,7 +93,7 @@ describe('a copy', () => {
   async function template(): Promise<Database> {
     await scene.database.close();
     const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
-    const server = await openDatabase({ url: await serverUrl(), program: 'research-mirror tests' });
+    const server = await openTestDatabase(await serverUrl());
     try {
       await sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`.execute(
         server.kysely,
@@ -110,7 +109,7 @@ describe('a copy', () => {
   }
 
   async function dropDatabase(name: string): Promise<void> {
-    const server = await openDatabase({ url: await serverUrl(), program: 'research-mirror tests' });
+    const server = await openTestDatabase(await serverUrl());
     await sql`drop database ${sql.id(name)} with (force)`.execute(server.kysely);
     await server.close();
   }
@@ -171,8 +170,8 @@ describe('a copy', () => {
     const [late] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(late?.id ?? '')).toBeDefined();
 
-    expect(await releaseSubmissions(new Db(there.kysely, 'mirror'))).toBe(2);
-    expect(await currentHold(new Db(there.kysely, 'mirror'))).toBeUndefined();
+    expect(await releaseSubmissions(there.db)).toBe(2);
+    expect(await currentHold(there.db)).toBeUndefined();
     expect(await open(there)).toBeUndefined();
     const [first] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(first?.id ?? '')).toBeDefined();
@@ -260,7 +259,7 @@ describe('a database at another host', () => {
     const hold = await open(scene.database, { ...AT('branch.example'), clock: clock(undefined) });
     expect(hold?.why).toMatch(/another host than before \(branch\.example\)/);
     expect(waits).toEqual([]);
-    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
+    await releaseSubmissions(scene.database.db);
     expect(await open(scene.database, AT('branch.example'))).toBeUndefined();
     expect(await open(scene.database, AT('db.example'))).toBeUndefined();
   });

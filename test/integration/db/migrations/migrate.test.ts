@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { MIGRATIONS, migrateTo } from '../../../support/databases/migrated-database.ts';
+import { migrateTo, MIGRATIONS, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
 let database: TestDatabase;
@@ -16,11 +16,7 @@ let folder: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  open = await openDatabase({
-    url: database.url,
-    program: 'research-mirror tests',
-    bounds: MIGRATION_BOUNDS,
-  });
+  open = await openTestDatabase(database.url, { bounds: MIGRATION_BOUNDS });
   folder = await mkdtemp(join(tmpdir(), 'migrations-'));
 });
 afterAll(async () => {
@@ -37,12 +33,12 @@ const count = async (text: string): Promise<number> => {
 describe('migrate', () => {
   it('applies each migration once when several programs begin together', async () => {
     expect(
-      await pendingMigrations({ db: new Db(open.kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0' }),
+      await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toContain('0001_mirror');
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
     expect(
-      await pendingMigrations({ db: new Db(open.kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0' }),
+      await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toEqual([]);
     expect(await migrateTo(database.url, 'mirror')).toEqual([]);
   });
@@ -187,10 +183,10 @@ describe('a mirror of the first version', () => {
 describe('a database that can’t hold every text', () => {
   it('is refused, with the remedy, and not touched', async () => {
     const ascii = await createTestDatabase('SQL_ASCII');
-    const opened = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
+    const opened = await openTestDatabase(ascii.url);
     try {
       const migrating = migrate({
-        db: new Db(opened.kysely, 'mirror'),
+        db: opened.db,
         folder: MIGRATIONS,
         version: '0.2.0',
         clock: systemClock,

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import pg from 'pg';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +43,7 @@ async function listen(schema: string, lines: string[] = []): Promise<Doorbell> {
 describe('wake-ups', () => {
   it('come from other programs of the same mirror', async () => {
     const [mirror, other] = [await listen('mirror'), await listen('other')];
-    await wake(new Db(database.kysely, 'mirror'));
+    await wake(database.db);
     await mirror.heard(never);
     expect(other.rung).toBe(false);
   });
@@ -59,7 +58,7 @@ describe('wake-ups', () => {
     await bell.heard(never);
     // From now on it looks each second, and once more when it listens again.
     await bell.heard(never);
-    await wake(new Db(database.kysely, 'mirror'));
+    await wake(database.db);
     await bell.heard(never);
     expect(lines).toEqual([]);
   });
@@ -76,7 +75,7 @@ describe('notifications', () => {
       heard.push(payload ?? '');
       bell.ring();
     });
-    const notifications = createNotifications(new Db(database.kysely, 'mirror'), systemClock);
+    const notifications = createNotifications(database.db, systemClock);
     notifications.changed({ table: 'lists', userId: '42', changeId: '9' });
     notifications.changed({ table: 'lists', userId: '42', changeId: '10' });
     notifications.changed({ table: 'lists', userId: '42', changeId: '8' });

@@ -1,10 +1,9 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../../../src/db/connection/database-time.ts';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat, type Heartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import {
@@ -26,6 +25,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
+  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await ensureAccount(new Db(database.kysely, 'mirror'), USER, await databaseTime(database.db));
+  await ensureAccount(database.db, USER, await databaseTime(database.db));
   await sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`.execute(
     database.kysely,
   );
@@ -72,8 +72,7 @@ async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat
   return heartbeat;
 }
 
-const take = (processId: string): Promise<TakeResult> =>
-  takeAccount(new Db(database.kysely, 'mirror'), USER, processId, own);
+const take = (processId: string): Promise<TakeResult> => takeAccount(database.db, USER, processId, own);
 
 async function taken(processId: string): Promise<Fence> {
   const result = await take(processId);
@@ -88,7 +87,7 @@ const silence = (processId: string): Promise<unknown> =>
   );
 
 const write = (fence: Fence, content: string, inBetween = async (): Promise<void> => {}): Promise<void> =>
-  fenced(new Db(database.kysely, 'mirror'), fence, async (trx) => {
+  fenced(database.db, fence, async (trx) => {
     await inBetween();
     await sql`update public.page set content = ${content}`.execute(trx);
   });
@@ -124,11 +123,11 @@ describe('an account', () => {
   it('is free at once when its owner releases it, and only the owner can', async () => {
     await alive('A');
     const fence = await taken('A');
-    await releaseAccount(new Db(database.kysely, 'mirror'), { ...fence, token: '99' });
+    await releaseAccount(database.db, { ...fence, token: '99' });
     expect((await take('B')).state).toBe('owned');
-    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([]);
-    await releaseAccount(new Db(database.kysely, 'mirror'), fence);
-    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([USER]);
+    expect(await freeAccounts(database.db, own)).toEqual([]);
+    await releaseAccount(database.db, fence);
+    expect(await freeAccounts(database.db, own)).toEqual([USER]);
     expect((await take('B')).state).toBe('taken');
   });
 
@@ -197,12 +196,12 @@ describe('the fence', () => {
 
   it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
     const bounds = { statement: 400, idle: 5_000 };
-    const brisk = await openDatabase({ url: database.url, program: 'research-mirror tests', bounds });
+    const brisk = await openTestDatabase(database.url, { bounds });
     await sql`update mirror_sync.account set owner = 'me', token = 7`.execute(database.kysely);
     const fence: Fence = { userId: USER, owner: 'me', token: '7' };
     // Each holds the fence for half a second, by statements within the bound: waiting for the third would not be.
     const long = (): Promise<void> =>
-      fenced(new Db(brisk.kysely, 'mirror'), fence, async (trx) => {
+      fenced(brisk.db, fence, async (trx) => {
         await sql`select pg_sleep(0.25)`.execute(trx);
         await sql`select pg_sleep(0.25)`.execute(trx);
       });
@@ -212,11 +211,10 @@ describe('the fence', () => {
 
   it('ends an owner that hangs in its transaction, so that it blocks nobody for long', async () => {
     const bounds = { statement: 300, idle: 300 };
-    const short: Database = await openDatabase({ url: database.url, program: 'a test', bounds });
+    const short: Database = await openTestDatabase(database.url, { bounds });
     await alive('A');
     const fence = await taken('A');
-    const hang = (work: Parameters<typeof fenced>[2]): Promise<unknown> =>
-      fenced(new Db(short.kysely, 'mirror'), fence, work);
+    const hang = (work: Parameters<typeof fenced>[2]): Promise<unknown> => fenced(short.db, fence, work);
     await expect(hang((trx) => sql`select pg_sleep(60)`.execute(trx))).rejects.toThrow(DatabaseUnavailable);
     await expect(
       hang(async (trx) => {
@@ -232,7 +230,7 @@ describe('the fence', () => {
     await alive('A');
     const fence = await taken('A');
     const before = await databaseTime(database.db);
-    const now = await fenced(new Db(database.kysely, 'mirror'), fence, async (_, at) => at);
+    const now = await fenced(database.db, fence, async (_, at) => at);
     expect(now.getTime()).toBeGreaterThanOrEqual(before.getTime());
   });
 });

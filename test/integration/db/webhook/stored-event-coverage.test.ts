@@ -1,15 +1,14 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COUNTED_AT_ONCE, eventCoverage } from '../../../../src/app/accounts/event-coverage.ts';
 import { readEventCoverage } from '../../../../src/db/webhook/stored-event-coverage.ts';
-import { openDatabase } from '../../../../src/db/connection/database.ts';
 import type { AccountStatus } from '../../../../src/model/status-report.ts';
 import { stateClass } from '../../../../src/walk/memory/warmth.ts';
 import { sampleAccount, sampleWebhook } from '../../../support/processes/status-report.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
+  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 
 let database: MigratedDatabase;
@@ -86,13 +85,13 @@ class Account {
   }
 
   judged(): Promise<unknown> {
-    return readEventCoverage(new Db(database.kysely, 'mirror'), this.userId, finished);
+    return readEventCoverage(database.db, this.userId, finished);
   }
 }
 
 describe('changes into a finished state', () => {
   it('are not counted where no webhook was ever registered', async () => {
-    expect(await readEventCoverage(new Db(database.kysely, 'mirror'), '999', finished)).toBeUndefined();
+    expect(await readEventCoverage(database.db, '999', finished)).toBeUndefined();
   });
 
   it('count as announced when an event was there by the time their page was written, else as found by a poll', async () => {
@@ -166,7 +165,7 @@ describe('a status', () => {
       sampleAccount({ userId: without.userId, webhook: sampleWebhook({ state: 'none' }) }),
     ];
     const count = (seconds: number): Promise<unknown> =>
-      eventCoverage(accounts, new Db(database.kysely, 'mirror'), at(seconds)).then((found) => [...found]);
+      eventCoverage(accounts, database.db, at(seconds)).then((found) => [...found]);
     await account.job(1, 20, 40, 'completed', 'processing');
     expect(await count(50)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
     await account.job(2, 20, 45, 'completed', 'processing');
@@ -180,9 +179,9 @@ describe('a status', () => {
       const { userId } = await Account.make();
       every.push(sampleAccount({ userId, webhook: sampleWebhook({ state: 'registered' }) }));
     }
-    const own = await openDatabase({ url: database.url, program: 'research-mirror a test' });
+    const own = await openTestDatabase(database.url);
     const told = async (seconds: number): Promise<number> =>
-      (await eventCoverage(every, new Db(own.kysely, 'mirror'), at(seconds))).size;
+      (await eventCoverage(every, own.db, at(seconds))).size;
     expect(await told(0)).toBe(COUNTED_AT_ONCE);
     expect(await told(1)).toBe(COUNTED_AT_ONCE + 2);
     await own.close();

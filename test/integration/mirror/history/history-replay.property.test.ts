@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
@@ -70,7 +69,7 @@ it.each(['soft', 'hard'] as const)(
         runs += 1;
         const run = runs;
         const account = await MirroredAccount.make(database, String(run), { gracePeriodMs: 0, deletes });
-        await openHistory(new Db(database.kysely, 'mirror'), account.fence, ['research_jobs'], true);
+        await openHistory(database.db, account.fence, ['research_jobs'], true);
         const live = new Map<number, Record<string, unknown>>();
         /** Moment of a change (the last one of several) to the rows after it. */
         const states = new Map<string, Record<string, unknown>[]>();
