@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 
 /** What of an account's identity is stored before a proof of it is asked for. */
 export interface StoredIdentity {
@@ -12,9 +11,9 @@ export interface StoredIdentity {
 }
 
 export async function storedIdentity(db: Db, userId: string): Promise<StoredIdentity> {
-  const { rows } = await sql<{ origin: string | null; change_id: string; at: Date }>`
+  const { rows } = await db.sql<{ origin: string | null; change_id: string; at: Date }>`
     select origin, change_id, clock_timestamp() as at from ${db.stateTable('account')}
-    where _user_id = ${userId}::bigint`.execute(db);
+    where _user_id = ${userId}::bigint`;
   const [row] = rows;
   if (row === undefined) throw new RangeError(`account ${userId} has no row`);
   return { origin: row.origin, changeId: row.change_id, at: row.at };

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
 /** What a daemon is asked to mirror. */
@@ -39,13 +38,11 @@ export async function saveAssignment(db: Db, processId: string, asked: DaemonAss
  */
 export async function daemonAssignments(db: Db, command: string): Promise<(DaemonAssignment | undefined)[]> {
   const process = db.stateTable('process');
-  const { rows } = await sql<{ asked: DaemonAssignment | null }>`
+  const { rows } = await db.sql<{ asked: DaemonAssignment | null }>`
     select p.asked from ${process} as p
     where p.command = ${command} and (p.alive_until > clock_timestamp() or not exists (
       select from ${process} as q
-      where q.command = p.command and q.host = p.host and q.started_at > p.alive_until - interval '12 seconds'))`.execute(
-    db,
-  );
+      where q.command = p.command and q.host = p.host and q.started_at > p.alive_until - interval '12 seconds'))`;
   return rows.map(({ asked }) => asked ?? undefined);
 }
 

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
 /** A promise, as it stands at a moment; `too-late`: no cron line promises that. */
@@ -27,7 +26,7 @@ export async function misfires(
   now: Date,
 ): Promise<CollectionRuns[]> {
   const moments = (which: 'nextPollAt' | 'nextFullAt'): (Date | null)[] => latest.map((each) => each[which]);
-  const { rows } = await sql<{
+  const { rows } = await db.sql<{
     _user_id: string;
     collection: CollectionName;
     next_poll_at: Date | null;
@@ -41,7 +40,7 @@ export async function misfires(
       ${moments('nextFullAt')}::timestamptz[]) as b (collection, poll_by, full_by) on b.collection = c.collection
     where c._user_id = any(${[...userIds]}::bigint[])
       and (c.next_poll_at <= ${now} or c.next_full_at <= ${now} or c.next_poll_at > b.poll_by
-        or c.next_full_at > b.full_by)`.execute(db);
+        or c.next_full_at > b.full_by)`;
   return rows.map((row) => ({
     userId: row._user_id,
     collection: row.collection,

@@ -32,16 +32,16 @@ export async function mendMoments(db: Db, fence: Fence): Promise<void> {
   await fenced(db, fence, async (trx, now) => {
     const ahead = new Date(now.getTime() + MARGIN_MS);
     for (const [table, column] of HAPPENED) {
-      await sql`
+      await trx.sql`
         update ${trx.stateTable(table)} as t set ${sql.id(column)} = ${now}::timestamptz
-        where t._user_id = ${userId}::bigint and t.${sql.id(column)} > ${ahead}::timestamptz`.execute(trx);
+        where t._user_id = ${userId}::bigint and t.${sql.id(column)} > ${ahead}::timestamptz`;
     }
     // Nothing says when they were sent: all of them may count for a window from now on.
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
-      where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`.execute(trx);
-    await sql`
+      where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`;
+    await trx.sql`
       update ${trx.table('quarantine')} as t set last_seen_at = ${now}::timestamptz
-      where t._user_id = ${userId}::bigint and t.last_seen_at > ${ahead}::timestamptz`.execute(trx);
+      where t._user_id = ${userId}::bigint and t.last_seen_at > ${ahead}::timestamptz`;
   });
 }

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
@@ -19,24 +18,24 @@ export async function recheckIfDue(
   const { userId } = fence;
   const own = (table: string) => db.stateTable(table);
   return fenced(db, fence, async (trx, now) => {
-    const { rows } = await sql<{ due: boolean }>`
-      select recheck as due from ${own('account')} where _user_id = ${userId}::bigint`.execute(trx);
+    const { rows } = await trx.sql<{ due: boolean }>`
+      select recheck as due from ${own('account')} where _user_id = ${userId}::bigint`;
     if (rows[0]?.due !== true) return false;
     await commitDurably(trx);
-    await sql`delete from ${own('candidate')} where _user_id = ${userId}::bigint`.execute(trx);
+    await trx.sql`delete from ${own('candidate')} where _user_id = ${userId}::bigint`;
     // A known key without slots waits until nothing that may have been sent counts any more.
-    await sql`delete from ${own('slot_block')} where _user_id = ${userId}::bigint`.execute(trx);
+    await trx.sql`delete from ${own('slot_block')} where _user_id = ${userId}::bigint`;
     // How many items the service gives at a time is of the service: without it a list of one row may look unfinished.
-    await sql`
+    await trx.sql`
       update ${own('scope')} set full_walk = null,
         memory = coalesce(('{"limit":' || (memory #>> '{limit}') || '}')::jsonb, '{}')
-      where _user_id = ${userId}::bigint`.execute(trx);
-    await sql`
+      where _user_id = ${userId}::bigint`;
+    await trx.sql`
       update ${trx.table('_collections')}
       set held_deletions = 0, waiting_deletions = 0,
         next_full_at = case when collection = any(${[...collections]}::text[]) then ${now}::timestamptz else next_full_at end
-      where _user_id = ${userId}::bigint`.execute(trx);
-    await sql`update ${own('account')} set recheck = false where _user_id = ${userId}::bigint`.execute(trx);
+      where _user_id = ${userId}::bigint`;
+    await trx.sql`update ${own('account')} set recheck = false where _user_id = ${userId}::bigint`;
     return true;
   });
 }

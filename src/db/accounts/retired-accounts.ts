@@ -17,15 +17,15 @@ export function retireAccount(db: Db, userId: string, now: Date): Promise<Retire
     await commitDurably(trx);
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('account')} set state = 'retired', error = null, owner = null, token = token + 1
-      where _user_id = ${userId}::bigint`.execute(trx);
-    await sql`
+      where _user_id = ${userId}::bigint`;
+    await trx.sql`
       update ${trx.table('_collections')} set paused_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and paused_at is null`.execute(trx);
-    await sql`
+      where _user_id = ${userId}::bigint and paused_at is null`;
+    await trx.sql`
       update ${trx.table('submissions')} set state = 'cancelled', done_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and state in ('queued', 'held')`.execute(trx);
+      where _user_id = ${userId}::bigint and state in ('queued', 'held')`;
     return state === 'retired' ? 'already' : 'done';
   });
 }
@@ -36,10 +36,8 @@ export function takeBack(db: Db, userId: string): Promise<Retired> {
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
     if (state !== 'retired') return 'already';
-    await sql`
-      update ${trx.stateTable('account')} set state = 'active' where _user_id = ${userId}::bigint`.execute(
-      trx,
-    );
+    await trx.sql`
+      update ${trx.stateTable('account')} set state = 'active' where _user_id = ${userId}::bigint`;
     return 'done';
   });
 }
@@ -79,23 +77,23 @@ async function removeBatch(db: Db, table: TableName, userId: string): Promise<nu
       throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
     }
     const name = sql.id(table.schema, table.name);
-    const { numAffectedRows } = await sql`
+    const { numAffectedRows } = await trx.sql`
       delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
-        select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`.execute(trx);
+        select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;
     return Number(numAffectedRows ?? 0);
   });
 }
 
 /** As the catalogue knows them; without the account's own row, and without that of its keys, which know it is retired. */
 async function tablesOfAccounts(db: Db): Promise<TableName[]> {
-  const { rows } = await sql<TableName>`
+  const { rows } = await db.sql<TableName>`
     select n.nspname as schema, c.relname as name
     from pg_catalog.pg_class as c
     join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
     where c.relkind in ('r', 'p') and not c.relispartition
       and (n.nspname = ${db.schema} or n.nspname = ${`${db.schema}_sync`} and c.relname not in ('account', 'api_key'))
-    order by n.nspname, c.relname`.execute(db);
+    order by n.nspname, c.relname`;
   return rows;
 }
 

@@ -50,11 +50,11 @@ export function recordFreed(userId: string): RecordFreed {
           freed: block.freed.map((moment) => new Date(moment).toISOString()),
         })),
       );
-      await sql`update ${trx.stateTable('slot_block')} as b set freed = x.freed
+      await trx.sql`update ${trx.stateTable('slot_block')} as b set freed = x.freed
         from jsonb_to_recordset(${json}::text::jsonb) as x(rate_group text, block_id bigint, freed timestamptz[])
         where b._user_id = ${userId} and b.key_hash = ${keyHash}
           and b.rate_group = x.rate_group and b.block_id = x.block_id
-          and cardinality(b.freed) <= cardinality(x.freed)`.execute(trx);
+          and cardinality(b.freed) <= cardinality(x.freed)`;
     }
     if (learnt.length > 0) {
       await tables

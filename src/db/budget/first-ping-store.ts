@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store/store.ts';
 import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
@@ -22,15 +21,11 @@ export function createFirstPingStore(db: Db): BudgetStore {
       })),
     reserve: async (keyHash, { blockId }, freed) => {
       const ping = await db.transaction(async (trx) => {
-        await sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`.execute(
-          trx,
-        );
+        await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`;
         await commitDurably(trx);
-        const { rows } = await sql<ReservedPing>`
+        const { rows } = await trx.sql<ReservedPing>`
           insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
-          values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`.execute(
-          trx,
-        );
+          values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`;
         const row = rows[0];
         if (row === undefined) throw new RangeError('an insert gave no row');
         await trx.state
@@ -66,9 +61,9 @@ async function forgetUnsent(
       : [];
   });
   if (unsent.length === 0) return;
-  await sql`
+  await db.sql`
     delete from ${db.stateTable('first_ping')}
-    where key_hash = ${keyHash} and sent_at = any(${unsent}::timestamptz[])`.execute(db);
+    where key_hash = ${keyHash} and sent_at = any(${unsent}::timestamptz[])`;
 }
 
 /** First pings of a key that may still hold a slot, as blocks of one slot, and the store's time. */
@@ -76,11 +71,11 @@ export async function firstPings(
   db: Db,
   keyHash: string,
 ): Promise<{ readonly now: number; readonly blocks: readonly LoadedBlock[] }> {
-  const { rows } = await sql<{ now: Date; pings: Date[] }>`
+  const { rows } = await db.sql<{ now: Date; pings: Date[] }>`
     select clock_timestamp() as now, coalesce(
       -- One that lies ahead was sent before the clock went back: it may count for a window from now on.
       (select array_agg(least(sent_at, clock_timestamp()) order by sent_at) from ${db.stateTable('first_ping')}
-       where key_hash = ${keyHash}), '{}') as pings`.execute(db);
+       where key_hash = ${keyHash}), '{}') as pings`;
   const row = rows[0];
   if (row === undefined) throw new RangeError('a select without from gave no row');
   return {

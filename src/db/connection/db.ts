@@ -3,6 +3,7 @@ import {
   type Kysely,
   type QueryExecutor,
   type QueryExecutorProvider,
+  type QueryResult,
   type RawBuilder,
   sql,
 } from 'kysely';
@@ -45,6 +46,11 @@ export class Db implements QueryExecutorProvider {
   /** A table of `<schema>_sync` by its name in SQL, quoted. */
   stateTable(name: string): RawBuilder<unknown> {
     return sql.id(`${this.schema}_sync`, name);
+  }
+
+  /** Executes a statement of Kysely's `sql` tag: its values are bound. */
+  sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {
+    return sql<Row>(text, ...values).execute(this);
   }
 
   /** Runs `work` in a transaction, with the bounds that the pool sets (database.ts). */

@@ -1,5 +1,4 @@
 import type { Db } from './db.ts';
-import { sql } from 'kysely';
 
 /**
  * Has a transaction's commit answered when it is on disk, also where the server is told not to wait for that
@@ -9,7 +8,7 @@ import { sql } from 'kysely';
  * that remembers more than the database has finds out before it writes again (fenced.ts, scope-row.ts).
  */
 export async function commitDurably(trx: Db): Promise<void> {
-  await sql`
+  await trx.sql`
     select set_config('synchronous_commit', 'on', true)
-    where current_setting('synchronous_commit') = 'off'`.execute(trx);
+    where current_setting('synchronous_commit') = 'off'`;
 }

@@ -31,10 +31,10 @@ export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
 }
 
 async function permitted(db: Db): Promise<{ readonly system: boolean; readonly timeline: boolean }> {
-  const { rows } = await sql<{ system: boolean; timeline: boolean }>`
+  const { rows } = await db.sql<{ system: boolean; timeline: boolean }>`
     select has_function_privilege('pg_control_system()', 'execute') as system,
       has_function_privilege('pg_current_wal_lsn()', 'execute')
-        and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as timeline`.execute(db);
+        and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as timeline`;
   if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
   return rows[0];
 }

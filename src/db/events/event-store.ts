@@ -50,13 +50,11 @@ function store(
     const seen = await firstSeen(trx, userId, id, content);
     if (seen === undefined) return 'known';
     await commitDurably(trx);
-    await sql`
+    await trx.sql`
       insert into ${trx.table('events')}
         (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
       values (${userId}::bigint, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
-        ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`.execute(
-      trx,
-    );
+        ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`;
     await addHints(trx, userId, rows, seen.at);
     return 'stored';
   });
@@ -79,19 +77,19 @@ async function firstSeen(
   // As jsonb prints it, white space and the order of fields make no difference.
   const hash = sql`encode(sha256(convert_to(coalesce(${verbatim}::text, ${raw}::text::jsonb::text), 'UTF8')), 'hex')`;
   const note = async (as: string): Promise<Date | undefined> => {
-    const { rows } = await sql<{ now: Date }>`
+    const { rows } = await trx.sql<{ now: Date }>`
       insert into ${table} (_user_id, id, received_at, content)
       values (${userId}::bigint, ${as}, clock_timestamp(), ${hash})
-      on conflict do nothing returning received_at as now`.execute(trx);
+      on conflict do nothing returning received_at as now`;
     return rows[0]?.now;
   };
   const at = await note(id);
   if (at !== undefined) return { id, at };
   // What came before there was a hash is compared with its row, as long as that is kept.
-  const { rows } = await sql<{ hash: string; same: boolean }>`
+  const { rows } = await trx.sql<{ hash: string; same: boolean }>`
     select ${hash} as hash, coalesce(s.content = ${hash}, e._raw = ${raw}::text::jsonb, true) as same
     from ${table} as s left join ${trx.table('events')} as e on e._user_id = s._user_id and e.id = s.id
-    where s._user_id = ${userId}::bigint and s.id = ${id}`.execute(trx);
+    where s._user_id = ${userId}::bigint and s.id = ${id}`;
   const known = rows[0];
   if (known === undefined || known.same) return undefined;
   const own = `${id}#${known.hash.slice(0, TELLING_DIGITS)}`;

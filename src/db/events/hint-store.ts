@@ -47,7 +47,7 @@ export async function addHints(
   if (rows.length === 0) return;
   const column = (field: keyof HintedRow): string[] => rows.map((row) => row[field]);
   // In one order, as in `settleHints`: who writes several takes their locks in it.
-  await sql`
+  await trx.sql`
     insert into ${trx.stateTable('hint')} as h (_user_id, collection, parent, key, hinted_at, due_at)
     select distinct a._user_id, x.collection, x.parent, x.key collate "C" as key, ${now}::timestamptz, ${now}::timestamptz
     from ${trx.stateTable('account')} as a
@@ -56,9 +56,7 @@ export async function addHints(
     where a._user_id = ${userId}::bigint
     order by 2, 3, 4
     on conflict (_user_id, collection, parent, key) do update
-    set seq = h.seq + 1, hinted_at = excluded.hinted_at, due_at = least(h.due_at, excluded.due_at), step = 0`.execute(
-    trx,
-  );
+    set seq = h.seq + 1, hinted_at = excluded.hinted_at, due_at = least(h.due_at, excluded.due_at), step = 0`;
 }
 
 /**
@@ -72,7 +70,7 @@ export async function nextHint(
   among: readonly string[],
   except: readonly Pick<Scope, 'collection' | 'parent'>[],
 ): Promise<NextHint | undefined> {
-  const { rows } = await sql<Pick<Scope, 'collection' | 'parent'> & { readonly in_ms: number }>`
+  const { rows } = await db.sql<Pick<Scope, 'collection' | 'parent'> & { readonly in_ms: number }>`
     select h.collection, h.parent,
       case when ${hasCome(sql`h.due_at`, AHEAD_MS.hint)} then 0
         else ceil(extract(epoch from h.due_at - clock_timestamp()) * 1000) end::float8 as in_ms
@@ -82,7 +80,7 @@ export async function nextHint(
         select from unnest(${except.map(({ collection }) => collection)}::text[], ${except.map(({ parent }) => parent)}::text[])
           as x (collection, parent)
         where x.collection = h.collection and x.parent = h.parent)
-    order by in_ms, h.due_at, h.parent limit 1`.execute(db);
+    order by in_ms, h.due_at, h.parent limit 1`;
   return rows.map(({ collection, parent, in_ms }) => ({
     scope: { userId, collection, parent },
     inMs: in_ms,
@@ -91,11 +89,11 @@ export async function nextHint(
 
 /** The scope's hints that are due, the oldest first. */
 export async function dueHints(db: Db, scope: Scope, limit: number): Promise<StoredHint[]> {
-  const { rows } = await sql<StoredHint>`
+  const { rows } = await db.sql<StoredHint>`
     select h.key, h.seq, h.hinted_at as "hintedAt", h.step from ${db.stateTable('hint')} as h
     where h._user_id = ${scope.userId}::bigint and h.collection = ${scope.collection} and h.parent = ${scope.parent}
       and ${hasCome(sql`h.due_at`, AHEAD_MS.hint)}
-    order by h.due_at, h.key limit ${limit}`.execute(db);
+    order by h.due_at, h.key limit ${limit}`;
   return rows;
 }
 
@@ -104,34 +102,28 @@ export async function updateHints(trx: Db, scope: Scope, { done, again }: HintUp
   const inScope = sql<boolean>`h.collection = ${scope.collection} and h.parent = ${scope.parent}`;
   const all = [...done, ...again.map(({ hint }) => hint)];
   if (all.length === 0) return;
-  await sql`select from ${trx.stateTable('hint')} as h
-    where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = any(${all.map(({ key }) => key)}::text[]) order by h.key for update`.execute(
-    trx,
-  );
+  await trx.sql`select from ${trx.stateTable('hint')} as h
+    where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = any(${all.map(({ key }) => key)}::text[]) order by h.key for update`;
   if (done.length > 0) {
-    await sql`
+    await trx.sql`
       delete from ${trx.stateTable('hint')} as h
       using unnest(${done.map(({ key }) => key)}::text[], ${done.map(({ seq }) => seq)}::bigint[]) as x (key, seq)
-      where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`.execute(
-      trx,
-    );
+      where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`;
   }
   if (again.length > 0) {
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('hint')} as h set step = h.step + 1, due_at = x.due_at
       from unnest(${again.map(({ hint }) => hint.key)}::text[], ${again.map(({ hint }) => hint.seq)}::bigint[],
         ${again.map(({ dueAt }) => dueAt)}::timestamptz[]) as x (key, seq, due_at)
-      where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`.execute(
-      trx,
-    );
+      where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`;
   }
 }
 
 /** In a fenced transaction: hints of collections that are not mirrored any more. */
 export async function forgetOtherHints(trx: Db, userId: string, mirrored: readonly string[]): Promise<void> {
-  await sql`
+  await trx.sql`
     delete from ${trx.stateTable('hint')}
-    where _user_id = ${userId}::bigint and collection <> all(${[...mirrored]}::text[])`.execute(trx);
+    where _user_id = ${userId}::bigint and collection <> all(${[...mirrored]}::text[])`;
 }
 
 /** Accounts that have hints which are due: for a process to ring its own, whoever hinted. */

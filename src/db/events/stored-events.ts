@@ -28,7 +28,7 @@ export interface EventFilter {
 /** Events that were received, the last one first: an account's, or those of all accounts. */
 export async function listEvents(db: Db, { limit, userId, type }: EventFilter): Promise<StoredEvent[]> {
   // By account: an index gives each one's last events, however many there are.
-  const { rows } = await sql<StoredEvent>`
+  const { rows } = await db.sql<StoredEvent>`
     select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
       e._collection as collection, e._key as key, e.data::text as data
     from ${db.stateTable('account')} as a
@@ -37,7 +37,7 @@ export async function listEvents(db: Db, { limit, userId, type }: EventFilter): 
       where r._user_id = a._user_id ${type === undefined ? sql`` : sql`and r.type = ${type}`}
       order by r.received_at desc limit ${limit}) as e
     ${userId === undefined ? sql`` : sql`where a._user_id = ${userId}::bigint`}
-    order by e.received_at desc, e._user_id, e.id limit ${limit}`.execute(db);
+    order by e.received_at desc, e._user_id, e.id limit ${limit}`;
   return rows;
 }
 
@@ -58,14 +58,14 @@ export async function replayEvents(
   ids: readonly string[],
   mirrored: readonly CollectionName[],
 ): Promise<ReplayedEvent[]> {
-  const { rows: events } = await sql<{
+  const { rows: events } = await db.sql<{
     userId: string;
     id: string;
     type: string | null;
     data: string | null;
   }>`
     select e._user_id as "userId", e.id, e.type, e.data::text as data from ${db.table('events')} as e
-    where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`.execute(db);
+    where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`;
   const now = await databaseTime(db);
   const replayed = events.map(({ userId, id, type, data }) => ({
     userId,

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { isStoredDatabase } from './fingerprint.ts';
 
 /** After so long without a daemon, what is queued may have been sent by the database's original. Milliseconds. */
@@ -20,10 +19,10 @@ export function noteSignOfLife(db: Db, aliveAt: Date | undefined): void {
  * @throws RangeError where nobody has opened the installation: whoever sends has to
  */
 export async function maySend(trx: Db, db: Db, now: Date): Promise<boolean> {
-  const { rows } = await sql<{ same: boolean; alive_at: Date | null }>`
+  const { rows } = await trx.sql<{ same: boolean; alive_at: Date | null }>`
     select ${isStoredDatabase(db.schema)} as same,
       alive_at
-    from ${db.stateTable('installation')}`.execute(trx);
+    from ${db.stateTable('installation')}`;
   const [row] = rows;
   if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
   if (!row.same || row.alive_at === null) return false;

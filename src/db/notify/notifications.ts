@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { service, type Service } from '@research-mirror/runtime/service';
@@ -33,9 +32,9 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
     const changes = [...pending.values()];
     pending.clear();
     for (const change of changes) {
-      await sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`
-        .execute(db)
-        .catch(() => {});
+      await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`.catch(
+        () => {},
+      );
     }
   };
   const running = service('notifications', async ({ signal, ready }) => {

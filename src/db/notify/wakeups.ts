@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -24,7 +23,7 @@ const POLL = 1_000;
 
 /** Wakes the daemons of this mirror; a failure is ignored, for they look now and then by themselves. */
 export async function wake(db: Db): Promise<void> {
-  await sql`select pg_notify(${channelOf(db.schema)}, '')`.execute(db).catch(() => {});
+  await db.sql`select pg_notify(${channelOf(db.schema)}, '')`.catch(() => {});
 }
 
 /**

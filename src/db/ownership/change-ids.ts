@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 
 /**
  * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since 1970
@@ -58,10 +57,10 @@ export async function takeChangeIds(trx: Db, userId: string, count: number): Pro
   const clock = clocks.get(trx);
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
   clock.firstTakenAt ??= clock.monotonic();
-  const { rows } = await sql<{ change_id: string }>`
+  const { rows } = await trx.sql<{ change_id: string }>`
     update ${trx.stateTable('account')}
     set change_id = greatest(change_id, ${String(clock.floor)}::bigint, ${String(clock.now)}::bigint) + ${count}::bigint
-    where _user_id = ${userId}::bigint returning change_id`.execute(trx);
+    where _user_id = ${userId}::bigint returning change_id`;
   const last = rows[0]?.change_id;
   if (last === undefined) throw new Error(`account ${userId} has no row`);
   clock.last = BigInt(last);

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -98,9 +97,9 @@ function ownershipOf(fence: Fence): Ownership {
 
 /** Tokens only rise: an earlier one than this owner's says that its takeover is gone. */
 async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
-  const { rows } = await sql<{ gone: boolean }>`
+  const { rows } = await trx.sql<{ gone: boolean }>`
     select token < ${token}::bigint as gone from ${trx.stateTable('account')}
-    where _user_id = ${userId}`.execute(trx);
+    where _user_id = ${userId}`;
   return rows[0]?.gone === true
     ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
     : new LeaseLost(`account ${userId} has another owner now: this process writes nothing more for it`);
@@ -118,12 +117,12 @@ async function inTransaction<T>(
   let moved: { readonly from: bigint; readonly to: bigint } | undefined;
   try {
     const result = await db.transaction(async (trx) => {
-      const { rows } = await sql<FenceRow>`
+      const { rows } = await trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
           ${node} as node
         from ${trx.stateTable('account')}
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
-        for no key update`.execute(trx);
+        for no key update`;
       const [row] = rows;
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
@@ -156,10 +155,10 @@ async function inTransaction<T>(
 
 /** Read behind the fence: whoever raises the floor takes all accounts from their owners first (recovery.ts). */
 async function installationOf(trx: Db, node: ServerNode): Promise<Installed> {
-  const { rows } = await sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
+  const { rows } = await trx.sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
     select i.nodes, i.change_floor as floor, r.recovery
     from (select max(detected_at)::text as recovery from ${trx.table('recoveries')}) as r
-      left join ${trx.stateTable('installation')} as i on true`.execute(trx);
+      left join ${trx.stateTable('installation')} as i on true`;
   const [row] = rows;
   return {
     nodes: withUnknownNode(row?.nodes ?? {}, node),

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 
 /**
@@ -22,9 +21,9 @@ export class OwnedAccounts {
   /** Has this process open all its accounts anew: what it wrote for them so far is as it is. */
   async reopen(db: Db): Promise<void> {
     for (const { userId, owner, token } of this.#fences.values()) {
-      await sql`
+      await db.sql`
         update ${db.stateTable('account')} set owner = null, token = token + 1
-        where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`.execute(db);
+        where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`;
     }
   }
 
@@ -35,8 +34,8 @@ export class OwnedAccounts {
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
     const table = db.stateTable('account');
-    const { rows } = await sql<{ userId: string; token: string }>`
-      select _user_id as "userId", token from ${table} where owner = ${processId}`.execute(db);
+    const { rows } = await db.sql<{ userId: string; token: string }>`
+      select _user_id as "userId", token from ${table} where owner = ${processId}`;
     const before = this.#strays;
     this.#strays = new Map(
       rows
@@ -46,9 +45,9 @@ export class OwnedAccounts {
     const released: string[] = [];
     for (const [userId, token] of this.#strays) {
       if (before.get(userId) !== token) continue;
-      await sql`
+      await db.sql`
         update ${table} set owner = null
-        where _user_id = ${userId}::bigint and owner = ${processId} and token = ${token}::bigint`.execute(db);
+        where _user_id = ${userId}::bigint and owner = ${processId} and token = ${token}::bigint`;
       released.push(userId);
     }
     return released;

@@ -45,18 +45,18 @@ export async function listSubmissions(
   db: Db,
   { state, userId, limit }: SubmissionFilter,
 ): Promise<StoredSubmission[]> {
-  const { rows } = await sql<StoredSubmission>`
+  const { rows } = await db.sql<StoredSubmission>`
     select ${COLUMNS} from ${db.table('submissions')}
     where ${userId === undefined ? sql`true` : sql`_user_id = ${userId}`}
       and state = any(${state === undefined ? [...SUBMISSION_STATES] : [state]}::text[])
-    order by submission_id desc limit ${limit}`.execute(db);
+    order by submission_id desc limit ${limit}`;
   return rows;
 }
 
 /** One of them. @returns undefined: there is none */
 export async function findSubmission(db: Db, id: string): Promise<StoredSubmission | undefined> {
-  const { rows } = await sql<StoredSubmission>`
-    select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`.execute(db);
+  const { rows } = await db.sql<StoredSubmission>`
+    select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`;
   return rows[0];
 }
 
@@ -65,13 +65,13 @@ export async function findSubmission(db: Db, id: string): Promise<StoredSubmissi
  * lock of the whole cluster. One look into the index of open submissions for each account.
  */
 export async function accountsWithSubmissions(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ userId: string }>`
+  const { rows } = await db.sql<{ userId: string }>`
     select a._user_id as "userId" from ${db.stateTable('account')} as a
     where exists (
       select from ${db.table('submissions')} as s
       where s._user_id = a._user_id and s.state = 'queued'
         and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))
-    order by 1`.execute(db);
+    order by 1`;
   return rows.map(({ userId }) => userId);
 }
 

@@ -65,11 +65,9 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   const unclaim = async (): Promise<void> => {
     const ids = await again(async (trx) => {
       const ids = [...unconfirmed];
-      await sql`
+      await trx.sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
-        where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`.execute(
-        trx,
-      );
+        where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`;
       return ids;
     });
     for (const id of ids) unconfirmed.delete(id);
@@ -89,13 +87,13 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
           if (!(await maySend(trx, db, now))) return undefined;
           // It is no row's: where the database goes back behind the claim, the next fence misses it (fenced.ts).
           await takeChangeIds(trx, userId, 1);
-          const { rows } = await sql<ClaimedRow>`
+          const { rows } = await trx.sql<ClaimedRow>`
             update ${submissions}
             set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,
               _send_before = ${new Date(now.getTime() + SEND_WITHIN)}::timestamptz
             where _user_id = ${userId} and submission_id = ${id} and state = 'queued'
             returning submission_id as id, operation, target_id as "targetId", _request_id as "requestId",
-              payload::text as payload`.execute(trx);
+              payload::text as payload`;
           // Before the commit: what is taken back must not be what this claim sends.
           if (rows.length > 0) unconfirmed.delete(id);
           return rows[0];
@@ -117,9 +115,9 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
         // as unknown is never sent again.
         const from =
           outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
-        const { numAffectedRows } = await sql`
+        const { numAffectedRows } = await trx.sql`
           update ${submissions} set ${changes(outcome, response, now)}
-          where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`.execute(trx);
+          where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`;
         if (numAffectedRows === 0n) return;
         const named = outcome.state === 'queued' ? [] : rowsOfAnswer(outcome.body ?? '');
         const rows = named.filter(({ collection }) => options.collections.has(collection));
@@ -132,16 +130,16 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       again(async (trx, now) => {
         const bound = timeoutMs + MARGIN;
         const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
-        await sql`
+        await trx.sql`
           update ${submissions}
           set state = ${UNKNOWN}, done_at = ${now}::timestamptz,
             _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER)}::timestamptz,
             error = 'the program that sent it ended before it had an answer: it may have taken effect'
           where _user_id = ${userId} and ${left}
-            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`.execute(trx);
-        const { rows } = await sql<{ next: Date | null }>`
+            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`;
+        const { rows } = await trx.sql<{ next: Date | null }>`
           select min(_send_before) as next from ${submissions}
-          where _user_id = ${userId} and ${left}`.execute(trx);
+          where _user_id = ${userId} and ${left}`;
         const next = rows[0]?.next;
         return next ? Math.max(1, next.getTime() + bound - now.getTime()) : undefined;
       }),
@@ -155,7 +153,7 @@ type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
 
 /** The oldest of each operation: a scan of the index each, which ends after `limit` rows that may be tried. */
 async function queuedSubmissions(db: Db, userId: string, limit: number): Promise<QueuedSubmission[]> {
-  const { rows } = await sql<QueuedSubmission>`
+  const { rows } = await db.sql<QueuedSubmission>`
     select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
     from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
     cross join lateral (
@@ -163,7 +161,7 @@ async function queuedSubmissions(db: Db, userId: string, limit: number): Promise
       where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
         and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})
       order by q.submission_id limit ${limit}) as s
-    order by s.submission_id`.execute(db);
+    order by s.submission_id`;
   return rows;
 }
 
@@ -193,7 +191,7 @@ async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredRes
   if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
   const stored = storedResponse(outcome.body);
   try {
-    await sql`select ${stored.response}::text::jsonb is null`.execute(db);
+    await db.sql`select ${stored.response}::text::jsonb is null`;
     return stored;
   } catch (error) {
     // 22: a number or a string beyond its bounds; 54: nested too deeply.

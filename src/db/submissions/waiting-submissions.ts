@@ -30,11 +30,9 @@ export async function whyCreditsTooLow(db: Db, userId: string, floor: string): P
 export async function explainWait(db: Db, fence: Fence, why: string | undefined): Promise<void> {
   const error = why ?? null;
   await fenced(db, fence, async (trx) => {
-    await sql`
+    await trx.sql`
       update ${trx.table('submissions')} set error = ${error}::text
       where _user_id = ${fence.userId}::bigint and state = 'queued'
-        and (error is null or starts_with(error, ${WAITS})) and error is distinct from ${error}::text`.execute(
-      trx,
-    );
+        and (error is null or starts_with(error, ${WAITS})) and error is distinct from ${error}::text`;
   });
 }

@@ -73,11 +73,11 @@ export async function storeSuccess(
   { secret, pinned, pin }: ProvenSecret,
   at: Date,
 ): Promise<void> {
-  await sql`
+  await db.sql`
     update ${db.stateTable('registration')}
     set scheme = case when scheme is not distinct from ${pinned ?? null}::text then ${pin}::text else scheme end,
       verified_at = ${at}::timestamptz, mismatches = 0
-    where _user_id = ${userId}::bigint and secret = ${secret}`.execute(db);
+    where _user_id = ${userId}::bigint and secret = ${secret}`;
 }
 
 export async function pinPrevious(
@@ -85,19 +85,17 @@ export async function pinPrevious(
   userId: string,
   { secret, pinned, pin }: ProvenSecret,
 ): Promise<void> {
-  await sql`
+  await db.sql`
     update ${db.stateTable('registration')} set previous_scheme = ${pin}
     where _user_id = ${userId}::bigint and previous_secret = ${secret}
-      and previous_scheme is not distinct from ${pinned ?? null}::text`.execute(db);
+      and previous_scheme is not distinct from ${pinned ?? null}::text`;
 }
 
 export async function countMismatch(db: Db, userId: string, secret: string): Promise<void> {
-  await sql`
+  await db.sql`
     update ${db.stateTable('registration')}
     set mismatches = mismatches + 1
-    where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`.execute(
-    db,
-  );
+    where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`;
 }
 
 function schemeOf(text: string | null | undefined): Scheme | undefined {

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { HEARTBEAT } from '../ownership/heartbeat.ts';
 
@@ -35,9 +34,9 @@ interface Elder {
  * come to a copy.
  */
 async function elders(db: Db): Promise<Map<string, Elder>> {
-  const { rows } = await sql<{ id: string; until: Date; fresh: boolean }>`
+  const { rows } = await db.sql<{ id: string; until: Date; fresh: boolean }>`
     select p.process_id as id, p.alive_until as until, p.alive_until > clock_timestamp() as fresh
     from ${db.stateTable('process')} as p
-    where p.started_at < (select alive_at from ${db.stateTable('installation')})`.execute(db);
+    where p.started_at < (select alive_at from ${db.stateTable('installation')})`;
   return new Map(rows.map(({ id, until, fresh }) => [id, { until: until.getTime(), fresh }]));
 }

@@ -76,7 +76,7 @@ export async function coverageBetween(
           then c._changed_at > ${loaded.get(table) ?? null}::timestamptz
           else coalesce(${stateIn('h')} <> all(${finished}::text[]), true) end`;
   });
-  const { rows } = await sql<{ announced: string; changes: string }>`
+  const { rows } = await db.sql<{ announced: string; changes: string }>`
     select count(*) filter (where exists (
         select from ${db.table('events')} as e
         where e._user_id = ${userId}::bigint and e._collection = f.collection and e._key = f.key
@@ -84,7 +84,7 @@ export async function coverageBetween(
       )) as announced, count(*) as changes
     from (
       select * from (${sql.join(changes, sql` union all `)}) as every order by _changed_at desc limit ${JUDGED}
-    ) as f`.execute(db);
+    ) as f`;
   const announced = Number(rows[0]?.announced ?? 0);
   return { announced, polled: Number(rows[0]?.changes ?? 0) - announced };
 }
@@ -110,8 +110,8 @@ async function statesSince(db: Db, userId: string, since: Date): Promise<string[
         order by _valid_to desc limit ${LOOKED_AT}
       ) as h`,
   );
-  const { rows } = await sql<{ state: string | null }>`
-    select state from (${sql.join(tables, sql` union `)}) as every`.execute(db);
+  const { rows } = await db.sql<{ state: string | null }>`
+    select state from (${sql.join(tables, sql` union `)}) as every`;
   return rows.flatMap(({ state }) => (state === null ? [] : [state]));
 }
 

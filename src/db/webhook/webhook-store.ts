@@ -124,19 +124,19 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
 /** A new secret; the one before stays good for a while. The same one again is no new one. */
 async function replaceSecret(trx: Db, userId: string, secret: string, now: Date): Promise<void> {
   const until = new Date(now.getTime() + PREVIOUS_MS);
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('registration')}
     set previous_secret = secret, previous_scheme = scheme, previous_until = ${until}::timestamptz,
       secret = ${secret}, secret_at = ${now}::timestamptz
-    where _user_id = ${userId}::bigint and secret is distinct from ${secret}`.execute(trx);
+    where _user_id = ${userId}::bigint and secret is distinct from ${secret}`;
 }
 
 /** What receivers learnt of the signatures belongs to the registration before. */
 async function forgetSignatures(trx: Db, userId: string, keepScheme: boolean): Promise<void> {
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('registration')}
     set scheme = case when ${keepScheme}::boolean then scheme end, mismatches = 0
-    where _user_id = ${userId}::bigint`.execute(trx);
+    where _user_id = ${userId}::bigint`;
 }
 
 function columnsOf(change: RegistrationChange): Record<string, unknown> {

@@ -40,8 +40,7 @@ export function installed(): Installed {
       return now();
     },
     alsoOpen,
-    run: async (text, on = now()) =>
-      (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(on.db)).rows,
+    run: async (text, on = now()) => (await on.db.sql<Record<string, unknown>>`${sql.raw(text)}`).rows,
     open: async (on = now(), more = {}) => (await openInstallation({ ...scene.options(on), ...more })).hold,
     options: (on = now()) => ({
       db: on.db,

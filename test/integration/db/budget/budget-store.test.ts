@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
@@ -21,10 +20,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate mirror_sync.account, mirror_sync.slot_block, mirror_sync.rate_group, mirror_sync.first_ping, mirror_sync.api_key;
-    insert into mirror_sync.account (_user_id, owner, token, created_at) values (42, 'A', 7, now())`.execute(
-    database.kysely,
-  );
+  await database.db
+    .sql`truncate mirror_sync.account, mirror_sync.slot_block, mirror_sync.rate_group, mirror_sync.first_ping, mirror_sync.api_key;
+    insert into mirror_sync.account (_user_id, owner, token, created_at) values (42, 'A', 7, now())`;
 });
 
 const store = (): ReturnType<typeof createBudgetStore> => createBudgetStore(database.db, FENCE);
@@ -100,13 +98,9 @@ describe('the budget’s store', () => {
 
   it('removes blocks that hold no slot any more', async () => {
     await store().reserve(KEY, block(1), NOTHING);
-    await sql`update mirror_sync.slot_block set valid_until = valid_until - interval '6 min'`.execute(
-      database.kysely,
-    );
+    await database.db.sql`update mirror_sync.slot_block set valid_until = valid_until - interval '6 min'`;
     await store().reserve(KEY, block(2), NOTHING);
-    const { rows } = await sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`.execute(
-      database.kysely,
-    );
+    const { rows } = await database.db.sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`;
     expect(rows).toEqual([{ block_id: '2' }]);
   });
 });

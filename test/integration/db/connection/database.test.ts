@@ -63,10 +63,8 @@ describe('opening a database', () => {
       PGDATABASE: url.pathname.slice(1),
     };
     const other = await openTestDatabase('postgres://', { variables, program: 'research-mirror another' });
-    const { rows } =
-      await sql`select current_setting('application_name') as name, current_database() as database`.execute(
-        other.kysely,
-      );
+    const { rows } = await other.db
+      .sql`select current_setting('application_name') as name, current_database() as database`;
     expect(rows).toEqual([{ name: 'research-mirror another', database: variables.PGDATABASE }]);
     await other.close();
   });
@@ -74,9 +72,7 @@ describe('opening a database', () => {
 
 describe('an open database', () => {
   it('keeps every digit of bigint and numeric', async () => {
-    const { rows } = await sql`select 9007199254740993 as big, 0.1000000000000000000000001 as exact`.execute(
-      open.kysely,
-    );
+    const { rows } = await open.db.sql`select 9007199254740993 as big, 0.1000000000000000000000001 as exact`;
     expect(rows).toEqual([{ big: '9007199254740993', exact: '0.1000000000000000000000001' }]);
   });
 
@@ -96,7 +92,7 @@ describe('an open database', () => {
     ] as const) {
       const own = await createTestDatabase();
       const name = sql.id(new URL(own.url).pathname.slice(1));
-      await sql`alter database ${name} set datestyle = ${sql.lit(style)}`.execute(open.kysely);
+      await open.db.sql`alter database ${name} set datestyle = ${sql.lit(style)}`;
       const styled = await openTestDatabase(own.url);
       const said = await now(styled).catch((error: unknown) => error);
       if (told === moment) expect(said).toEqual(told);
@@ -112,9 +108,7 @@ describe('an open database', () => {
   it('runs transactions at the isolation that they count on, whatever the database’s default is', async () => {
     const own = await createTestDatabase();
     const name = sql.id(new URL(own.url).pathname.slice(1));
-    await sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`.execute(
-      open.kysely,
-    );
+    await open.db.sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`;
     const database = await openTestDatabase(own.url);
     const isolation = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
     const { kysely } = database;
@@ -131,7 +125,7 @@ describe('an open database', () => {
   it('replaces connections that the server has ended', async () => {
     const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;
-    await Promise.all(Array.from({ length: 5 }, () => sql`select 1`.execute(open.kysely)));
+    await Promise.all(Array.from({ length: 5 }, () => open.db.sql`select 1`));
     await end.execute(open.kysely);
     await expect(
       open.kysely
@@ -140,7 +134,7 @@ describe('an open database', () => {
     ).rejects.toThrow(DatabaseUnavailable);
     // A connection whose end has not been noticed yet fails once, as passing.
     const answer = (): Promise<unknown> =>
-      sql`select 1 as one`.execute(open.kysely).then(
+      open.db.sql`select 1 as one`.then(
         ({ rows }) => rows[0],
         (error: unknown) => error,
       );
@@ -150,8 +144,8 @@ describe('an open database', () => {
   it('gives up a statement that nobody answers, and its connection with it', async () => {
     const hasty = await openTestDatabase(database.url, { max: 1, bounds: { statement: 1, idle: 0 } });
     // Outside of a transaction no statement_timeout applies: only the client's own bound.
-    await expect(sql`select pg_sleep(60)`.execute(hasty.kysely)).rejects.toThrow(DatabaseUnavailable);
-    expect((await sql`select 2 as two`.execute(hasty.kysely)).rows).toEqual([{ two: 2 }]);
+    await expect(hasty.db.sql`select pg_sleep(60)`).rejects.toThrow(DatabaseUnavailable);
+    expect((await hasty.db.sql`select 2 as two`).rows).toEqual([{ two: 2 }]);
     await hasty.close();
   });
 });

@@ -69,17 +69,17 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
         await expect(fenced(open.db, stale, async () => {})).rejects.toThrow(LeaseLost);
       }),
     );
-    const { rows } = await sql<{ changes: string; blocks: string }>`select
+    const { rows } = await open.db.sql<{ changes: string; blocks: string }>`select
       (select sum(change_id) from mirror_sync.account) as changes,
-      (select count(*) from mirror_sync.slot_block) as blocks`.execute(open.kysely);
+      (select count(*) from mirror_sync.slot_block) as blocks`;
     expect(rows).toEqual([{ changes: '8', blocks: '8' }]);
     await heartbeat.stop();
   });
 
   it('leaves no setting of a transaction behind for the connection’s next user', async () => {
     await open.kysely.transaction().execute((trx) => sql`select 1`.execute(trx));
-    const { rows } = await sql`select current_setting('statement_timeout') as statement,
-      current_setting('idle_in_transaction_session_timeout') as idle`.execute(open.kysely);
+    const { rows } = await open.db.sql`select current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as idle`;
     expect(rows).toEqual([{ statement: '0', idle: '0' }]);
   });
 

@@ -16,15 +16,16 @@ describe('retention', () => {
 
   /** So many events of ten days ago. */
   async function old(count: number): Promise<void> {
-    await sql`insert into mirror.events (_user_id, id, received_at, _raw)
+    await scene.database.db.sql`insert into mirror.events (_user_id, id, received_at, _raw)
       select ${scene.account.userId}::bigint, n::text, now() - interval '10 days', '{}'
-      from generate_series(1, ${count}::integer) as n`.execute(scene.database.kysely);
+      from generate_series(1, ${count}::integer) as n`;
   }
 
   async function age(days: number, { userId } = scene.account): Promise<void> {
     for (const table of [sql.id('mirror', 'events'), sql.id('mirror_sync', 'event_seen')]) {
-      await sql`update ${table} set received_at = received_at - make_interval(days => ${days})
-        where _user_id = ${userId}`.execute(scene.database.kysely);
+      await scene.database.db
+        .sql`update ${table} set received_at = received_at - make_interval(days => ${days})
+        where _user_id = ${userId}`;
     }
   }
 

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
 import {
@@ -83,7 +82,7 @@ describe('an event', () => {
 
   it('that reuses an ID is stored once, whoever receives it again, also where the first one’s row is gone', async () => {
     await account.store(envelope('evt_1'));
-    await sql`delete from mirror.events where _user_id = ${account.userId}`.execute(database.kysely);
+    await database.db.sql`delete from mirror.events where _user_id = ${account.userId}`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     const reused = envelope('evt_1', { type: 'research.failed' });
     const answers = await Promise.all(
@@ -98,12 +97,9 @@ describe('an event', () => {
   it('that was seen before bodies were told apart is compared with its row, while that is there', async () => {
     await account.store(envelope('evt_1'));
     await account.store(envelope('evt_2'));
-    await sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`.execute(
-      database.kysely,
-    );
-    await sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`.execute(
-      database.kysely,
-    );
+    await database.db
+      .sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`;
+    await database.db.sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     expect(await account.store(envelope('evt_1', { data: { job_id: 9 } }))).toBe('stored');
     expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
@@ -200,12 +196,10 @@ describe('an event', () => {
   );
 
   it('that could not be stored leaves no trace, and is new when it comes again', async () => {
-    await sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`.execute(
-      database.kysely,
-    );
+    await database.db.sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`;
     await expect(account.store(envelope('evt_refused'))).rejects.toThrow(/refuses/);
     expect(await account.hints()).toEqual([]);
-    await sql`alter table mirror.events drop constraint refuses`.execute(database.kysely);
+    await database.db.sql`alter table mirror.events drop constraint refuses`;
     expect(await account.store(envelope('evt_refused'))).toBe('stored');
   });
 });

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { listEvents, replayEvents } from '../../../../src/db/events/stored-events.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
@@ -34,9 +33,7 @@ describe('events that were received', () => {
   it('are replayed: what they name is due again; what is not there is left out', async () => {
     await scene.account.store(envelope('evt_x', { data: { job_id: 1 } }));
     await scene.account.store(envelope('evt_y', { type: 'list.failed', data: { list_id: 2 } }));
-    await sql`delete from mirror_sync.hint where _user_id = ${scene.account.userId}`.execute(
-      scene.database.kysely,
-    );
+    await scene.database.db.sql`delete from mirror_sync.hint where _user_id = ${scene.account.userId}`;
     const ids = ['evt_x', 'evt_y', 'evt_z'];
     expect(await replayEvents(scene.database.db, ids, COLLECTION_NAMES)).toEqual([
       {

@@ -95,9 +95,7 @@ describe('a copy', () => {
     const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
     const server = await openTestDatabase(await serverUrl());
     try {
-      await sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`.execute(
-        server.kysely,
-      );
+      await server.db.sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`;
     } finally {
       await server.close();
     }
@@ -110,7 +108,7 @@ describe('a copy', () => {
 
   async function dropDatabase(name: string): Promise<void> {
     const server = await openTestDatabase(await serverUrl());
-    await sql`drop database ${sql.id(name)} with (force)`.execute(server.kysely);
+    await server.db.sql`drop database ${sql.id(name)} with (force)`;
     await server.close();
   }
 
@@ -136,10 +134,8 @@ describe('a copy', () => {
     await migrateTo(url, 'mirror');
     const there = await opened(url);
     for (const [table, json] of dumped) {
-      await sql`insert into ${sql.raw(table)} overriding system value
-        select * from jsonb_populate_recordset(null::${sql.raw(table)}, ${json}::text::jsonb)`.execute(
-        there.kysely,
-      );
+      await there.db.sql`insert into ${sql.raw(table)} overriding system value
+        select * from jsonb_populate_recordset(null::${sql.raw(table)}, ${json}::text::jsonb)`;
     }
     await run(`select setval(pg_get_serial_sequence('mirror.submissions', 'submission_id'), 1000)`, there);
     return there;

@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> {
-  return (await sql<Row>`${sql.raw(text)}`.execute(open.kysely)).rows;
+  return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 }
 
 /** What every start does before anything else. */
@@ -107,7 +107,7 @@ describe('the first rights', () => {
       clock: systemClock,
     };
     try {
-      await sql`set session authorization granting_owner`.execute(asOwner.kysely);
+      await asOwner.db.sql`set session authorization granting_owner`;
       await migrate(own);
       expect(await run(`select to_regrole('granting_reader') as role`)).toEqual([{ role: null }]);
       await run('create role granting_reader nologin');

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const run = async (text: string): Promise<unknown[]> =>
-  (await sql`${sql.raw(text)}`.execute(open.kysely)).rows;
+  (await open.db.sql`${sql.raw(text)}`).rows;
 
 /** Everything in the database that a failed start could have made. */
 const content = (): Promise<unknown[]> =>

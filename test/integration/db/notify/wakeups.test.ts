@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createNotifications } from '../../../../src/db/notify/notifications.ts';
 import { createWakeups, wake } from '../../../../src/db/notify/wakeups.ts';
@@ -51,10 +50,8 @@ describe('wake-ups', () => {
   it('go on after the connection was lost, which is itself a reason to look', async () => {
     const lines: string[] = [];
     const bell = await listen('mirror', lines);
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'research-mirror wake-ups' and datname = current_database()`.execute(
-      database.kysely,
-    );
+    await database.db.sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'research-mirror wake-ups' and datname = current_database()`;
     await bell.heard(never);
     // From now on it looks each second, and once more when it listens again.
     await bell.heard(never);

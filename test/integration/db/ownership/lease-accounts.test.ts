@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import {
@@ -24,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`delete from mirror_sync.account`.execute(database.kysely);
+  await database.db.sql`delete from mirror_sync.account`;
   for (const userId of ['1', '2', '3']) await ensureAccount(database.db, userId, new Date());
 });
 
@@ -36,8 +35,8 @@ async function taken(userId: string, processId: string): Promise<Fence> {
 }
 
 async function owners(): Promise<string> {
-  const { rows } = await sql<{ owner: string | null; token: string }>`
-    select owner, token from mirror_sync.account order by _user_id`.execute(database.kysely);
+  const { rows } = await database.db.sql<{ owner: string | null; token: string }>`
+    select owner, token from mirror_sync.account order by _user_id`;
   return rows.map(({ owner, token }) => `${owner ?? '-'}${token}`).join(' ');
 }
 

@@ -47,13 +47,12 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   await ensureAccount(database.db, USER, await databaseTime(database.db));
-  await sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`.execute(
-    database.kysely,
-  );
+  await database.db
+    .sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`;
 });
 afterEach(async () => {
   for (const each of heartbeats.splice(0)) await each.stop();
-  await sql`delete from mirror_sync.account; delete from mirror_sync.process`.execute(database.kysely);
+  await database.db.sql`delete from mirror_sync.account; delete from mirror_sync.process`;
 });
 
 async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat> {
@@ -82,9 +81,8 @@ async function taken(processId: string): Promise<Fence> {
 
 /** As if the process had been killed its validity ago. */
 const silence = (processId: string): Promise<unknown> =>
-  sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`.execute(
-    database.kysely,
-  );
+  database.db
+    .sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`;
 
 const write = (fence: Fence, content: string, inBetween = async (): Promise<void> => {}): Promise<void> =>
   fenced(database.db, fence, async (trx) => {
@@ -93,7 +91,7 @@ const write = (fence: Fence, content: string, inBetween = async (): Promise<void
   });
 
 async function content(): Promise<string | undefined> {
-  const { rows } = await sql<{ content: string }>`select content from public.page`.execute(database.kysely);
+  const { rows } = await database.db.sql<{ content: string }>`select content from public.page`;
   return rows[0]?.content;
 }
 
@@ -114,9 +112,8 @@ describe('an account', () => {
   it('is not kept by an owner whose last sign of life lies ahead: the database’s clock went back since', async () => {
     await alive('A');
     await taken('A');
-    await sql`update mirror_sync.process set alive_until = now() + interval '1 hour' where process_id = 'A'`.execute(
-      database.kysely,
-    );
+    await database.db
+      .sql`update mirror_sync.process set alive_until = now() + interval '1 hour' where process_id = 'A'`;
     expect((await take('B')).state).toBe('taken');
   });
 
@@ -136,7 +133,7 @@ describe('an account', () => {
     const identity = { ...own, pid: child.pid ?? 0, startedTicks: '1' };
     await once(child, 'exit');
     await alive('A', identity);
-    await sql`update mirror_sync.account set owner = 'A'`.execute(database.kysely);
+    await database.db.sql`update mirror_sync.account set owner = 'A'`;
     // Where the system does not tell (macOS), the heartbeat has to run out.
     expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'owned');
   });
@@ -197,7 +194,7 @@ describe('the fence', () => {
   it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
     const bounds = { statement: 400, idle: 5_000 };
     const brisk = await openTestDatabase(database.url, { bounds });
-    await sql`update mirror_sync.account set owner = 'me', token = 7`.execute(database.kysely);
+    await database.db.sql`update mirror_sync.account set owner = 'me', token = 7`;
     const fence: Fence = { userId: USER, owner: 'me', token: '7' };
     // Each holds the fence for half a second, by statements within the bound: waiting for the third would not be.
     const long = (): Promise<void> =>
@@ -251,13 +248,13 @@ describe('the heartbeat', () => {
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
     await heartbeat.start();
     expect(heartbeat.ownsUntil()).toBe(clock.monotonic() + 10_000);
-    const { rows } = await sql<{ left: number }>`
+    const { rows } = await database.db.sql<{ left: number }>`
       select extract(epoch from alive_until - clock_timestamp())::float as left from mirror_sync.process
-      where process_id = 'V'`.execute(database.kysely);
+      where process_id = 'V'`;
     expect(rows[0]?.left).toBeGreaterThan(10);
     await heartbeat.stop();
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
-    const left = await sql`select 1 from mirror_sync.process where process_id = 'V'`.execute(database.kysely);
+    const left = await database.db.sql`select 1 from mirror_sync.process where process_id = 'V'`;
     expect(left.rows).toEqual([]);
   });
 });

@@ -10,9 +10,8 @@ import {
 let database: MigratedDatabase;
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  await sql`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`.execute(
-    database.kysely,
-  );
+  await database.db
+    .sql`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`;
 });
 afterAll(() => database.drop());
 

@@ -35,15 +35,14 @@ class Account {
     users += 1;
     const account = new Account(String(users));
     const { userId } = account;
-    await sql`insert into mirror_sync.registration (_user_id, state, registered_at) values (${userId}, 'registered', ${at(0)})`.execute(
-      database.kysely,
-    );
+    await database.db
+      .sql`insert into mirror_sync.registration (_user_id, state, registered_at) values (${userId}, 'registered', ${at(0)})`;
     if (loaded === undefined) return account;
-    await sql`
+    await database.db.sql`
       insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
         inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
       select ${userId}, row_number() over (), name, 'full', ${at(0)}, ${at(loaded)}, 'completed', 1, 0, 0, 0, 0, 0, 0, 1, 0
-      from unnest(array['research_jobs', 'bulk_research_jobs', 'lists']) as name`.execute(database.kysely);
+      from unnest(array['research_jobs', 'bulk_research_jobs', 'lists']) as name`;
     return account;
   }
 
@@ -63,11 +62,11 @@ class Account {
   ): Promise<void> {
     const put = async (name: string, more: string, value: object, since: number): Promise<void> => {
       this.#changes += 1;
-      await sql`
+      await database.db.sql`
         insert into ${sql.table(`mirror.${name}`)}
           (_user_id, ${sql.ref(key)}, _first_seen_at, _changed_at, _change_id, _hash, _raw ${sql.raw(more)})
         values (${this.userId}, ${id}, ${at(came)}, ${at(since)}, ${this.#changes}, '', ${JSON.stringify(value)}::text::jsonb
-          ${more === '' ? sql`` : sql`, ${at(came)}, ${at(changed)}, 'update'`})`.execute(database.kysely);
+          ${more === '' ? sql`` : sql`, ${at(came)}, ${at(changed)}, 'update'`})`;
     };
     if (before !== undefined) {
       await put(`${table}_history`, ', _valid_from, _valid_to, _op', { status: before }, came);
@@ -77,11 +76,9 @@ class Account {
 
   async event(collection: string, key: string, received: number): Promise<void> {
     this.#changes += 1;
-    await sql`
+    await database.db.sql`
       insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
-      values (${this.userId}, ${String(this.#changes)}, ${at(received)}, '{}', ${collection}, ${key})`.execute(
-      database.kysely,
-    );
+      values (${this.userId}, ${String(this.#changes)}, ${at(received)}, '{}', ${collection}, ${key})`;
   }
 
   judged(): Promise<unknown> {
@@ -144,15 +141,15 @@ describe('changes into a finished state', () => {
   it('are the last 1,000', async () => {
     const account = await Account.make();
     const { userId } = account;
-    await sql`
+    await database.db.sql`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select ${userId}, n, ${at(100)}::timestamptz + n * interval '1 second', ${at(100)}::timestamptz + n * interval '1 second',
         100 + n, '', '{"status": "completed"}'
-      from generate_series(1, 1100) as n`.execute(database.kysely);
-    await sql`
+      from generate_series(1, 1100) as n`;
+    await database.db.sql`
       insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
       select ${userId}, n::text, ${at(100)}::timestamptz, '{}', 'research_jobs', n::text
-      from generate_series(1, 150) as n`.execute(database.kysely);
+      from generate_series(1, 150) as n`;
     expect(await account.judged()).toEqual({ announced: 50, polled: 950 });
   });
 });
