@@ -92,7 +92,7 @@ async function tablesOfAccounts(db: Db): Promise<TableName[]> {
     join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
     where c.relkind in ('r', 'p') and not c.relispartition
-      and (n.nspname = ${db.schema} or n.nspname = ${`${db.schema}_sync`} and c.relname not in ('account', 'api_key'))
+      and (n.nspname = ${db.schema} or n.nspname = ${db.stateSchema} and c.relname not in ('account', 'api_key'))
     order by n.nspname, c.relname`;
   return rows;
 }

@@ -16,7 +16,7 @@ export async function distributeNewTables(trx: Db): Promise<void> {
     from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
-    where n.nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and c.relkind = 'r'
+    where n.nspname in (${trx.schema}, ${trx.stateSchema}) and c.relkind = 'r'
       -- api_key knows the owner but is found by the key alone.
       and exists (select 1 from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
       and not exists (select 1 from pg_dist_partition d where d.logicalrelid = c.oid)

@@ -46,7 +46,7 @@ export async function throwIfNamesTaken(
 async function throwIfClosed(trx: Db): Promise<void> {
   const { rows } = await trx.sql<{ name: string; owner: string; user: string }>`
     select nspname as name, nspowner::regrole::text as owner, current_user::text as user from pg_namespace
-    where nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and not has_schema_privilege(oid, 'create, usage')`;
+    where nspname in (${trx.schema}, ${trx.stateSchema}) and not has_schema_privilege(oid, 'create, usage')`;
   const closed = rows[0];
   if (closed === undefined) return;
   throw new Unusable(
@@ -72,7 +72,7 @@ async function objectsOf(trx: Db): Promise<Present[]> {
   const { rows } = await trx.sql<Present>`
     with own as (
       select oid, nspname, substr(nspname, length(${trx.schema}) + 1) as suffix from pg_namespace
-      where nspname in (${trx.schema}, ${`${trx.schema}_sync`}))
+      where nspname in (${trx.schema}, ${trx.stateSchema}))
     select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
         when 'i' then 'index' when 'I' then 'index' when 'f' then 'foreign table' when 'c' then 'type' else 'table' end as kind,
       format('%I.%I', nspname, relname) as name, format('%s relation %s', suffix, relname) as key,

@@ -79,7 +79,7 @@ async function applyNext(
     if (next === undefined) return undefined;
     if (applied.length === 0) await throwIfNamesTaken(trx, all);
     const table = trx.stateTable('migration');
-    await trx.sql`create schema if not exists ${sql.id(`${trx.schema}_sync`)}`;
+    await trx.sql`create schema if not exists ${sql.id(trx.stateSchema)}`;
     await trx.sql`create table if not exists ${table} (
       name text primary key, checksum text not null, applied_at timestamptz not null)`;
     // By itself, since mirrors that 0.1.0 made have the table without it.

@@ -50,7 +50,7 @@ export async function ensureGrants(db: Db): Promise<void> {
     await makeRoles(trx);
     const { rows } = await trx.sql<{ owned: boolean }>`
       select pg_has_role(relowner, 'usage') as owned from pg_class
-      where oid = to_regclass(format('%I.granted', ${`${trx.schema}_sync`}::text))`;
+      where oid = to_regclass(format('%I.granted', ${trx.stateSchema}::text))`;
     // Another user than the one who migrates can't grant.
     if (rows[0]?.owned === true) await grantDue(trx);
   });
@@ -62,7 +62,7 @@ export async function ensureGrants(db: Db): Promise<void> {
  */
 async function ensureMemory(trx: Db): Promise<void> {
   const { rows } = await trx.sql<{ there: boolean }>`
-    select to_regclass(format('%I.granted', ${`${trx.schema}_sync`}::text)) is not null as there`;
+    select to_regclass(format('%I.granted', ${trx.stateSchema}::text)) is not null as there`;
   if (rows[0]?.there === true) return;
   await trx.sql`create table ${trx.stateTable('granted')} (
     role text not null, object text not null, role_id text, primary key (role, object))`;
