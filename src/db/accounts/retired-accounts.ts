@@ -2,18 +2,18 @@ import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { commitDurably } from '../connection/durable-commit.ts';
 
-/** What became of the wish to take an account out, or back. */
+/** Whether an account was retired or taken back. */
 export type Retired = 'done' | 'already' | 'unknown';
 
 /**
- * Takes an account out: from now on no program mirrors it or sends for it, whatever keys it is given. A daemon that
- * owns it loses it in this moment, at its next statement (the token rises, as at a takeover), and gives it up within
- * seconds. What waits to be sent is cancelled; data stay.
+ * Retires an account: from now on no program mirrors it or sends for it, whatever keys it has. The token rises, as at a
+ * takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions that
+ * wait are cancelled; data stay.
  * @param now the database's time
  */
 export function retireAccount(db: Db, userId: string, now: Date): Promise<Retired> {
   return db.transaction(async (trx) => {
-    // What is said to be cancelled is not sent, whatever a crash forgets.
+    // A crash must not bring back, and send, what the user knows to be cancelled.
     await commitDurably(trx);
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
@@ -47,8 +47,8 @@ const BATCH = 5_000;
 
 /**
  * Removes all rows of a retired account from every table of both schemas that has a `_user_id`, a batch in each
- * transaction. What stays is that it is retired, and whose its keys are.
- * @param onRemoved is told of each batch
+ * transaction. Its own row and its keys' rows stay: they say that it is retired.
+ * @param onRemoved called after each batch
  * @throws RangeError where the account is not retired any more
  */
 export async function removeData(
@@ -72,7 +72,7 @@ interface TableName {
 
 async function removeBatch(db: Db, table: TableName, userId: string): Promise<number> {
   return db.transaction(async (trx) => {
-    // Held to the end: nobody takes it back in the middle.
+    // The lock lasts to the end: nobody takes the account back in the middle.
     if ((await lockedState(trx, userId)) !== 'retired') {
       throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
     }
@@ -84,7 +84,7 @@ async function removeBatch(db: Db, table: TableName, userId: string): Promise<nu
   });
 }
 
-/** As the catalogue knows them; without the account's own row, and without that of its keys, which know it is retired. */
+/** By the catalogue, without the tables of the account's own row and of its keys. */
 async function tablesOfAccounts(db: Db): Promise<TableName[]> {
   const { rows } = await db.sql<TableName>`
     select n.nspname as schema, c.relname as name

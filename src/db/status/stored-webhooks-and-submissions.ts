@@ -1,7 +1,7 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
-import { registrationState } from '../webhook/registration-state.ts';
+import { registrationState } from '../webhook/webhook-store.ts';
 
 /** What Postgres knows of an account's events in and operations out. */
 export interface WebhookAndSubmissions {

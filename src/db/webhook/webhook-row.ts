@@ -5,7 +5,7 @@ import type { Seen } from '../../model/webhook/registration.ts';
 import { takeChangeIds } from '../ownership/change-ids.ts';
 
 /**
- * Makes the account's row of the table `webhook` what the service shows, inside a fenced transaction; an unchanged row
+ * Writes what the service shows into the account's row of the table `webhook`, in a fenced transaction; an unchanged row
  * costs no write (invariant 3).
  * @param now the transaction's time
  * @returns the row's new change ID; undefined: nothing has changed
@@ -49,7 +49,7 @@ async function nextChangeId(trx: Db, userId: string): Promise<string> {
   return ((await takeChangeIds(trx, userId, 1)) + 1n).toString();
 }
 
-/** Text can't hold U+0000, and halves of surrogate pairs have no UTF-8. */
+/** PostgreSQL's text can't contain U+0000, nor half a surrogate pair, which has no UTF-8. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 }
