@@ -2,12 +2,12 @@ import type { Db } from '../connection/db.ts';
 import type { Fence } from '../../model/fence.ts';
 
 /**
- * The accounts that a process works on. Where the database goes back, an account's row may name a process again that
- * has given it up: it lives, so nobody takes the account from it, and does not work on it.
+ * The accounts on which a process works. After the database went back, an account's row may name a process that has
+ * given the account up. It lives, so nobody takes the account from it; and it does not work on the account.
  */
 export class OwnedAccounts {
   readonly #fences = new Map<string, Fence>();
-  /** Tokens, by account, under which the process was named at the last look, and did not work. */
+  /** By account, the tokens under which a row named the process at the last look while it did not work. */
   #strays = new Map<string, string>();
 
   add(fence: Fence): void {
@@ -18,7 +18,7 @@ export class OwnedAccounts {
     if (this.#fences.get(fence.userId) === fence) this.#fences.delete(fence.userId);
   }
 
-  /** Has this process open all its accounts anew: what it wrote for them so far is as it is. */
+  /** Makes this process open all its accounts again: they lose their owner. */
   async reopen(db: Db): Promise<void> {
     for (const { userId, owner, token } of this.#fences.values()) {
       await db.sql`
@@ -28,8 +28,8 @@ export class OwnedAccounts {
   }
 
   /**
-   * Gives up accounts that name the process while it does not work on them. What it has just taken is not known here yet:
-   * the second look in a row decides.
+   * Gives up accounts whose row names the process while it does not work on them: in two looks in a row, since an account
+   * that it has just taken may not be known here yet.
    * @returns the accounts
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
