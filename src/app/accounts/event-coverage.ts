@@ -15,7 +15,7 @@ interface Counted {
 }
 
 /** What was counted last, for as long as its connections are open. */
-const lastCounts = new WeakMap<Db, Map<string, Counted>>();
+const lastCounts = new WeakMap<Db['kysely'], Map<string, Counted>>();
 
 /**
  * By account, for those with a webhook: how many changes it announced, and how many polls found first. Where there are
@@ -27,8 +27,8 @@ export async function eventCoverage(
   db: Db,
   now: Date,
 ): Promise<ReadonlyMap<string, EventCoverage>> {
-  const counted = lastCounts.get(db) ?? new Map<string, Counted>();
-  lastCounts.set(db, counted);
+  const counted = lastCounts.get(db.kysely) ?? new Map<string, Counted>();
+  lastCounts.set(db.kysely, counted);
   const users = accounts.filter(({ webhook }) => webhook.state !== 'none').map(({ userId }) => userId);
   const countedAt = (userId: string): number => counted.get(userId)?.at ?? Number.NEGATIVE_INFINITY;
   const due = users

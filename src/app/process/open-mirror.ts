@@ -41,13 +41,10 @@ export interface OpenOptions {
 export async function openMirror(config: Config, options: OpenOptions): Promise<OpenMirror> {
   const reached = await reach(config, options);
   const closers: (() => Promise<void>)[] = [reached.leave];
-  const open = async (
-    connection: ConnectionOptions,
-    more: Omit<Parameters<typeof openDatabase>[0], keyof ConnectionOptions>,
-  ): Promise<Db> => {
-    const database = await openDatabase({ ...connection, ...more });
+  const open = async (connection: ConnectionOptions, more: { readonly max?: number }): Promise<Db> => {
+    const database = await openDatabase({ ...connection, schema: config.schema, ...more });
     closers.push(() => database.close());
-    return new Db(database.kysely, config.schema);
+    return database.db;
   };
   const close = async (): Promise<void> => {
     for (const each of closers.toReversed()) await each();
@@ -109,10 +106,11 @@ async function bringUp(
   connection: ConnectionOptions,
   { clock, log }: OpenOptions,
 ): Promise<void> {
-  const database = await openDatabase({ ...connection, max: 1, bounds: MIGRATION_BOUNDS });
+  const { schema } = config;
+  const database = await openDatabase({ ...connection, schema, max: 1, bounds: MIGRATION_BOUNDS });
   try {
     const applied = await migrate({
-      db: new Db(database.kysely, config.schema),
+      db: database.db,
       folder: MIGRATIONS,
       version: programVersion(),
       clock,

@@ -31,8 +31,8 @@ export async function onMigratedMirror<T>(
     log: makeLog(config, shell, shell.err, 'warn'),
   });
   try {
-    const database = await openDatabase({ ...reached.connection, max: 2 });
-    const db = new Db(database.kysely, config.schema);
+    const database = await openDatabase({ ...reached.connection, schema: config.schema, max: 2 });
+    const { db } = database;
     try {
       const behind = await pendingMigrations({
         db,

@@ -56,7 +56,7 @@ export class MirroredAccount {
     options: Partial<MirrorOptions> = {},
   ): Promise<MirroredAccount> {
     await sql`
-      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, change_id, created_at)
+      insert into ${database.db.stateTable('account')} (_user_id, owner, token, change_id, created_at)
       values (${userId}, 'tests', 1, ${changeId(0)}::bigint, now()) on conflict do nothing`.execute(
       database.kysely,
     );

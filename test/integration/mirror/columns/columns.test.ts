@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../src/db/connection/database.ts';
 import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
-import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
+import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -105,7 +104,7 @@ describe('columns for new fields', () => {
     await sql`alter database ${sql.id(new URL(database.url).pathname.slice(1))} set timezone = 'Asia/Tokyo'`.execute(
       database.kysely,
     );
-    const tokyo = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const tokyo = await openTestDatabase(database.url);
     const account = await MirroredAccount.make({ ...database, ...tokyo }, fence.userId);
     await account.page(
       'watchlist',

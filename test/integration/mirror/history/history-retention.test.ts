@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { pruneHistory } from '../../../../src/mirror/history/retention.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
@@ -20,7 +19,7 @@ const coverage = (account = scene.second) =>
 describe('retention of history (MIRROR_HISTORY=400d)', () => {
   const HOUR = 3_600_000;
   const prune = (keepMs: number, signal = new AbortController().signal) =>
-    pruneHistory(new Db(scene.database.kysely, 'mirror'), scene.second.fence, keepMs, signal);
+    pruneHistory(scene.database.db, scene.second.fence, keepMs, signal);
   const kept = (account: MirroredAccount) =>
     account.query(
       `select list_id, _raw -> 'n' as n from mirror.lists_history where _user_id = ${account.fence.userId} order by _valid_to`,

@@ -139,8 +139,8 @@ describe('history', () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await reduceTo(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]');
-    const { db, schema } = account.database;
-    const table = tableOf(schema, 'research_jobs');
+    const { db } = account.database;
+    const table = tableOf(db.schema, 'research_jobs');
     const columns = await historyColumns(db, table);
     const scope = account.scope('research_jobs');
     for (const keys of [['1', '2'], ['4']]) {

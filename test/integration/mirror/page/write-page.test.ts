@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import {
   type KyselyPlugin,
   type PluginTransformQueryArgs,
@@ -111,7 +112,7 @@ describe('a page', () => {
   it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
     const counter = new StatementCounter();
     const { database, fence } = await newAccount();
-    const counted = { ...database, kysely: database.kysely.withPlugin(counter) };
+    const counted = { ...database, db: new Db(database.kysely.withPlugin(counter), 'mirror') };
     const account = await MirroredAccount.make(counted, fence.userId);
     const page = '[{"job_id":1},{"job_id":2}]';
     const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
