@@ -32,7 +32,7 @@ async function tryOnce(wire: Wire, inQueue = true): Promise<Tried> {
       once: async (request: OnceRequest) => {
         if ((await request.claim?.()) !== true) return undefined;
         const status = await wire(request);
-        const said = refusal('POST /v1/research', status, {}, '', 0);
+        const said = refusal('POST /v1/research', { status, headers: {}, text: '' }, String, 0);
         return {
           status,
           headers: {},

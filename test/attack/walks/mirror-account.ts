@@ -128,11 +128,11 @@ function watched(
       account.onRequest(path);
       const sentAt = Date.now();
       const answer = await wire.get(path, key, signal, asked);
-      const { status, headers, body } = answer;
+      const { status, headers } = answer;
       const age = headers['age'] === undefined ? '' : ` of age ${String(headers['age'])}`;
-      tell(`answered ${status}${age} ${path}: ${summaryOf(body)}`);
-      if (answer.status === 200 && 'text' in answer.body) {
-        account.answers.note(path, sentAt, Date.now(), answer.body.text);
+      tell(`answered ${status}${age} ${path}: ${summaryOf(answer)}`);
+      if (answer.status === 200 && answer.bodyError === undefined) {
+        account.answers.note(path, sentAt, Date.now(), answer.text);
       } else if (answer.status === 404 && !path.includes('starting_after')) {
         account.answers.note(path, sentAt, Date.now(), '');
       }
@@ -142,9 +142,9 @@ function watched(
 }
 
 /** IDs on a page and what it says of more, short. */
-function summaryOf(body: HttpAnswer['body']): string {
-  if (!('text' in body)) return body.error.message;
-  const ids = [...body.text.matchAll(/\{"(?:\w+_)?id":"?([^",}]+)/g)].map(([, id]) => id);
-  const more = /"has_more":(\w+)/.exec(body.text)?.[1] ?? 'not told';
-  return ids.length === 0 ? body.text.slice(0, 100) : `${ids.join(' ')}, more ${more}`;
+function summaryOf({ text, bodyError }: HttpAnswer): string {
+  if (bodyError !== undefined) return bodyError.message;
+  const ids = [...text.matchAll(/\{"(?:\w+_)?id":"?([^",}]+)/g)].map(([, id]) => id);
+  const more = /"has_more":(\w+)/.exec(text)?.[1] ?? 'not told';
+  return ids.length === 0 ? text.slice(0, 100) : `${ids.join(' ')}, more ${more}`;
 }

@@ -203,7 +203,9 @@ export class SubmitterScenario {
       status: written.status,
       headers: { 'x-ratelimit-limit': String(verdict?.limit), ...reaction.headers },
       receivedAt: clock.monotonic(),
-      body: { text: reaction.body ?? '{}', bytes: 2 },
+      text: reaction.body ?? '{}',
+      bytes: 2,
+      bodyError: undefined,
     };
   }
 }
