@@ -6,7 +6,7 @@ import { type Service, service } from '@research-mirror/runtime/service';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { RunnerContext } from './runner-context.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
-import { hashOfKey } from './service-link.ts';
+import { hashOfKey } from './servable-keys.ts';
 import { refusedKeyWait } from '../../sync/account/refused-key-wait.ts';
 
 /** All accounts of the configured keys. A key that is refused or can't be asked holds up no other. */

@@ -5,7 +5,8 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import { createFirstPingStore } from '../../db/budget/first-ping-store.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { hashOfKey, linkKey, pingOwner, type ServiceLink } from './service-link.ts';
+import { hashOfKey } from './servable-keys.ts';
+import { linkKey, pingOwner, type ServiceLink } from './service-link.ts';
 
 export interface KeyRegister {
   readonly db: Db;

@@ -9,7 +9,7 @@ import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { ownedBy } from './account-runner.ts';
-import { hashOfKey } from './service-link.ts';
+import { hashOfKey } from './servable-keys.ts';
 
 /** What has been accepted of an account. */
 export interface MovedAccount {

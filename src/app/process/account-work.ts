@@ -12,9 +12,8 @@ import { notingRecovery } from '../accounts/note-recovery.ts';
 import { openAccount, type OpenAccount } from '../accounts/open-account.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { asProcess, type WorkOptions } from './own-process.ts';
-import { DAEMON } from './process.ts';
-import { servableKeys } from '../accounts/servable-keys.ts';
-import { hashOfKey } from '../accounts/service-link.ts';
+import { DAEMON } from './submit-carrier.ts';
+import { hashOfKey, servableKeys } from '../accounts/servable-keys.ts';
 
 /** What a command does account by account, and what it asks of a daemon that holds one. */
 export interface AccountWork<T> {

@@ -15,9 +15,6 @@ import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
-/** The command whose processes carry out what others leave for them. */
-export const DAEMON = 'start';
-
 export interface ProcessOptions {
   /** `start`, `sync`: what others see of this process. */
   readonly command: string;

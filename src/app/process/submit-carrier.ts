@@ -1,7 +1,9 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type Holder, livingHolder } from '../../db/ownership/lease.ts';
 import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
-import { DAEMON } from './process.ts';
+
+/** The command whose processes carry out what others leave for them. */
+export const DAEMON = 'start';
 
 /**
  * Who sends an account's submissions now:

@@ -6,8 +6,6 @@ import { RETRY, type RetryRequest } from './quarantine-handler.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';
 import { retryQuarantined } from './quarantine-retry.ts';
 
-export type { RetriedCollection } from './quarantine-report.ts';
-
 export interface RetryOptions extends WorkOptions {
   readonly collections: readonly CollectionName[];
   readonly onProgress: (retried: RetriedCollection) => void;

@@ -15,7 +15,7 @@ import { eventCoverage } from '../accounts/event-coverage.ts';
 import { judgeRecovery } from './judge-recovery.ts';
 import { judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
-import { hashOfKey } from '../accounts/service-link.ts';
+import { hashOfKey } from '../accounts/servable-keys.ts';
 
 export interface StatusSources {
   readonly config: Config;

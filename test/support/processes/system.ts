@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { vi } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { SyncReport } from '../../../src/app.ts';
+import type { SyncReport } from '../../../src/app/sync/run-sync.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
 import type { TestDatabase } from '../postgres/postgres.ts';
