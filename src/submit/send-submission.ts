@@ -61,13 +61,13 @@ export type Sent =
  * @throws what `once` throws before anything was claimed: KeyRefused, LeaseLost, the database's trouble, the stop's reason
  */
 export async function sendSubmission(
-  parts: SendingContext,
+  context: SendingContext,
   queued: QueuedSubmission,
   stop: AbortSignal,
   onClaim: () => void,
   retryInMs: number,
 ): Promise<Sent> {
-  const { source, store, clock, claiming, ownsUntil, timeoutMs } = parts;
+  const { source, store, clock, claiming, ownsUntil, timeoutMs } = context;
   const { route, path } = OPERATIONS[queued.operation];
   const never = new AbortController().signal;
   const waiting = { priority: PRIORITY.SUBMISSION, signal: never, stop } as const;

@@ -60,7 +60,7 @@ export function submitter(options: SubmitterOptions): (signal: AbortSignal) => P
 
 class Submitter {
   readonly #options: SubmitterOptions;
-  readonly #parts: SendingContext;
+  readonly #sending: SendingContext;
   readonly #allInFlight: ReadonlyMap<RateGroup, InFlight>;
   /** Ends all of it from within. */
   readonly #broken = new AbortController();
@@ -79,7 +79,7 @@ class Submitter {
 
   constructor(options: SubmitterOptions, signal: AbortSignal) {
     this.#options = options;
-    this.#parts = { ...options, claiming: new Mutex() };
+    this.#sending = { ...options, claiming: new Mutex() };
     const { clock, source } = options;
     this.#allInFlight = new Map(
       RATE_GROUPS.map((name) => [name, new InFlight(clock, () => source.sizeOf(name))]),
@@ -185,7 +185,7 @@ class Submitter {
       inFlight.claimed(submission.id);
       this.#inHand.add(submission.id);
     };
-    const sent = await sendSubmission(this.#parts, submission, stop, onClaim, inFlight.waitMs);
+    const sent = await sendSubmission(this.#sending, submission, stop, onClaim, inFlight.waitMs);
     if (sent.kind === 'left') {
       this.#leave(submission.id);
       if (!this.#stop.aborted) this.#say('service', messageOf(sent.error));

@@ -24,12 +24,12 @@ export interface AccountCompanions {
   };
 }
 
-export function accountCompanions(parts: RunnerContext, account: OpenAccount): AccountCompanions {
-  const { log, link, config } = parts;
+export function accountCompanions(context: RunnerContext, account: OpenAccount): AccountCompanions {
+  const { log, link, config } = context;
   const { fence, reader, source } = account;
   const dispatcher = hintDispatcher({
     reader,
-    store: createHintStore(parts.db, fence),
+    store: createHintStore(context.db, fence),
     collections: config.collections,
     budget: readingBudget(source),
     gracePeriodMs: config.gracePeriodMs,
@@ -43,8 +43,8 @@ export function accountCompanions(parts: RunnerContext, account: OpenAccount): A
   return {
     loops: [
       dispatcher.loop,
-      submitLoop(account, { parts }, submissions),
-      registrationLoop(parts, account, registration),
+      submitLoop(account, context, submissions),
+      registrationLoop(context, account, registration),
     ],
     bells: { hints: dispatcher.bell, submissions, registration },
   };

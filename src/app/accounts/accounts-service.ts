@@ -2,7 +2,7 @@ import type { Secret } from '../../config/secret.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
-import { type Service, service } from '@research-mirror/runtime/service';
+import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { RunnerContext } from './runner-context.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
@@ -21,8 +21,8 @@ export interface AccountsService extends Service {
 /** Longest wait (ms) before a key is asked about again that was not answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-export function accountsService(parts: RunnerContext, keys: readonly Secret[]): AccountsService {
-  const { log, link, config, db } = parts;
+export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
+  const { log, link, config, db } = context;
   const register = { db, schema: config.schema, link };
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
@@ -40,7 +40,7 @@ export function accountsService(parts: RunnerContext, keys: readonly Secret[]): 
       await before?.runner.stop();
       signal.throwIfAborted();
       const all = [...(before?.keys ?? []), ...more];
-      const runner = accountRunner(parts, userId, all);
+      const runner = accountRunner(context, userId, all);
       runners.set(userId, { runner, keys: all });
       await runner.start();
     });
@@ -84,10 +84,7 @@ export function accountsService(parts: RunnerContext, keys: readonly Secret[]): 
       const ended = await Promise.allSettled(toAsk.map((key) => find(key, signal)));
       const rejected = ended.find((each) => each.status === 'rejected');
       if (rejected !== undefined) throw rejected.reason;
-      await new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-        if (signal.aborted) reject(signal.reason as Error);
-      });
+      await untilAborted(signal);
     } finally {
       await Promise.all([...runners.values()].map(({ runner }) => runner.stop()));
     }

@@ -4,11 +4,10 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { setOrigin } from '../../db/accounts/account-identity.ts';
 import { forgetOwner } from '../../db/accounts/api-keys.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { ownedBy } from './account-runner.ts';
+import { ownedBy, withLease } from './with-account.ts';
 import { hashOfKey } from './servable-keys.ts';
 
 /** What has been accepted of an account. */
@@ -38,10 +37,8 @@ export async function moveAccount(
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   if (account === undefined) return undefined;
-  const taken = await takeAccount(db, userId, randomUUID(), await ownIdentity());
-  if (taken.state === 'owned') throw new Unusable(`${ownedBy(userId, taken.by)}: stop it first`);
-  const { fence } = taken;
-  try {
+  const owner = { db, processId: randomUUID(), identity: await ownIdentity() };
+  const used = await withLease(owner, userId, async (fence) => {
     await fenced(db, fence, async (trx, now) => {
       await setOrigin(trx, userId, origin);
       await forgetReadings(trx, userId, now);
@@ -50,7 +47,7 @@ export async function moveAccount(
     });
     const keys = await forgetOwner(db, userId, service.keys.map(hashOfKey));
     return { userId, origin, keys: keys.map((hash) => hash.slice(0, 8)) };
-  } finally {
-    await releaseAccount(db, fence);
-  }
+  });
+  if (used.state === 'owned') throw new Unusable(`${ownedBy(userId, used.by)}: stop it first`);
+  return used.result;
 }

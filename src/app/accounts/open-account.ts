@@ -50,23 +50,23 @@ export interface OpenAccount {
 }
 
 export async function openAccount(
-  parts: AccountContext,
+  context: AccountContext,
   fence: Fence,
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
-  parts.owned.add(fence);
+  context.owned.add(fence);
   try {
-    return await compose(parts, fence, keys);
+    return await compose(context, fence, keys);
   } catch (error) {
-    parts.owned.remove(fence);
+    context.owned.remove(fence);
     throw error;
   }
 }
 
-async function compose(parts: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
-  const { config, db, link } = parts;
+async function compose(context: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
+  const { config, db, link } = context;
   if (await recheckIfDue(db, fence, config.collections)) {
-    parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
+    context.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
   }
   await mendMoments(db, fence);
   const budgetStore = createBudgetStore(db, fence);
@@ -94,12 +94,12 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
       source,
       mirror,
       store,
-      observer: observeAll(parts.observers),
-      onChanged: parts.onChanged,
-      clock: parts.clock,
+      observer: observeAll(context.observers),
+      onChanged: context.onChanged,
+      clock: context.clock,
       gracePeriodMs: config.gracePeriodMs,
     },
-    (name, now) => parts.schedule.after(fence.userId, name, now),
+    (name, now) => context.schedule.after(fence.userId, name, now),
   );
   return {
     fence,
@@ -111,11 +111,11 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
       for (const { budget } of all) budget.close(new Error('the account is closed'));
       const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
       const released = await Promise.allSettled([releaseAccount(db, fence)]);
-      parts.owned.remove(fence);
+      context.owned.remove(fence);
       for (const each of [...flushed, ...released]) {
         // The lease may be lost or the database away: then there is nothing to store or to give up.
         if (each.status === 'rejected') {
-          parts.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
+          context.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
         }
       }
     },

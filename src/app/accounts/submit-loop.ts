@@ -12,10 +12,10 @@ import type { OpenAccount } from './open-account.ts';
  */
 export function submitLoop(
   { fence, source }: OpenAccount,
-  { parts }: { readonly parts: RunnerContext },
+  context: RunnerContext,
   bell = new Doorbell(),
 ): (signal: AbortSignal) => Promise<never> {
-  const { config, db, link, log } = parts;
+  const { config, db, link, log } = context;
   const { submit } = config;
   const { creditsFloor: floor } = submit;
   return submitter({
@@ -25,11 +25,11 @@ export function submitLoop(
     whyCreditsTooLow: async () =>
       floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
     explainWait: (why) => explainWait(db, fence, why),
-    ownsUntil: parts.ownsUntil,
+    ownsUntil: context.ownsUntil,
     bell,
     enabled: submit.enabled,
     timeoutMs: TRANSPORT_LIMITS.totalMs,
     log,
-    onDone: parts.onSubmission,
+    onDone: context.onSubmission,
   });
 }

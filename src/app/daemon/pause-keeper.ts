@@ -8,7 +8,6 @@ import {
 } from '../../db/accounts/assignments.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { AccountRetired, LeaseLost } from '../../model/errors.ts';
@@ -18,6 +17,7 @@ import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import type { RunnerContext } from '../accounts/runner-context.ts';
+import { withLease } from '../accounts/with-account.ts';
 
 /** How often (ms) it is looked at: a retired account is given up within that time. */
 const LOOK_MS = 5_000;
@@ -31,10 +31,10 @@ type Pauses = ReadonlyMap<CollectionName, Date | null>;
  * It also gives up accounts that were retired.
  */
 export function pauseKeeper(
-  parts: RunnerContext,
+  context: RunnerContext,
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
-  const { db, config, clock, log, processId } = parts;
+  const { db, config, clock, log, processId } = context;
 
   const look = async (): Promise<void> => {
     const retired = await retiredAccounts(db);
@@ -68,14 +68,10 @@ export function pauseKeeper(
     });
 
   const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
-    const taken = await takeAccount(db, userId, processId, parts.identity);
-    if (taken.state === 'owned') return;
-    try {
-      await store(taken.fence, pauses);
+    await withLease(context, userId, async (fence) => {
+      await store(fence, pauses);
       log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);
-    } finally {
-      await releaseAccount(db, taken.fence);
-    }
+    });
   };
 
   return service('pauses', async ({ signal, ready }) => {

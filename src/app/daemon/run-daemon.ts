@@ -7,7 +7,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type Service, startAll, stopAll } from '@research-mirror/runtime/service';
+import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
 import { createMetrics } from '../../status/metrics.ts';
 import { createStatusServer } from '../../status/server.ts';
 import type { Ready } from '../../status/answers.ts';
@@ -107,9 +107,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       },
       observers,
     });
-    const { heartbeat, notifications, parts } = running;
+    const { heartbeat, notifications, context } = running;
     ownsUntil = () => heartbeat.ownsUntil();
-    accounts = accountsService(parts, config.service.keys);
+    accounts = accountsService(context, config.service.keys);
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
     if (publicUrl !== undefined) {
@@ -129,11 +129,11 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const workers = [
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
-      pauseKeeper(parts, accounts),
+      pauseKeeper(context, accounts),
       workFinder({
         db: mirror.db,
         runners,
-        startMisfires: misfireStarter(parts),
+        startMisfires: misfireStarter(context),
         bell: work,
         clock,
         onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
@@ -155,7 +155,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         handlers: {
           [SYNC]: syncHandler(config, runners, observers),
           [VERIFY]: verifyHandler(config, mirror.db, runners),
-          [RETRY]: retryHandler(config, mirror.db, runners, parts.onChanged),
+          [RETRY]: retryHandler(config, mirror.db, runners, context.onChanged),
         },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
@@ -181,10 +181,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
 
 /** Waits for the stop, or for a service that ends by itself. @throws that service's error */
 async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  const error = await Promise.race([stopped, ...services.map((each) => each.ended)]);
+  const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
   if (error !== undefined && !signal.aborted) throw error;
 }

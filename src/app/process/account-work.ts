@@ -1,19 +1,17 @@
 import { askDaemon } from '../../commands/ask-daemon.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
-import { ensureAccount, type Holder, livingHolder, takeAccount } from '../../db/ownership/lease.ts';
+import { type Holder, livingHolder } from '../../db/ownership/lease.ts';
 import { AccountRetired, KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { ownedBy } from '../accounts/account-runner.ts';
 import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
-import { notingRecovery } from '../accounts/note-recovery.ts';
-import { openAccount, type OpenAccount } from '../accounts/open-account.ts';
+import type { OpenAccount } from '../accounts/open-account.ts';
+import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { asProcess, type WorkOptions } from './own-process.ts';
 import { DAEMON } from './submit-carrier.ts';
-import { hashOfKey, servableKeys } from '../accounts/servable-keys.ts';
+import { hashOfKey } from '../accounts/servable-keys.ts';
 
 /** What a command does account by account, and what it asks of a daemon that holds one. */
 export interface AccountWork<T> {
@@ -24,7 +22,7 @@ export interface AccountWork<T> {
   /** Of the request to the daemon, beside the accounts: JSON. */
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Does it for an account that this process holds. */
-  readonly own: (account: OpenAccount, parts: RunnerContext) => Promise<readonly T[]>;
+  readonly own: (account: OpenAccount, context: RunnerContext) => Promise<readonly T[]>;
   /** Told of what happens meanwhile, beside the log; left out: nobody. */
   readonly observers?: readonly SyncObserver[];
   /** Takes what the daemon reports on the way. */
@@ -61,22 +59,22 @@ export async function workOnAccounts<T>(
   options: WorkOptions,
   work: AccountWork<T>,
 ): Promise<WorkDone<T>> {
-  return asProcess(config, work.command, options, work.observers ?? [], ({ parts }) =>
-    workOnAll(config, parts, options.signal, work),
+  return asProcess(config, work.command, options, work.observers ?? [], ({ context }) =>
+    workOnAll(config, context, options.signal, work),
   );
 }
 
 async function workOnAll<T>(
   config: ServiceConfig,
-  parts: RunnerContext,
+  context: RunnerContext,
   signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<WorkDone<T>> {
-  const { found, unknownKeys } = await findAccounts(config, parts, work.asksService, signal);
+  const { found, unknownKeys } = await findAccounts(config, context, work.asksService, signal);
   const results: T[] = [];
   const byDaemon = new Map<string, string[]>();
   for (const next of found) {
-    const outcome = await workOnOne(parts, next, signal, work);
+    const outcome = await workOnOne(context, next, signal, work);
     if ('results' in outcome) {
       results.push(...outcome.results);
     } else if (outcome.holder.command === DAEMON) {
@@ -87,37 +85,27 @@ async function workOnAll<T>(
     }
   }
   for (const [processId, userIds] of byDaemon) {
-    results.push(...(await workOfDaemon(parts, signal, work, processId, userIds)));
+    results.push(...(await workOfDaemon(context, signal, work, processId, userIds)));
   }
   return { results, unknownKeys };
 }
 
 async function workOnOne<T>(
-  parts: RunnerContext,
+  context: RunnerContext,
   { userId, keys }: FoundAccount,
   signal: AbortSignal,
   work: AccountWork<T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
-  const { db } = parts;
-  await ensureAccount(db, userId, await databaseTime(db));
-  const servable = await servableKeys(parts, userId, keys);
-  if ('why' in servable) return { results: work.notDone(userId, servable.why) };
-  const take = takeAccount(db, userId, parts.processId, parts.identity);
-  const taken = await take.catch((error: unknown) => {
-    if (error instanceof AccountRetired) return error;
-    throw error;
-  });
-  if (taken instanceof AccountRetired) return { results: work.notDone(userId, taken.message) };
-  if (taken.state === 'owned') return { holder: taken.by };
-  const account = await openAccount(parts, taken.fence, servable.keys);
   try {
-    return { results: await notingRecovery(parts, taken.fence, signal, () => work.own(account, parts)) };
+    const used = await withAccount(context, { userId, keys, signal }, (account) =>
+      work.own(account, context),
+    );
+    if (used.state === 'owned') return { holder: used.by };
+    return { results: used.state === 'done' ? used.result : work.notDone(userId, used.why) };
   } catch (error) {
-    // A refused key stops its account only: the work on others goes on.
-    if (!(error instanceof KeyRefused)) throw error;
+    // A refused key, or a retired account, stops that account only: the work on others goes on.
+    if (!(error instanceof KeyRefused || error instanceof AccountRetired)) throw error;
     return { results: work.notDone(userId, messageOf(error)) };
-  } finally {
-    await account.close();
   }
 }
 

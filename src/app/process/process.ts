@@ -36,7 +36,7 @@ export interface ProcessOptions {
 
 /** What a process that reads accounts consists of, whether it stays or makes one pass. */
 export interface MirrorProcess {
-  readonly parts: RunnerContext;
+  readonly context: RunnerContext;
   readonly heartbeat: Heartbeat;
   readonly notifications: Notifications;
   /** Closes connections to the service. */
@@ -82,7 +82,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
     }
   };
-  const parts: RunnerContext = {
+  const context: RunnerContext = {
     config,
     db: mirror.db,
     processId,
@@ -125,5 +125,5 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
         ),
     },
   };
-  return { parts, heartbeat, notifications, close: () => wire.close() };
+  return { context, heartbeat, notifications, close: () => wire.close() };
 }
