@@ -1,14 +1,12 @@
 import { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
-import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import type { Clock } from '@research-mirror/runtime/clock';
-import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
+import { reachDatabase, type DatabaseReach } from './reach-database.ts';
 
 /** The mirror's database, reached and brought to this version. */
 export interface OpenMirror {
@@ -25,21 +23,14 @@ export interface OpenMirror {
   close(): Promise<void>;
 }
 
-export interface OpenOptions {
-  /** `research-mirror start`: what the database's own lists of connections show. */
-  readonly program: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-  /** Takes the embedded server's password. */
-  readonly hide: (secret: string) => void;
+export interface OpenOptions extends DatabaseReach {
   /** Of each attempt that failed and is repeated. */
   readonly onFailure?: (error: DatabaseUnavailable) => void;
 }
 
 /** @throws Unusable, DatabaseUnavailable; the signal's reason */
 export async function openMirror(config: Config, options: OpenOptions): Promise<OpenMirror> {
-  const reached = await reach(config, options);
+  const reached = await reachDatabase(config.database, options);
   const closers: (() => Promise<void>)[] = [reached.leave];
   const open = async (
     connection: ConnectionOptions,
@@ -78,30 +69,6 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
       await options.clock.sleep(waitMs, options.signal);
     }
   }
-}
-
-interface Reached {
-  readonly connection: ConnectionOptions;
-  readonly direct: ConnectionOptions;
-  readonly words: string;
-  readonly leave: () => Promise<void>;
-}
-
-async function reach(config: Config, options: OpenOptions): Promise<Reached> {
-  const { database } = config;
-  const { program, log, clock, signal } = options;
-  if (database.kind === 'external') {
-    const variables = database.variables();
-    const connection = { url: database.url.reveal(), variables, program };
-    const direct = { ...connection, url: (database.directUrl ?? database.url).reveal() };
-    return { connection, direct, words: 'the Postgres of DATABASE_URL', leave: () => Promise.resolve() };
-  }
-  const port = database.port === 0 ? 'free' : database.port;
-  const server = await startEmbedded({ dataDir: database.dataDir, port, program, log, clock, signal });
-  options.hide(new URL(server.url).password);
-  const connection = { url: server.url, program };
-  const words = `embedded Postgres, port ${server.port}`;
-  return { connection, direct: connection, words, leave: () => server.stop() };
 }
 
 async function bringUp(
