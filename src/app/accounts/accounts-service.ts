@@ -22,8 +22,8 @@ export interface AccountsService extends Service {
 const LONGEST_WAIT_MS = 60_000;
 
 export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
-  const { log, link, config, db } = context;
-  const register = { db, schema: config.schema, link };
+  const { log, link, db } = context;
+  const register = { db, link };
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
   const turns = new Mutex();

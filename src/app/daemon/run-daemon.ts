@@ -23,12 +23,12 @@ import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
 import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
-import { RETRY, retryHandler } from '../quarantine/quarantine-handler.ts';
+import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { statusToken } from './status-token.ts';
-import { SYNC, syncHandler } from '../sync/sync-handler.ts';
-import { VERIFY, verifyHandler } from '../verify/verify-handler.ts';
+import { SYNC, syncHandler } from '../sync/run-sync.ts';
+import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { workFinder } from './work-finder.ts';
 
@@ -153,9 +153,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         processId: heartbeat.processId,
         bell: commands,
         handlers: {
-          [SYNC]: syncHandler(config, runners, observers),
-          [VERIFY]: verifyHandler(config, mirror.db, runners),
-          [RETRY]: retryHandler(config, mirror.db, runners, context.onChanged),
+          [SYNC.name]: syncHandler(config, runners, observers),
+          [VERIFY.name]: verifyHandler(config, mirror.db, runners),
+          [RETRY.name]: retryHandler(context, runners),
         },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),

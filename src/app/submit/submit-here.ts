@@ -85,7 +85,7 @@ async function keysOf(
   userId: string,
   signal: AbortSignal,
 ): Promise<readonly Secret[]> {
-  const register = { db, schema: config.schema, link };
+  const register = { db, link };
   const { byOwner, unknown } = await sortKeys(register, config.service.keys);
   const known = byOwner.get(userId);
   if (known !== undefined) return known;
