@@ -9,8 +9,7 @@ import { readingBudget } from '../../sync/hints/reading-budget.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { registrar } from '../../webhooks/registration/registrar.ts';
 import { isFinished } from './event-coverage.ts';
-import type { RunnerContext } from './runner-context.ts';
-import type { OpenAccount } from './open-account.ts';
+import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { submitLoop } from './submit-loop.ts';
 
 /** What an account does beside its schedule: it reads what events named, sends what was queued, keeps its webhook. */

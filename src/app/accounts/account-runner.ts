@@ -10,9 +10,8 @@ import { type Service, service, untilAborted } from '@research-mirror/runtime/se
 import { accountService, type AccountService } from '../../sync/account/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
-import type { OpenAccount } from './open-account.ts';
+import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { correctRuns } from './scheduled-runs.ts';
-import type { RunnerContext } from './runner-context.ts';
 import { ownedBy, takeFor, withAccount, withLease } from './with-account.ts';
 
 /** An account that runs. */

@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
-import type { RunnerContext } from './runner-context.ts';
+import type { RunnerContext } from './open-account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
 import { refusedKeyWait } from '../../sync/account/refused-key-wait.ts';

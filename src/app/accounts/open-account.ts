@@ -10,6 +10,9 @@ import { openHistory } from '../../mirror/history/coverage.ts';
 import { createMirror } from '../../mirror/create-mirror.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { Fence } from '../../model/fence.ts';
+import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
+import type { SubmitterOptions } from '../../submit/submitter.ts';
+import type { RegistrarOptions } from '../../webhooks/registration/registrar.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -36,6 +39,18 @@ export interface AccountContext {
   readonly owned: OwnedAccounts;
   /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
   readonly clock: Clock;
+}
+
+/** What a process gives to the accounts that it keeps. */
+export interface RunnerContext extends AccountContext {
+  readonly processId: string;
+  readonly identity: ProcessIdentity;
+  /** Monotonic moment until which this process may send for its accounts. */
+  readonly ownsUntil: () => number;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly onSubmission: SubmitterOptions['onDone'];
+  readonly onRegistration: RegistrarOptions['onChange'];
 }
 
 /** An account that this process owns, composed. */

@@ -3,8 +3,7 @@ import { createSubmissionStore } from '../../db/submissions/submission-store.ts'
 import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-submissions.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { submitter } from '../../submit/submitter.ts';
-import type { RunnerContext } from './runner-context.ts';
-import type { OpenAccount } from './open-account.ts';
+import type { OpenAccount, RunnerContext } from './open-account.ts';
 
 /**
  * Sends what is queued of an account that this process holds, until the signal aborts.

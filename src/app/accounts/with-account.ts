@@ -9,8 +9,7 @@ import {
 } from '../../db/ownership/lease.ts';
 import type { Fence } from '../../model/fence.ts';
 import { notingRecovery } from './note-recovery.ts';
-import { openAccount, type OpenAccount } from './open-account.ts';
-import type { RunnerContext } from './runner-context.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from './open-account.ts';
 import { servableKeys } from './servable-keys.ts';
 
 type Owner = Pick<RunnerContext, 'db' | 'processId' | 'identity'>;

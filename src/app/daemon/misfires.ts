@@ -2,7 +2,7 @@ import { misfires } from '../../db/accounts/due-collections.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { correctRuns } from '../accounts/scheduled-runs.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 
 /**
  * What the schedules of the accounts that run here have promised: rings what is due, whenever its time has come. By the

@@ -16,7 +16,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 import { withLease } from '../accounts/with-account.ts';
 
 /** How often (ms) it is looked at: a retired account is given up within that time. */

@@ -5,7 +5,6 @@ import { createInstallation } from '../../db/installation/installation-service.t
 import { createWakeups } from '../../db/notify/wakeups.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
-import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
 import { createMetrics } from '../../status/metrics.ts';
@@ -18,7 +17,7 @@ import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
-import { createProcess } from '../process/process.ts';
+import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
 import { misfireStarter } from './misfires.ts';
@@ -32,12 +31,7 @@ import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { workFinder } from './work-finder.ts';
 
-export interface DaemonOptions {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Takes a secret that was learnt while running: no output shows it then. */
-  readonly hide: (secret: string) => void;
-  readonly scrub: (text: string) => string;
+export interface DaemonOptions extends WorkOptions {
   readonly onProgress?: (progress: PassProgress) => void;
   /** Called once, when the daemon mirrors and serves its page. */
   readonly onReady?: (address: { readonly statusUrl: string }) => void;
@@ -50,6 +44,7 @@ export interface DaemonOptions {
 export async function runDaemon(config: ServiceConfig, options: DaemonOptions): Promise<void> {
   const { signal, log, hide, scrub, onProgress } = options;
   const clock = systemClock;
+  const outside = { signal, log, hide, scrub, clock, command: DAEMON };
   const metrics = createMetrics(programVersion());
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
@@ -79,11 +74,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const started: Service[] = [server];
   try {
     mirror = await openMirrorPatiently(config, {
-      program: 'research-mirror start',
-      clock,
-      log,
-      signal,
-      hide,
+      ...outside,
       onFailure: (error) => {
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
@@ -92,13 +83,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
-      command: DAEMON,
+      ...outside,
       config,
       mirror,
-      clock,
-      log,
-      scrub,
-      hide,
       onExchange: (exchange) => metrics.requestEnded(exchange),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {

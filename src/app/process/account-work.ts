@@ -4,13 +4,13 @@ import type { Secret } from '../../config/secret.ts';
 import { type Holder, livingHolder } from '../../db/ownership/lease.ts';
 import { AccountRetired, KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
-import type { OpenAccount } from '../accounts/open-account.ts';
+import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountCommand, Asked } from './account-command.ts';
-import { asProcess, type WorkOptions } from './own-process.ts';
+import { asProcess } from './own-process.ts';
+import type { WorkOptions } from './process.ts';
 import { DAEMON } from './submit-carrier.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 

@@ -10,22 +10,28 @@ import { LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
-export interface ProcessOptions {
+/** The world outside, as what runs is given it. */
+export interface WorkOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly scrub: (text: string) => string;
+}
+
+export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   /** `start`, `sync`: what others see of this process. */
   readonly command: string;
   readonly config: ServiceConfig;
   readonly mirror: OpenMirror;
   readonly clock: Clock;
-  readonly log: Logger;
-  readonly scrub: (text: string) => string;
-  /** Takes a secret that was learnt while running: no output shows it then. */
-  readonly hide: (secret: string) => void;
-  readonly onExchange: (exchange: Exchange) => void;
+  /** A request has ended; left out: nobody is told. */
+  readonly onExchange?: (exchange: Exchange) => void;
   /** What came of sending a submission; left out: nobody is told. */
   readonly onSubmission?: RunnerContext['onSubmission'];
   /** An account's webhook registration is another now; left out: nobody is told. */
@@ -117,7 +123,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       clock,
       random: Math.random,
       scrub: options.scrub,
-      onExchange: options.onExchange,
+      onExchange: options.onExchange ?? (() => {}),
       onBudgetEvent: (keyHash, { kind, group, message }) =>
         log[kind === 'limit-changed' ? 'info' : 'warn'](
           { key: keyHash.slice(0, 8), group, kind },

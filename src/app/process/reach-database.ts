@@ -18,8 +18,8 @@ export interface ReachedDatabase {
 }
 
 export interface DatabaseReach {
-  /** `research-mirror start`: what the database's own lists of connections show. */
-  readonly program: string;
+  /** `start`: the database's own lists of connections show `research-mirror start`. */
+  readonly command: string;
   readonly log: Logger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -34,9 +34,10 @@ export interface DatabaseReach {
  */
 export async function reachDatabase(
   database: DatabaseConfig,
-  { program, log, clock, signal, hide }: DatabaseReach,
+  { command, log, clock, signal, hide }: DatabaseReach,
   folder?: string,
 ): Promise<ReachedDatabase> {
+  const program = `research-mirror ${command}`;
   if (database.kind === 'external') {
     const connection = { url: database.url.reveal(), variables: database.variables(), program };
     const direct = { ...connection, url: (database.directUrl ?? database.url).reveal() };

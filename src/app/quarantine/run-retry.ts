@@ -1,7 +1,7 @@
 import type { CommandHandler } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
 import { type RunOptions, type UnknownKey, workOnAccounts } from '../process/account-work.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';

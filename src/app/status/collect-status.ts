@@ -12,8 +12,7 @@ import type {
 } from '../../model/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
-import { judgeRecovery } from './judge-recovery.ts';
-import { judgeStatus } from './judge-status.ts';
+import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 

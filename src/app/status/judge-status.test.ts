@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
-import { judgeStatus } from './judge-status.ts';
+import { judgeRecovery, judgeStatus } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -143,5 +143,21 @@ describe('judgeStatus', () => {
       '42/watchlist: 3 rows in doubt wait for a second proof',
       '42/watchlist: 2 rows in doubt wait for two equal walks: the order of this list is not known',
     ]);
+  });
+});
+
+describe('a database that went back', () => {
+  const RECOVERY = { at: '2026-01-01T00:00:00.000Z', reason: 'the database went back: a standby took over' };
+
+  it('is a problem until what it may have lost is read again, then a note', () => {
+    expect(judgeRecovery({ ...RECOVERY, open: true })).toEqual({
+      problems: [expect.stringMatching(/a standby took over; .*full walks, which are due/) as string],
+      notes: [],
+    });
+    expect(judgeRecovery({ ...RECOVERY, open: false })).toEqual({
+      problems: [],
+      notes: [expect.stringMatching(/it was read again since/) as string],
+    });
+    expect(judgeRecovery(null)).toEqual({ problems: [], notes: [] });
   });
 });

@@ -3,10 +3,10 @@ import type {
   CollectionStatus,
   HoldStatus,
   ProcessStatus,
+  RecoveryStatus,
 } from '../../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
-import type { HealthJudgement } from './judgement.ts';
+import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
 /** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
 const LATE_POLL = 5 * 60_000;
@@ -156,4 +156,17 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
     notes.push(`${waitingText(each.waitingForWalks)} two equal walks: the order of this list is not known`);
   }
   return notes;
+}
+
+/** A database that went back: a problem until full walks have read again what it may have lost. */
+export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
+  if (recovery === null) return { problems: [], notes: [] };
+  const { at, reason, open } = recovery;
+  const told = `${at}: ${reason}`;
+  if (open) {
+    const problem = `${told}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
+    return { problems: [problem], notes: [] };
+  }
+  const note = `${told}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  return { problems: [], notes: [note] };
 }

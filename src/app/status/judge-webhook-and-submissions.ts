@@ -1,6 +1,12 @@
 import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import type { HealthJudgement } from './judgement.ts';
+
+/** What is to be said of a mirror's state, one sentence each. */
+export interface HealthJudgement {
+  /** What is wrong, with its remedy, the worst first. */
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
+}
 
 /** What is wrong with events in and operations out. @param running whether a daemon runs */
 export function judgeWebhookAndSubmissions(

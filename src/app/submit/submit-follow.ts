@@ -1,8 +1,9 @@
+import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
-import type { SubmissionState } from '../../model/submission.ts';
+import { OPERATION_NAMES, type OperationName, type SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { submissionsBefore } from './submissions-before.ts';
+import { OPERATIONS } from '../../submit/operations.ts';
 
 /** How far a submission is. */
 export interface SubmitProgress {
@@ -54,4 +55,22 @@ export async function presentSubmission(db: Db, id: string): Promise<StoredSubmi
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
   return submission;
+}
+
+/** How many are sent before it, since they came earlier and share its rate limit. */
+async function submissionsBefore(
+  db: Db,
+  { id, userId, operation }: Pick<StoredSubmission, 'id' | 'userId' | 'operation'>,
+): Promise<number> {
+  const own = OPERATIONS[operation as OperationName].group;
+  const sharing = OPERATION_NAMES.filter((name) => OPERATIONS[name].group === own);
+  const { before } = await db.mirror
+    .selectFrom('submissions')
+    .select(sql<string>`count(*)`.as('before'))
+    .where('_user_id', '=', userId)
+    .where('state', 'in', ['queued', 'sending'])
+    .where('operation', 'in', sharing)
+    .where('submission_id', '<', id)
+    .executeTakeFirstOrThrow();
+  return Number(before);
 }

@@ -4,11 +4,11 @@ import { createInstallation } from '../../db/installation/installation-service.t
 import { Unusable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
-import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
-import type { OpenAccount } from '../accounts/open-account.ts';
+import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { type LeaseUse, withAccount } from '../accounts/with-account.ts';
-import { asProcess, type WorkOptions } from '../process/own-process.ts';
+import { asProcess } from '../process/own-process.ts';
+import type { WorkOptions } from '../process/process.ts';
 import type { MirrorProcess } from '../process/process.ts';
 import type { Secret } from '../../config/secret.ts';
 import { submitLoop } from '../accounts/submit-loop.ts';

@@ -12,7 +12,7 @@ import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { ownedBy } from '../accounts/with-account.ts';
-import type { WorkOptions } from '../process/own-process.ts';
+import type { WorkOptions } from '../process/process.ts';
 import { hashOfKey, servableKeys } from '../accounts/servable-keys.ts';
 import { type Carrier, carrierOf } from '../process/submit-carrier.ts';
 import { followSubmission, isFinal, presentSubmission, type SubmitProgress } from './submit-follow.ts';

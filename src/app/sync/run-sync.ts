@@ -7,7 +7,7 @@ import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
 import { type UnknownKey, workOnAccounts } from '../process/account-work.ts';
-import type { WorkOptions } from '../process/own-process.ts';
+import type { WorkOptions } from '../process/process.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';

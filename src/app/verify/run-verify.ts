@@ -2,12 +2,13 @@ import type { CommandHandler } from '../../commands/command-service.ts';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { collection, type CollectionName } from '../../model/collections.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../../sync/verify/report.ts';
+import { type AccountVerification, verifyAccount } from '../../sync/verify/verify-account.ts';
+import type { OpenAccount } from '../accounts/open-account.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
 import { type RunOptions, type UnknownKey, workOnAccounts } from '../process/account-work.ts';
-import { verifyPass } from './verify-pass.ts';
 
 export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../sync/verify/report.ts';
 
@@ -37,7 +38,7 @@ export async function runVerify(config: ServiceConfig, options: VerifyOptions): 
     command: VERIFY,
     asked: { collections },
     own: (account, { db, link: { clock } }) =>
-      verifyPass(account, { config, db, clock, collections, signal, onProgress }),
+      verify(account, { config, db, clock }, { collections, signal, onProgress }),
   });
   const equal =
     unknownKeys.length === 0 &&
@@ -57,16 +58,30 @@ export function verifyHandler(
     config,
     runners,
     VERIFY,
-    (account, { collections }, { signal, onProgress }) => {
+    (account, { collections }, doing) => {
       const { reader } = account;
       const catchUp = async (name: CollectionName): Promise<void> => {
         const found = collection(name);
         // What fails here fails in the daemon's own polls, too, which report it.
-        if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, signal);
-        else await reader.read(name, { what: 'poll', signal });
+        if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, doing.signal);
+        else await reader.read(name, { what: 'poll', signal: doing.signal });
       };
-      const pass = { config, db, clock: systemClock, collections, signal, onProgress, catchUp };
-      return verifyPass(account, pass);
+      return verify(account, { config, db, clock: systemClock }, { ...doing, collections, catchUp });
     },
   );
+}
+
+/** Verifies an account that this process owns. @throws as `verifyAccount` */
+function verify(
+  { fence, source, store }: OpenAccount,
+  { config, db, clock }: { readonly config: Config; readonly db: Db; readonly clock: Clock },
+  options: Omit<AccountVerification, 'context' | 'db' | 'rules'>,
+): Promise<VerifiedCollection[]> {
+  const { ignoreFields, excludeFields } = config;
+  return verifyAccount({
+    context: { fence, source, store, clock },
+    db,
+    rules: (name) => ({ ignore: new Set(ignoreFields[name]), exclude: new Set(excludeFields[name]) }),
+    ...options,
+  });
 }

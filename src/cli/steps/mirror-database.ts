@@ -20,8 +20,8 @@ export interface MirrorDatabase extends ReachedDatabase {
 }
 
 export interface ReachOptions {
-  /** `research-mirror sql`: what the database's own lists of connections show. */
-  readonly program: string;
+  /** `sql`: the database's own lists of connections show `research-mirror sql`. */
+  readonly command: string;
   /**
    * `likely`: the user has not said which, `chooseMirror` finds out. `own or new` makes an embedded database where
    * there is none, the others say so.
@@ -44,18 +44,23 @@ export async function reachMirror(
   shell: Shell,
   options: ReachOptions,
 ): Promise<MirrorDatabase> {
-  const { program, log } = options;
+  const { command, log } = options;
   const { clock, signal, scrubber } = shell;
   const hide = (secret: string): void => scrubber.hide(secret);
   const database = await databaseMeant(config, shell, options);
   const folder = database.kind === 'embedded' ? shortPath(database.dataDir) : undefined;
-  const reached = await reachDatabase(database, { program, log, clock, signal, hide }, folder);
+  const reached = await reachDatabase(database, { command, log, clock, signal, hide }, folder);
   const { connection, server } = reached;
   return {
     ...reached,
     readers: async () => {
       if (server === undefined) return [connection, { ...connection, as: sqlLogin(config.schema) }];
-      const url = await readerUrl(server.url, await server.readerPassword(), config.schema, program);
+      const url = await readerUrl(
+        server.url,
+        await server.readerPassword(),
+        config.schema,
+        connection.program,
+      );
       hide(new URL(url).password);
       return [{ ...connection, url }];
     },
