@@ -12,10 +12,10 @@ import { isFinished } from './event-coverage.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { submitLoop } from './submit-loop.ts';
 
-/** What an account does beside its schedule: it reads what events named, sends what was queued, keeps its webhook. */
+/** What an account does beside its schedule: reads what events named, sends submissions, keeps its webhook. */
 export interface AccountCompanions {
   readonly loops: readonly Companion[];
-  /** To be rung when there is something for it. */
+  /** Each is rung when its loop has something to do. */
   readonly bells: {
     readonly hints: Doorbell;
     readonly submissions: Doorbell;
@@ -55,7 +55,7 @@ function registrationLoop(
   bell: Doorbell,
 ): Companion {
   const { publicUrl, takeover } = config.webhook;
-  // Nobody waits for it: were it of high priority, a first load would leave slots to events that do not come yet.
+  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
   const priority = PRIORITY.POLL;
   let refusedBy: string | undefined;
   return registrar({

@@ -21,16 +21,18 @@ export interface RunningAccount {
   readonly bells: AccountCompanions['bells'];
 }
 
-/** An account as the daemon keeps it: taken when it is free, run while it is ours, taken again. */
+/** An account in the daemon: taken when it is free, run while this process owns it, taken again after a failure. */
 export interface AccountRunner extends Service {
   readonly userId: string;
-  /** What runs now; undefined while the account is another process's. */
+  /** What runs now; undefined while another process owns the account. */
   current(): RunningAccount | undefined;
 }
 
 /** Waits (ms) before another process's account is tried again, and before a failed one is opened again. */
 const OWNED_ELSEWHERE_MS = 2_000;
 const BROKEN_MS = 5_000;
+/** How often (ms) rows are deleted whose time of retention is over. */
+const PRUNE_MS = 3_600_000;
 
 export function accountRunner(
   context: RunnerContext,
@@ -163,6 +165,3 @@ function serviceOf(
     onFailure: (what, error) => log.warn({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`),
   });
 }
-
-/** How often (ms) rows that are kept for a time only are looked for. */
-const PRUNE_MS = 3_600_000;

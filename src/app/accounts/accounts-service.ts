@@ -9,16 +9,16 @@ import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
 import { refusedKeyWait } from '../../sync/account/refused-key-wait.ts';
 
-/** All accounts of the configured keys. A key that is refused or can't be asked holds up no other. */
+/** All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other. */
 export interface AccountsService extends Service {
   runners(): readonly AccountRunner[];
-  /** Keys that nobody knows the owner of, by short hash, and why. */
+  /** Keys whose owner is not known, by short hash, and why. */
   unknownKeys(): ReadonlyMap<string, string>;
-  /** The owner of every key is known: there are no other accounts. */
+  /** Whether the owner of every key is known: then there are no other accounts. */
   allKnown(): boolean;
 }
 
-/** Longest wait (ms) before a key is asked about again that was not answered. */
+/** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
@@ -27,12 +27,12 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
   const turns = new Mutex();
-  /** Keys whose owner has to be asked for; undefined before they are sorted. */
+  /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
 
   /**
-   * Runs the account; when it runs already, it begins again with one key more. One at a time: an account that two keys
-   * began at once would have two runners, which would take it from each other for ever.
+   * Runs the account; one that runs already is started again with more keys. One call at a time: two keys of one
+   * account would else make two runners, which take it from each other for ever.
    */
   const run = (userId: string, more: readonly Secret[], signal: AbortSignal): Promise<void> =>
     turns.run(async () => {
@@ -78,9 +78,9 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     try {
       const { byOwner, unknown: toAsk } = await sortKeys(register, keys);
       strangers = toAsk.length;
-      for (const [userId, own] of byOwner) await run(userId, own, signal);
+      for (const [userId, known] of byOwner) await run(userId, known, signal);
       ready();
-      // All of them end before the runners are stopped: none is begun after that.
+      // All of them end before the runners are stopped, so that no runner is begun after that.
       const ended = await Promise.allSettled(toAsk.map((key) => find(key, signal)));
       const rejected = ended.find((each) => each.status === 'rejected');
       if (rejected !== undefined) throw rejected.reason;

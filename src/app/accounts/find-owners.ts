@@ -13,7 +13,7 @@ export interface KeyRegister {
   readonly link: ServiceLink;
 }
 
-/** Keys whose owner is known from earlier runs, by owner, and those that have to be asked for. */
+/** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
 export async function sortKeys(
   { db }: KeyRegister,
   keys: readonly Secret[],
@@ -35,8 +35,8 @@ export async function sortKeys(
 }
 
 /**
- * Asks the service whose the key is, and remembers it. The ping's slot is kept under the key; its budget is read anew by
- * whoever takes the account: another process may have used the key until then.
+ * Asks the service whose the key is, and stores the answer. The ping's slot is stored under the key. Whoever takes
+ * the account reads the key's budget again, since another process may have used it until then.
  * @returns the account
  * @throws KeyRefused, and what requests throw
  */
@@ -54,7 +54,7 @@ export async function askOwner({ db, link }: KeyRegister, key: Secret, stop: Abo
     throw error;
   } finally {
     budget.close(new Error('the owner of the key was asked'));
-    // Pings that never left give their slots back. Where that can't be stored, they count as sent for a while.
+    // Pings that were not sent give their slots back. Where that can't be stored, they count as sent for a while.
     await budget.flush().catch(() => {});
   }
 }

@@ -10,20 +10,20 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { ownedBy, withLease } from './with-account.ts';
 import { hashOfKey } from './servable-keys.ts';
 
-/** What has been accepted of an account. */
+/** An account whose service was changed to the configured one. */
 export interface MovedAccount {
   readonly userId: string;
-  /** The service that it is of from now on. */
+  /** Its service from now on: a base URL. */
   readonly origin: string;
-  /** Configured keys that were its own, by short hash: they are asked anew whose they are. */
+  /** Configured keys that were its own, by short hash: their owner is asked for again. */
   readonly keys: readonly string[];
 }
 
 /**
- * Accepts that the account's service is the configured one, and that its keys may be another account's: whose they are
- * is asked at the next start, and rows of another owner become another account's. Full walks are due.
+ * Makes the configured service the account's service, and forgets the owners of its keys: the next start asks for
+ * them, and what another owner has becomes another account. Full walks are due.
  * @returns undefined where there is no such account
- * @throws Unusable while a living process holds it
+ * @throws Unusable while a living process owns it; AccountRetired
  */
 export async function moveAccount(
   db: Db,

@@ -37,11 +37,11 @@ export interface AccountContext {
   readonly schedule: Schedule;
   /** The accounts that this process works on. */
   readonly owned: OwnedAccounts;
-  /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
+  /** For what is stored: `now` is the database's time, whatever this machine's clock says. */
   readonly clock: Clock;
 }
 
-/** What a process gives to the accounts that it keeps. */
+/** What a process gives to the accounts that it runs. */
 export interface RunnerContext extends AccountContext {
   readonly processId: string;
   readonly identity: ProcessIdentity;
@@ -53,14 +53,14 @@ export interface RunnerContext extends AccountContext {
   readonly onRegistration: RegistrarOptions['onChange'];
 }
 
-/** An account that this process owns, composed. */
+/** An account that this process owns, ready to be read. */
 export interface OpenAccount {
   readonly fence: Fence;
   readonly source: AccountSource;
   readonly store: AccountStore;
   readonly mirror: Mirror;
   readonly reader: AccountReader;
-  /** Stores what the budgets learnt, and gives the account up; also after the lease was lost. */
+  /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
   close(): Promise<void>;
 }
 
@@ -95,11 +95,7 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
   const source = new AccountSource(all, ownership);
   await openHistory(db, fence, config.collections, config.history.kept);
   const mirror = createMirror(db, {
-    schemaDrift: config.schemaDrift,
-    ignoreFields: config.ignoreFields,
-    excludeFields: config.excludeFields,
-    gracePeriodMs: config.gracePeriodMs,
-    deletes: config.deletes,
+    ...config,
     history: config.history.kept,
     stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
   });

@@ -9,7 +9,7 @@ import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
 import { hashOfKey } from './servable-keys.ts';
 
-/** Everything that a key's client and budget are made of, but the key. */
+/** What a key's client and budget are made of, besides the key. */
 export interface ServiceLink {
   readonly transport: Transport;
   readonly share: number;
@@ -27,7 +27,7 @@ export interface LinkedKey {
   readonly budget: Budget;
 }
 
-/** Makes the key's client on a budget that goes on where `store` left off. */
+/** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
   const { transport, share, clock, random, scrub, onExchange } = link;
   const keyHash = hashOfKey(key);

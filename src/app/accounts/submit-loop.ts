@@ -6,7 +6,7 @@ import { submitter } from '../../submit/submitter.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
 
 /**
- * Sends what is queued of an account that this process holds, until the signal aborts.
+ * Sends the queued submissions of an account that this process owns, until the signal aborts.
  * @param bell rung when something was queued
  */
 export function submitLoop(

@@ -19,16 +19,16 @@ import { DAEMON } from '../process/submit-carrier.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { withLease } from '../accounts/with-account.ts';
 
-/** How often (ms) it is looked at: a retired account is given up within that time. */
+/** How often (ms) it looks: a retired account is released within that time. */
 const LOOK_MS = 5_000;
 
-/** Since when collections are paused; null: not any more. */
+/** Since when collections are paused; null: they are not paused any more. */
 type Pauses = ReadonlyMap<CollectionName, Date | null>;
 
 /**
- * Says what this daemon is asked to mirror, and which collections no daemon is asked for: those are paused, not late.
- * Each account's owner says it of its own; of an account that nobody owns whoever comes first takes it for a moment.
- * It also gives up accounts that were retired.
+ * Stores what this daemon is asked to mirror, and marks collections as paused that no daemon is asked for: they are
+ * not late. An account's owner marks its collections; where nobody owns the account, any daemon takes it for a
+ * moment. Accounts that were retired are released.
  */
 export function pauseKeeper(
   context: RunnerContext,
@@ -56,7 +56,7 @@ export function pauseKeeper(
       const pauses = pausesOf(some, now);
       const runner = runners.find((each) => each.userId === userId);
       const fence = runner?.current()?.account.fence;
-      // An account that another process owns is that one's to say.
+      // Where another process owns the account, that one does it.
       if (fence !== undefined) await store(fence, pauses);
       else if (runner === undefined) await storeOfNobody(userId, pauses);
     }
@@ -82,7 +82,7 @@ export function pauseKeeper(
         await look();
         failing = false;
       } catch (error) {
-        // Taken by another, or retired, in the meantime: the next look tells.
+        // Another process took the account meanwhile, or it was retired: the next look sees it.
         const over = error instanceof LeaseLost || error instanceof AccountRetired;
         if (!failing && !over) log.warn(`what is to be mirrored: ${messageOf(error)}`);
         failing = !over;

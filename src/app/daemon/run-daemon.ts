@@ -54,7 +54,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
 
-  // The page comes first: whoever waits for a database that is away sees why.
+  // The page comes first: while the database can't be reached, it says why.
   const server = createStatusServer({
     host: config.http.host,
     port: config.http.port,
@@ -79,7 +79,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
     });
-    // Commands beside the daemon listen for as long as they take: the list is read at each event.
+    // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
@@ -155,7 +155,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       options.onReady?.({ statusUrl: server.url() });
       await firstEnd(started, signal);
     } finally {
-      // Side by side: each may wait for a page on the wire, and a stop has 8 s for all of them.
+      // Side by side: each may wait for a request that was sent, and a stop has 8 s for all of them.
       await Promise.all(workers.map((each) => each.stop()));
       await stopAll(carriers);
       await running.close();
@@ -166,7 +166,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   }
 }
 
-/** Waits for the stop, or for a service that ends by itself. @throws that service's error */
+/** Waits for the stop, or until a service ends by itself. @throws that service's error */
 async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
   const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
   if (error !== undefined && !signal.aborted) throw error;

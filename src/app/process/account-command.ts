@@ -34,8 +34,9 @@ export interface Doing<P> {
 }
 
 /**
- * The daemon's part: does the command for accounts that the daemon owns, side by side, under their leases and budgets.
- * It is not done for an account that the daemon does not own at the moment, nor for one whose key is refused.
+ * The daemon's part: does the command for accounts that the daemon owns, side by side, under their leases and
+ * budgets. It is not done for an account that the daemon does not own at the moment, nor for one whose key is
+ * refused.
  */
 export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
   config: Config,
@@ -60,7 +61,7 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
         return await work(current.account, asked, { signal, onProgress });
       } catch (error) {
         if (!(error instanceof KeyRefused)) throw error;
-        // The account's own loops find it out at once, too: they stop, and ask until a key is good.
+        // The account's loops find it out at once, too: they stop, and ask until a key is good.
         for (const name of config.collections) current.service.pollDue(name);
         return none(messageOf(error));
       }

@@ -19,8 +19,8 @@ export interface CommandRun<A extends Asked, T> {
   readonly command: AccountCommand<T>;
   readonly asked: A;
   /** Does it for an account that this process owns. */
-  readonly own: (account: OpenAccount, context: RunnerContext) => Promise<readonly T[]>;
-  /** Told of what happens meanwhile, beside the log; left out: nobody. */
+  readonly work: (account: OpenAccount, context: RunnerContext) => Promise<readonly T[]>;
+  /** Get what happens meanwhile, as the log does; left out: none. */
   readonly observers?: readonly SyncObserver[];
 }
 
@@ -29,26 +29,25 @@ export interface RunOptions<P> extends WorkOptions {
 }
 
 export interface UnknownKey {
-  /** By which logs name it: the beginning of its hash. */
+  /** As logs name it: the beginning of its hash. */
   readonly key: string;
   readonly error: string;
 }
 
 export interface WorkDone<T> {
   readonly results: readonly T[];
-  /** Keys whose account nobody knows: refused by the service, or not answered. */
+  /** Keys whose account is not known: the service refused them, or did not answer. */
   readonly unknownKeys: readonly UnknownKey[];
 }
 
-/** An account and its keys. */
 interface FoundAccount {
   readonly userId: string;
   readonly keys: readonly Secret[];
 }
 
 /**
- * Does the command for every account of the configured keys: by this process where it can take the account, else by the
- * daemon that owns it, under that one's lease and budget.
+ * Does the command for every account of the configured keys: by this process where it can take the account, else by
+ * the daemon that owns it, under that one's lease and budget.
  * @throws what keeps all of it from being done; the signal's reason when it is aborted
  */
 export async function workOnAccounts<A extends Asked, T, P>(
@@ -98,7 +97,9 @@ async function workOnOne<A extends Asked, T>(
   run: CommandRun<A, T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
   try {
-    const used = await withAccount(context, { userId, keys, signal }, (account) => run.own(account, context));
+    const used = await withAccount(context, { userId, keys, signal }, (account) =>
+      run.work(account, context),
+    );
     if (used.state === 'owned') return { holder: used.by };
     return { results: used.state === 'done' ? used.result : notDone(run, userId, used.why) };
   } catch (error) {
@@ -128,8 +129,8 @@ async function workOfDaemon<A extends Asked, T, P>(
 }
 
 /**
- * Accounts of all keys that have one. A key that is refused, or can't be asked for, holds up no other.
- * @throws what the first key was answered with, when no account is known at all
+ * The accounts of all keys whose owner is known. A key that is refused, or can't be asked for, delays no other.
+ * @throws the first key's error, when no account is known at all
  */
 async function findAccounts(
   { config, db, link }: RunnerContext,

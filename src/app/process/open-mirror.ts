@@ -12,9 +12,9 @@ import { reachDatabase, type DatabaseReach } from './reach-database.ts';
 export interface OpenMirror {
   /** For pages, walks and reports. */
   readonly db: Db;
-  /** A small pool of its own: a heartbeat must not wait for a page's connection. */
+  /** A pool of one connection: a heartbeat must not wait until a page's is free. */
   readonly heartbeatDb: Db;
-  /** One pool more of so many connections, for what must not wait for a page's; closed with the mirror. */
+  /** Opens another pool, for what must not wait until a page's connection is free; closed with the mirror. */
   readonly openPool: (connections: number) => Promise<Db>;
   /** Unpooled where DATABASE_URL_DIRECT says so: for LISTEN. */
   readonly direct: ConnectionOptions;
@@ -24,7 +24,7 @@ export interface OpenMirror {
 }
 
 export interface OpenOptions extends DatabaseReach {
-  /** Of each attempt that failed and is repeated. */
+  /** Called for each attempt that failed and is repeated. */
   readonly onFailure?: (error: DatabaseUnavailable) => void;
 }
 
@@ -55,13 +55,13 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
   }
 }
 
-/** Repeats `openMirror` while the database can't be reached, later and later. */
+/** Repeats `openMirror` while the database can't be reached, with longer and longer waits. */
 export async function openMirrorPatiently(config: Config, options: OpenOptions): Promise<OpenMirror> {
   for (let waitMs = 500; ; waitMs = Math.min(30_000, waitMs * 2)) {
     try {
       return await openMirror(config, options);
     } catch (error) {
-      // A stop in the middle of a first connection is a stop, whatever the connection said of it.
+      // A stop may surface as an error of the connection that it interrupted.
       options.signal.throwIfAborted();
       if (!(error instanceof DatabaseUnavailable)) throw error;
       options.onFailure?.(error);

@@ -8,7 +8,7 @@ import { openMirror, type OpenMirror } from './open-mirror.ts';
 import { createProcess, type MirrorProcess, type WorkOptions } from './process.ts';
 
 /**
- * Does a command's work as a process that others see: with the mirror open, a heartbeat and notifications.
+ * Does a command's work as a process that other processes see: with the mirror open, a heartbeat and notifications.
  * @param command what others see of it: `verify`
  * @throws what keeps it from being done; errors of `work`
  */
@@ -22,7 +22,7 @@ export async function asProcess<T>(
   const outside = { ...options, command, clock: systemClock };
   const mirror = await openMirror(config, outside);
   try {
-    // Nothing is written into a database that went back before that is known.
+    // Whether the database went back is found out before anything is written.
     await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, options.signal);
     const running = await createProcess({
       ...outside,

@@ -15,7 +15,7 @@ import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
-/** The world outside, as what runs is given it. */
+/** What the command line gives to what runs. */
 export interface WorkOptions {
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -32,15 +32,15 @@ export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   readonly clock: Clock;
   /** A request has ended; left out: nobody is told. */
   readonly onExchange?: (exchange: Exchange) => void;
-  /** What came of sending a submission; left out: nobody is told. */
+  /** A submission has an outcome; left out: nobody is told. */
   readonly onSubmission?: RunnerContext['onSubmission'];
-  /** An account's webhook registration is another now; left out: nobody is told. */
+  /** An account's webhook registration has changed; left out: nobody is told. */
   readonly onRegistration?: RunnerContext['onRegistration'];
-  /** Read at each event: may grow and shrink. */
+  /** Read at each event: observers may be added and removed. */
   readonly observers: readonly SyncObserver[];
 }
 
-/** What a process that reads accounts consists of, whether it stays or makes one pass. */
+/** What a process that reads accounts consists of: the daemon, or a command's. */
 export interface MirrorProcess {
   readonly context: RunnerContext;
   readonly heartbeat: Heartbeat;
@@ -82,7 +82,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     userAgent: `research-mirror/${version}`,
     proxy: config.proxy,
   });
-  /** A process that can't say that it lives may have lost its accounts: it asks nothing more for them (docs/design/ownership.md, "Heartbeat"). */
+  /** Without heartbeats the accounts may be lost: no request goes out (docs/design/ownership.md, "Heartbeat"). */
   const throwIfSilent = (): void => {
     if (clock.monotonic() > heartbeat.ownsUntil()) {
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');

@@ -4,28 +4,28 @@ import type { CollectionName } from '../../model/collections.ts';
 
 /** An item in quarantine. */
 export interface QuarantineEntry {
-  /** By which it is named: the beginning of the SHA-256 of its text. */
+  /** The beginning of the SHA-256 of its text, hexadecimal. */
   readonly id: string;
   readonly userId: string;
   readonly collection: string;
   /** The list that it is an item of; '' outside lists. */
   readonly list: string;
-  /** Null: it has none that can be stored. */
+  /** Null: it has no key that can be stored. */
   readonly key: string | null;
-  /** To follow "the item …". */
+  /** Continues the sentence "the item …". */
   readonly reason: string;
   readonly since: Date;
   readonly lastSeenAt: Date;
   /** Bytes of its text. */
   readonly size: number;
-  /** Its text is kept. */
+  /** Whether its text is stored. */
   readonly kept: boolean;
 }
 
 export interface QuarantineList {
   /** How many there are. */
   readonly items: number;
-  /** How many of them are there without their text: more than is kept. */
+  /** How many of them have no stored text: a collection's texts are stored up to a limit. */
   readonly withoutText: number;
   /** The newest ones. */
   readonly entries: readonly QuarantineEntry[];
@@ -34,7 +34,7 @@ export interface QuarantineList {
 /** Hexadecimal digits of an ID: more than enough to tell millions of items apart. */
 const ID_DIGITS = 16;
 
-/** Those in quarantine, the newest first, `limit` at most. */
+/** The items in quarantine, the newest first, `limit` at most. */
 export async function listQuarantine(
   db: Db,
   collections: readonly CollectionName[],
@@ -72,7 +72,7 @@ export async function listQuarantine(
 }
 
 /**
- * Texts of the items whose ID begins with `id`, verbatim, null for one whose text is not kept; two at most.
+ * Verbatim texts of the items whose ID begins with `id`, at most two; null: the text is not stored.
  * @param id hexadecimal digits
  */
 export async function quarantinedTexts(db: Db, id: string): Promise<(string | null)[]> {

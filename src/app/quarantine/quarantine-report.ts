@@ -7,11 +7,11 @@ export interface RetriedCollection {
   readonly tried: number;
   /** Written into their table: new rows, changed ones, ones that came back. */
   readonly mirrored: number;
-  /** The mirror had the same content already: they are in quarantine no more. */
+  /** The mirror had the same content already: they have left the quarantine. */
   readonly unchanged: number;
-  /** Those that stay in quarantine, by why; most first. */
+  /** Items that stay in quarantine, by reason, the most frequent first. */
   readonly left: readonly LeftItems[];
-  /** Why not all could be tried; null when they were. */
+  /** Why not all were tried; null: all were. */
   readonly error: string | null;
 }
 

@@ -17,13 +17,13 @@ export class RetryTally {
     this.#collection = collection;
   }
 
-  /** Items that stay in quarantine without a try to write them, or after one. */
+  /** Counts items that stay in quarantine, whether they were written or not. */
   leave(reason: string, items = 1): void {
     this.#tried += items;
     if (items > 0) this.#left.set(reason, (this.#left.get(reason) ?? 0) + items);
   }
 
-  /** @param reasonOf why an item of the write, by its place, was refused again */
+  /** Counts what was written. @param reasonOf why an item was refused again, by its index in the write */
   count(result: PageResult, items: number, reasonOf: (index: number) => string): void {
     if (result.state === 'parent_deleted') {
       this.leave('its list is deleted', items);

@@ -21,7 +21,7 @@ export interface RetryReport {
 }
 
 /**
- * Writes quarantined items again, without a request to the service: by this process, or by the daemon that holds the
+ * Writes quarantined items again, without a request to the service: by this process, or by the daemon that owns the
  * accounts.
  * @throws what keeps all of it from being tried; the signal's reason (what was written is kept)
  */
@@ -30,7 +30,7 @@ export async function runRetry(config: ServiceConfig, options: RetryOptions): Pr
   const { results, unknownKeys } = await workOnAccounts(config, options, {
     command: RETRY,
     asked: { collections },
-    own: (account, { db, onChanged }) =>
+    work: (account, { db, onChanged }) =>
       retryQuarantined(account, { db, collections, signal, onProgress, onChanged }),
   });
   return { collections: results, unknownKeys };

@@ -8,15 +8,15 @@ import type {
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
-/** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
+/** How late (ms) an overdue poll or full walk is a problem; the view freshness says what is overdue. */
 const LATE_POLL = 5 * 60_000;
 const LATE_FULL = 15 * 60_000;
 
 /**
- * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
- * a healthy mirror; one that is dead shows by polls that are late.
+ * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
+ * daemon has stopped; a dead daemon shows by late polls.
  * @param now the database's time
- * @param held what holds submissions back; null: nothing
+ * @param held the hold on submissions; null: none
  */
 export function judgeStatus(
   accounts: readonly AccountStatus[],
@@ -39,13 +39,13 @@ export function judgeStatus(
     }
     const collections = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...pausedIn(account, collections));
-    // What nobody is asked to mirror may be as it is.
+    // Nobody is asked to mirror it: its state is no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
     if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
-    // What stopped the account is told once.
-    const told = state === 'stopped' ? error : null;
+    // What stopped the account is said once.
+    const said = state === 'stopped' ? error : null;
     const failing = collections.filter(
-      (each) => each.state === 'failing' && (told === null || each.lastError !== told),
+      (each) => each.state === 'failing' && (said === null || each.lastError !== said),
     );
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
@@ -88,7 +88,7 @@ function isAssigned({ state, collections }: AccountStatus): boolean {
   );
 }
 
-/** What of the account no daemon is asked to mirror. */
+/** Says which of the account's collections no daemon is asked to mirror. */
 function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
   const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
   if (paused.length === 0) return [];
@@ -98,7 +98,7 @@ function pausedIn({ userId, collections }: AccountStatus, asked: readonly Collec
   ];
 }
 
-/** What the brake holds, and how it is lifted; [] where it holds nothing. */
+/** Which deletions the brake blocks, and how to lift it; [] where it blocks none. */
 export function blockedProblems(
   userId: string,
   {
@@ -115,7 +115,7 @@ export function blockedProblems(
   ];
 }
 
-/** @param subject as the sentence begins */
+/** @param subject the beginning of the sentence */
 function lateOnes(
   subject: string,
   overdue: readonly CollectionStatus[],
@@ -158,15 +158,15 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
   return notes;
 }
 
-/** A database that went back: a problem until full walks have read again what it may have lost. */
+/** A database that went back is a problem until full walks have read again what it may have lost. */
 export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
   if (recovery === null) return { problems: [], notes: [] };
   const { at, reason, open } = recovery;
-  const told = `${at}: ${reason}`;
+  const what = `${at}: ${reason}`;
   if (open) {
-    const problem = `${told}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
+    const problem = `${what}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
     return { problems: [problem], notes: [] };
   }
-  const note = `${told}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  const note = `${what}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
   return { problems: [], notes: [note] };
 }

@@ -1,7 +1,7 @@
 import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 
-/** What is to be said of a mirror's state, one sentence each. */
+/** What a mirror's state means for people, one sentence each. */
 export interface HealthJudgement {
   /** What is wrong, with its remedy, the worst first. */
   readonly problems: readonly string[];
@@ -28,7 +28,7 @@ function holdProblem(held: HoldStatus | null, accounts: readonly AccountStatus[]
   ];
 }
 
-/** The registration's own message names the remedy. */
+/** The registration's own message, where it has one, names the remedy. */
 function webhookProblem({ userId, webhook }: AccountStatus): string[] {
   const { state, error } = webhook;
   if (state !== 'suspect' && state !== 'stopped') return [];

@@ -23,13 +23,13 @@ export interface HereOptions<T> extends WorkOptions {
 }
 
 /**
- * Takes the account and sends what is queued of it, as the daemon does: under its lease, its budget and its rules.
- * @throws Unusable where no key is the account's; KeyRefused; the signal's reason, once what was on the wire has its
- *   answer
+ * Takes the account and sends its queued submissions as the daemon does: under its lease, its budget and its rules.
+ * @throws Unusable where no key is the account's; KeyRefused; the signal's reason, when requests that were sent have
+ *   their answers
  */
 export async function submitHere<T>(config: ServiceConfig, options: HereOptions<T>): Promise<LeaseUse<T>> {
   return asProcess(config, SUBMIT, options, [], async (running, { db, direct }) => {
-    // Without its beats nothing would be sent after ten minutes: a queue may take longer.
+    // Without this service's beats nothing would be sent after ten minutes, and a queue may take longer.
     const installation = createInstallation({
       db,
       host: endpointHost(direct.url, direct.variables),
@@ -74,11 +74,11 @@ async function sendUntil<T>(
     return await Promise.race([until(either), loop]);
   } finally {
     over.abort(new Stopped('the submissions'));
-    await loop.catch(() => {}); // what ended it is thrown already
+    await loop.catch(() => {}); // its error is thrown already
   }
 }
 
-/** The account's keys: those that are known, else what the service says of the others. */
+/** The account's keys: those that are known, else one of the others whose owner the service says is the account. */
 async function keysOf(
   config: ServiceConfig,
   { db, link }: RunnerContext,

@@ -26,7 +26,6 @@ export interface SyncOptions extends WorkOptions, SyncAsked {
 
 export interface SyncReport {
   readonly collections: readonly CollectionPass[];
-  /** Keys whose account nobody knows: refused by the service, or not answered. */
   readonly unknownKeys: readonly UnknownKey[];
   /** Requests sent to read the collections, pings apart, and how many of them were answered with 429. */
   readonly requests: number;
@@ -34,7 +33,7 @@ export interface SyncReport {
 }
 
 /**
- * One pass over the collections: by this process, or carried out by the daemon that holds the accounts.
+ * One pass over the collections: by this process, or by the daemon that owns the accounts.
  * @throws what keeps all of it from being read; the signal's reason when it is aborted (what was committed is kept)
  */
 export async function runSync(config: ServiceConfig, options: SyncOptions): Promise<SyncReport> {
@@ -45,7 +44,7 @@ export async function runSync(config: ServiceConfig, options: SyncOptions): Prom
     {
       command: SYNC,
       asked: { collections, full, acceptDeletions },
-      own: (account, { link: { clock } }) => syncOne(account, options, clock),
+      work: (account, { link: { clock } }) => syncOne(account, options, clock),
       observers: [sumUp(onProgress)],
     },
   );
@@ -88,7 +87,7 @@ export function syncHandler(
       });
       const observer: SyncObserver = {
         ...sum,
-        // The daemon's own polls go on beside a full pass: what they read is none of its progress.
+        // The daemon's own polls go on beside a full pass: what they read does not count.
         pageWritten: (page) => {
           if (!asked.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
         },
@@ -96,7 +95,7 @@ export function syncHandler(
       observers.push(observer);
       try {
         const passes = await passOver(reader, { ...asked, signal, clock: systemClock });
-        // Columns that came late are filled, too, when the asker hears that all is there.
+        // Late columns are filled before the command hears that it is done.
         while (await mirror.backfill(fence)) signal.throwIfAborted();
         return passes;
       } finally {

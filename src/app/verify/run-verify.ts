@@ -29,7 +29,7 @@ export interface VerifyReport {
 
 /**
  * Reads the service again and compares the mirror with it, writing no row: by this process, or by the daemon that
- * holds the accounts.
+ * owns the accounts.
  * @throws what keeps all of it from being read; the signal's reason
  */
 export async function runVerify(config: ServiceConfig, options: VerifyOptions): Promise<VerifyReport> {
@@ -37,7 +37,7 @@ export async function runVerify(config: ServiceConfig, options: VerifyOptions): 
   const { results, unknownKeys } = await workOnAccounts(config, options, {
     command: VERIFY,
     asked: { collections },
-    own: (account, { db, link: { clock } }) =>
+    work: (account, { db, link: { clock } }) =>
       verify(account, { config, db, clock }, { collections, signal, onProgress }),
   });
   const equal =
