@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
+import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
 import { wake } from '../db/notify/wakeups.ts';
 import type { Remedy } from '@research-mirror/runtime/errors';
-import {
-  CLIENT_BEAT_MS,
-  CLIENT_VALID_MS,
-  CommandFailed,
-  type CommandQueue,
-  type CommandRequest,
-} from './command-request.ts';
+import { CLIENT_BEAT_MS, CLIENT_VALID_MS, CommandFailed, type CommandRequest } from './command-request.ts';
 
 /** How often (ms) the asker reads the progress. */
 const LOOK_MS = 250;
@@ -29,7 +24,7 @@ export interface Asking {
  * @throws CommandFailed with the daemon's message, or because it is gone; the signal's reason, the request withdrawn
  */
 export async function askDaemon(
-  { db }: CommandQueue,
+  db: Db,
   request: CommandRequest,
   { clock, signal, onProgress, lives }: Asking,
 ): Promise<unknown> {
@@ -91,11 +86,11 @@ export async function askDaemon(
       }
     }
   } finally {
-    if (signal.aborted) await cancel({ db }, id);
+    if (signal.aborted) await cancel(db, id);
   }
 }
 
-async function cancel({ db }: CommandQueue, id: string): Promise<void> {
+async function cancel(db: Db, id: string): Promise<void> {
   await db.state
     .updateTable('command')
     .set({ state: 'cancelled' })

@@ -1,4 +1,3 @@
-import type { Db } from '../db/connection/db.ts';
 import { ClassifiedError, type Remedy } from '@research-mirror/runtime/errors';
 
 /**
@@ -13,11 +12,6 @@ export interface CommandRequest {
   readonly arguments: unknown;
   /** Process ID of the daemon that is to carry it out: of several, only the account's owner can. */
   readonly to: string;
-}
-
-/** Where the queue is. */
-export interface CommandQueue {
-  readonly db: Db;
 }
 
 /** How often (ms) the asker says that it still waits, and how long after the last time it counts as gone. */

@@ -3,8 +3,8 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
+import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
-import type { CommandQueue } from './command-request.ts';
 
 /**
  * Carries out one kind of command.
@@ -16,7 +16,8 @@ export type CommandHandler = (
   context: { readonly signal: AbortSignal; readonly report: (progress: unknown) => void },
 ) => Promise<unknown>;
 
-export interface CommandServiceOptions extends CommandQueue {
+export interface CommandServiceOptions {
+  readonly db: Db;
   readonly processId: string;
   readonly handlers: Readonly<Record<string, CommandHandler>>;
   /** Rung when an asker may have left a command. */

@@ -22,8 +22,7 @@ export interface AccountsService extends Service {
 const LONGEST_WAIT_MS = 60_000;
 
 export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
-  const { log, link, db } = context;
-  const register = { db, link };
+  const { log, link } = context;
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
   const turns = new Mutex();
@@ -52,7 +51,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     let failures = 0;
     for (;;) {
       try {
-        const userId = await askOwner(register, key, signal);
+        const userId = await askOwner(context, key, signal);
         unknown.delete(name);
         strangers = (strangers ?? 1) - 1;
         log.info(`API key ${name}… is account ${userId}'s`);
@@ -76,7 +75,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
 
   const body = service('accounts', async ({ signal, ready }) => {
     try {
-      const { byOwner, unknown: toAsk } = await sortKeys(register, keys);
+      const { byOwner, unknown: toAsk } = await sortKeys(context, keys);
       strangers = toAsk.length;
       for (const [userId, known] of byOwner) await run(userId, known, signal);
       ready();

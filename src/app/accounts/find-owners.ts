@@ -1,4 +1,3 @@
-import type { Db } from '../../db/connection/db.ts';
 import type { Secret } from '../../config/secret.ts';
 import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
@@ -6,16 +5,14 @@ import { createFirstPingStore } from '../../db/budget/first-ping-store.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { hashOfKey } from './servable-keys.ts';
-import { linkKey, pingOwner, type ServiceLink } from './service-link.ts';
+import type { AccountContext } from './open-account.ts';
+import { linkKey, pingOwner } from './service-link.ts';
 
-export interface KeyRegister {
-  readonly db: Db;
-  readonly link: ServiceLink;
-}
+type KeyContext = Pick<AccountContext, 'db' | 'link'>;
 
 /** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
 export async function sortKeys(
-  { db }: KeyRegister,
+  { db }: Pick<KeyContext, 'db'>,
   keys: readonly Secret[],
 ): Promise<{
   readonly byOwner: ReadonlyMap<string, readonly Secret[]>;
@@ -40,7 +37,7 @@ export async function sortKeys(
  * @returns the account
  * @throws KeyRefused, and what requests throw
  */
-export async function askOwner({ db, link }: KeyRegister, key: Secret, stop: AbortSignal): Promise<string> {
+export async function askOwner({ db, link }: KeyContext, key: Secret, stop: AbortSignal): Promise<string> {
   const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db));
   try {
     const userId = await pingOwner(api, stop);

@@ -102,7 +102,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     if (publicUrl !== undefined) {
       listener = await webhookListener(publicUrl, { config, mirror, accounts, metrics, clock, log, hide });
     }
-    const { schema } = config;
     const installation = createInstallation({
       db: mirror.db,
       host: endpointHost(mirror.direct.url, mirror.direct.variables),
@@ -127,7 +126,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       }),
       createWakeups({
         connection: mirror.direct,
-        schema,
+        schema: config.schema,
         clock,
         log,
         onWake: () => {

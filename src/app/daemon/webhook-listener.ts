@@ -61,10 +61,7 @@ export async function webhookListener(
     onSuspicion: (userId) => bellsOf(userId)?.registration.ring(),
   });
   const server = createWebhookServer({
-    host: webhook.host,
-    port: webhook.port,
-    header: webhook.header,
-    scheme: webhook.scheme,
+    ...webhook,
     prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
     accounts: receiving,
     store: {

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { type ReplayedEvent, replayEvents } from '../../db/events/stored-events.ts';
 import { wake } from '../../db/notify/wakeups.ts';
+import type { HintedRow } from '../../model/hint.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { daemonLives } from '../process/submit-carrier.ts';
 
@@ -67,11 +68,8 @@ export async function replayAndFollow(
   };
 }
 
-interface NamedRow {
+interface NamedRow extends HintedRow {
   readonly userId: string;
-  readonly collection: string;
-  readonly parent: string;
-  readonly key: string;
 }
 
 function namedRows(replayed: readonly ReplayedEvent[]): NamedRow[] {

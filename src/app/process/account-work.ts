@@ -117,7 +117,7 @@ async function workOfDaemon<A extends Asked, T, P>(
   userIds: readonly string[],
 ): Promise<readonly T[]> {
   const request = { kind: command.name, arguments: { userIds, ...asked }, to: processId };
-  const result = await askDaemon({ db }, request, {
+  const result = await askDaemon(db, request, {
     clock: link.clock,
     signal,
     onProgress: (progress) => {
@@ -133,12 +133,11 @@ async function workOfDaemon<A extends Asked, T, P>(
  * @throws the first key's error, when no account is known at all
  */
 async function findAccounts(
-  { config, db, link }: RunnerContext,
+  context: RunnerContext,
   asksService: boolean,
   signal: AbortSignal,
 ): Promise<{ readonly found: readonly FoundAccount[]; readonly unknownKeys: readonly UnknownKey[] }> {
-  const register = { db, link };
-  const { byOwner, unknown } = await sortKeys(register, config.service.keys);
+  const { byOwner, unknown } = await sortKeys(context, context.config.service.keys);
   const found = new Map<string, FoundAccount>(
     [...byOwner].map(([userId, keys]) => [userId, { userId, keys }]),
   );
@@ -151,7 +150,7 @@ async function findAccounts(
       continue;
     }
     try {
-      const userId = await askOwner(register, key, signal);
+      const userId = await askOwner(context, key, signal);
       found.set(userId, { userId, keys: [...(found.get(userId)?.keys ?? []), key] });
     } catch (error) {
       signal.throwIfAborted();

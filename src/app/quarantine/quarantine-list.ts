@@ -42,9 +42,11 @@ export async function listQuarantine(
 ): Promise<QuarantineList> {
   const kept = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);
   const rows = await kept
-    .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'kept', 'first_seen_at', 'last_seen_at'])
     .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
+    .select(['_user_id as userId', 'collection', 'parent as list', 'key', 'reason'])
+    .select(['first_seen_at as since', 'last_seen_at as lastSeenAt'])
     .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
+    .select('kept')
     .orderBy('first_seen_at', 'desc')
     .orderBy('item_hash')
     .limit(limit)
@@ -56,18 +58,7 @@ export async function listQuarantine(
   return {
     items: Number(items),
     withoutText: Number(without),
-    entries: rows.map((row) => ({
-      id: row.id,
-      userId: row._user_id,
-      collection: row.collection,
-      list: row.parent,
-      key: row.key,
-      reason: row.reason,
-      since: row.first_seen_at,
-      lastSeenAt: row.last_seen_at,
-      size: Number(row.size),
-      kept: row.kept,
-    })),
+    entries: rows.map((row) => ({ ...row, size: Number(row.size) })),
   };
 }
 

@@ -16,8 +16,7 @@ import type { Item } from '../../model/page.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { ScopeSession } from '../../sync/scope/scope-session.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
-import type { RetriedCollection } from './quarantine-report.ts';
-import { RetryTally } from './quarantine-tally.ts';
+import { type RetriedCollection, RetryTally } from './quarantine-report.ts';
 
 /** Items of one write: each may be megabytes long. */
 const BATCH = 20;

@@ -52,7 +52,7 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
 }
 
 describe('judgeStatus', () => {
-  it('tells once what stopped an account, and by its collections what else fails', () => {
+  it('says once what stopped an account, and what else fails in its collections', () => {
     const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
     const collections = [same, other].filter((each) => each !== undefined);
     const stopped = account({ state: 'stopped', error: 'moved', collections });
@@ -98,7 +98,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells of failing collections as problems, of imperfect data as notes', () => {
+  it('reports failing collections as problems, imperfect data as notes', () => {
     const collections = [
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
@@ -122,7 +122,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells of held deletions as a problem, with the command that lets them go', () => {
+  it('reports blocked deletions as a problem, with the command that accepts them', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
     const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual([
@@ -131,7 +131,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells what deletions wait for as notes', () => {
+  it('reports what suspected deletions wait for as notes', () => {
     const collections = [
       collection({ waitingDeletions: 1 }),
       collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),

@@ -41,37 +41,21 @@ export function judgeStatus(
     notes.push(...pausedIn(account, collections));
     // Nobody is asked to mirror it: its state is no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
-    if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
-    // What stopped the account is said once.
-    const said = state === 'stopped' ? error : null;
+    const stopped = state === 'stopped';
+    if (stopped) problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
+    // What stopped the account is said once: neither failing nor overdue collections repeat it.
+    const said = stopped ? error : null;
     const failing = collections.filter(
       (each) => each.state === 'failing' && (said === null || each.lastError !== said),
     );
+    const overdue = stopped ? [] : collections.filter((each) => each.state === 'overdue');
+    const look = { overdue, now, remedy };
+    const fullWalks = `full walks of account ${userId}, which find deletions, are`;
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
-    );
-    problems.push(...collections.flatMap((each) => blockedProblems(userId, each)));
-    // An account that has stopped says why itself.
-    const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
-    problems.push(
-      ...lateOnes(
-        `polls of account ${userId} are`,
-        overdue,
-        LATE_POLL,
-        remedy,
-        (each) => each.nextPollAt,
-        now,
-      ),
-    );
-    problems.push(
-      ...lateOnes(
-        `full walks of account ${userId}, which find deletions, are`,
-        overdue,
-        LATE_FULL,
-        remedy,
-        (each) => each.nextFullAt,
-        now,
-      ),
+      ...collections.flatMap((each) => blockedProblems(userId, each)),
+      ...lateOnes(`polls of account ${userId} are`, 'nextPollAt', LATE_POLL, look),
+      ...lateOnes(fullWalks, 'nextFullAt', LATE_FULL, look),
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
@@ -115,21 +99,25 @@ export function blockedProblems(
   ];
 }
 
-/** @param subject the beginning of the sentence */
+interface LateLook {
+  readonly overdue: readonly CollectionStatus[];
+  readonly now: Date;
+  readonly remedy: string;
+}
+
+/** @param subject the beginning of the sentence @param boundMs how late is too late */
 function lateOnes(
   subject: string,
-  overdue: readonly CollectionStatus[],
-  bound: number,
-  remedy: string,
-  scheduled: (each: CollectionStatus) => string | null,
-  now: Date,
+  which: 'nextPollAt' | 'nextFullAt',
+  boundMs: number,
+  { overdue, now, remedy }: LateLook,
 ): string[] {
   const late = overdue
-    .map((each) => {
-      const at = scheduled(each);
-      return { name: each.collection, ms: at === null ? 0 : now.getTime() - Date.parse(at) };
-    })
-    .filter(({ ms }) => ms > bound);
+    .map((each) => ({
+      name: each.collection,
+      ms: now.getTime() - Date.parse(each[which] ?? now.toISOString()),
+    }))
+    .filter(({ ms }) => ms > boundMs);
   if (late.length === 0) return [];
   const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
   return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];

@@ -9,7 +9,6 @@ import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { type LeaseUse, withAccount } from '../accounts/with-account.ts';
 import { asProcess } from '../process/own-process.ts';
 import type { WorkOptions } from '../process/process.ts';
-import type { MirrorProcess } from '../process/process.ts';
 import type { Secret } from '../../config/secret.ts';
 import { submitLoop } from '../accounts/submit-loop.ts';
 
@@ -28,7 +27,7 @@ export interface HereOptions<T> extends WorkOptions {
  *   their answers
  */
 export async function submitHere<T>(config: ServiceConfig, options: HereOptions<T>): Promise<LeaseUse<T>> {
-  return asProcess(config, SUBMIT, options, [], async (running, { db, direct }) => {
+  return asProcess(config, SUBMIT, options, [], async ({ context }, { db, direct }) => {
     // Without this service's beats nothing would be sent after ten minutes, and a queue may take longer.
     const installation = createInstallation({
       db,
@@ -39,24 +38,18 @@ export async function submitHere<T>(config: ServiceConfig, options: HereOptions<
     });
     await installation.start();
     try {
-      return await takeAndSend(config, running, options);
+      return await takeAndSend(context, options);
     } finally {
       await installation.stop();
     }
   });
 }
 
-async function takeAndSend<T>(
-  config: ServiceConfig,
-  running: MirrorProcess,
-  options: HereOptions<T>,
-): Promise<LeaseUse<T>> {
-  const { context } = running;
+async function takeAndSend<T>(context: RunnerContext, options: HereOptions<T>): Promise<LeaseUse<T>> {
   const { userId, signal } = options;
-  const keys = await keysOf(config, context, userId, signal);
-  const used = await withAccount(context, { userId, keys, signal }, (account) =>
-    sendUntil(account, context, options),
-  );
+  const keys = await keysOf(context, userId, signal);
+  const send = (account: OpenAccount): Promise<T> => sendUntil(account, context, options);
+  const used = await withAccount(context, { userId, keys, signal }, send);
   if (used.state === 'unservable') throw new Unusable(used.why);
   return used;
 }
@@ -80,17 +73,15 @@ async function sendUntil<T>(
 
 /** The account's keys: those that are known, else one of the others whose owner the service says is the account. */
 async function keysOf(
-  config: ServiceConfig,
-  { db, link }: RunnerContext,
+  context: RunnerContext,
   userId: string,
   signal: AbortSignal,
 ): Promise<readonly Secret[]> {
-  const register = { db, link };
-  const { byOwner, unknown } = await sortKeys(register, config.service.keys);
+  const { byOwner, unknown } = await sortKeys(context, context.config.service.keys);
   const known = byOwner.get(userId);
   if (known !== undefined) return known;
   for (const key of unknown) {
-    if ((await askOwner(register, key, signal)) === userId) return [key];
+    if ((await askOwner(context, key, signal)) === userId) return [key];
   }
   throw new Unusable(`no key in MIRROR_API_KEY is one of account ${userId}`);
 }

@@ -60,10 +60,6 @@ export async function passOver(
   const neededFrom = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
-  const isChild = (name: CollectionName): boolean => {
-    const found = collection(name);
-    return found.kind === 'list' && found.parent !== undefined;
-  };
   const read = async (name: CollectionName): Promise<Read> => {
     const begin = clock.monotonic();
     const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
@@ -79,9 +75,9 @@ export async function passOver(
     if (rejected !== undefined) throw rejected.reason;
     return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   };
-  const parents = await readAll(collections.filter((name) => !isChild(name)));
+  const parents = await readAll(collections.filter((name) => parentOf(name) === undefined));
   signal.throwIfAborted();
-  const reads = [...parents, ...(await readAll(collections.filter(isChild)))];
+  const reads = [...parents, ...(await readAll(collections.filter((name) => parentOf(name) !== undefined)))];
   await reader.proveComplete(signal);
   // Asked when all are read: the deletion of a list deletes its items, too.
   return Promise.all(
@@ -94,12 +90,13 @@ export async function passOver(
   );
 }
 
+function parentOf(name: CollectionName): CollectionName | undefined {
+  const found = collection(name);
+  return found.kind === 'list' ? found.parent?.collection : undefined;
+}
+
 function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
-  const wanted = new Set<CollectionName>(names);
-  for (const name of names) {
-    const found = collection(name);
-    if (found.kind === 'list' && found.parent !== undefined) wanted.add(found.parent.collection);
-  }
+  const wanted = new Set([...names, ...names.map(parentOf)]);
   return COLLECTION_NAMES.filter((name) => wanted.has(name));
 }
 
