@@ -13,7 +13,7 @@ export interface ReachedDatabase {
   readonly server: EmbeddedServer | undefined;
   /** For people, without password: `embedded Postgres, port 54329`. */
   readonly words: string;
-  /** Ends this program's presence; an embedded server that nobody else uses stops. */
+  /** Closes the connection; an embedded server that no other program uses stops. */
   leave(): Promise<void>;
 }
 

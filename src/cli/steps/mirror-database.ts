@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Config, DatabaseConfig } from '../../config/config.ts';
 import { reachDatabase, type ReachedDatabase } from '../../app/process/reach-database.ts';
-import { lookForEmbedded, type EmbeddedState } from '@research-mirror/embedded-postgres/look';
+import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { sqlLogin } from '../../db/roles/sql-login.ts';
 import { readerUrl } from '../../db/roles/embedded-reader.ts';
@@ -78,8 +78,8 @@ async function databaseMeant(config: Config, shell: Shell, options: ReachOptions
 async function embeddedFolder(config: Config, shell: Shell, { which }: ReachOptions): Promise<string> {
   const folders = { own: config.dataDir, demo: demoFolder(config) };
   if (which === 'own or new') return folders.own;
-  const own = await lookForEmbedded(folders.own);
-  const demo = await lookForEmbedded(folders.demo);
+  const own = await embeddedState(folders.own);
+  const demo = await embeddedState(folders.demo);
   const choice = which === 'likely' ? chooseMirror(own, demo, config.service !== undefined) : which;
   if ((choice === 'own' ? own : demo) === 'absent') {
     throw new Unusable(
