@@ -6,7 +6,7 @@ import { forgetOwner } from '../../db/accounts/api-keys.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
-import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
+import { forgetReadings } from '../../db/accounts/recheck.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { ownedBy } from './account-runner.ts';
 import { hashOfKey } from './service-link.ts';

@@ -4,7 +4,7 @@ import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
 import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
-import { leastCompleteAsOf, leastPolledAt } from '../../../../src/mirror/scope/scope-store.ts';
+import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import {
   falling,
@@ -112,17 +112,17 @@ describe('rows in doubt', () => {
     }
     await account.age(account.gracePeriodMs);
     const { db } = account.database;
-    const told = () => suspectScopes(db, account.fence.userId, 'list_items');
-    expect(await told()).toEqual([]);
+    const scopes = () => suspectScopes(db, account.fence.userId, 'list_items');
+    expect(await scopes()).toEqual([]);
     await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
     await account.age(account.gracePeriodMs);
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '1', proof: SNAPSHOT });
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '2', proof: SNAPSHOT });
-    const [first, second] = await told();
+    const [first, second] = await scopes();
     expect(first).toMatchObject({ scope: { parent: '1' }, kinds: ['snapshot'], waiting: 2, proven: 0 });
     expect(second).toMatchObject({ scope: { parent: '2' }, kinds: ['snapshot'], waiting: 1, proven: 1 });
-    const [youngest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
-    expect(second?.lastSuspectedAt).toEqual(new Date(youngest?.at ?? 0));
+    const [latest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
+    expect(second?.lastSuspectedAt).toEqual(new Date(latest?.at ?? 0));
   });
 
   it('are no rows to begin a page at', async () => {
@@ -141,7 +141,7 @@ describe('as of when everything is mirrored', () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
     const { db } = account.database;
-    const least = () => leastCompleteAsOf(db, account.fence.userId, 'list_items');
+    const least = () => leastOfScopes(db, account.fence.userId, 'list_items', 'complete_as_of');
     const complete = (parent: string, day: number) =>
       account.page('list_items', '[]', {
         parent,
@@ -149,15 +149,15 @@ describe('as of when everything is mirrored', () => {
       });
     await complete('1', 2);
     await complete('2', 1);
-    expect(await least()).toEqual({ completeAsOf: new Date('2026-01-01T00:00:00Z'), incomplete: true });
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
     await complete('3', 3);
-    expect(await least()).toEqual({ completeAsOf: new Date('2026-01-01T00:00:00Z'), incomplete: false });
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
     expect((await account.storedScope('list_items', '1')).completeAsOf).toEqual(
       new Date('2026-01-02T00:00:00Z'),
     );
     await proveAbsent(account, 'lists', itemsWith('list_id', [1, 3]));
     await account.applyDeletions('lists');
-    expect(await least()).toEqual({ completeAsOf: new Date('2026-01-02T00:00:00Z'), incomplete: false });
+    expect(await least()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
   });
 
   it('is not known while a list that can’t be mirrored keeps its items from being read', async () => {
@@ -165,9 +165,9 @@ describe('as of when everything is mirrored', () => {
     const { db } = account.database;
     const incomplete = async () => {
       const { userId } = account.fence;
-      const complete = await leastCompleteAsOf(db, userId, 'list_items');
-      const polled = await leastPolledAt(db, userId, 'list_items');
-      return [complete.incomplete, polled.unread];
+      const complete = await leastOfScopes(db, userId, 'list_items', 'complete_as_of');
+      const polled = await leastOfScopes(db, userId, 'list_items', 'polled_at');
+      return [complete.lacking, polled.lacking];
     };
     const read = (fullAt: Date, items: string) =>
       account.page('lists', items, { decide: () => ({ scope: { fullAt } }) });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { archiveRows } from '../../../../src/mirror/history/archive.ts';
-import { historyColumns } from '../../../../src/mirror/history/archived-columns.ts';
+import { historyColumns } from '../../../../src/mirror/history/archive.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';

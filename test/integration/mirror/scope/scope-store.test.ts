@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
 import {
   type DueScopesQuery,
   dueScopes,
-  leastCompleteAsOf,
-  leastPolledAt,
   openScope,
   readScope,
 } from '../../../../src/mirror/scope/scope-store.ts';
@@ -176,22 +175,20 @@ describe('as of when a collection with parents is whole', () => {
   const least = async (account: MirroredAccount) => {
     const { db } = account.database;
     const { userId } = account.fence;
-    const { polledAt, unread } = await leastPolledAt(db, userId, 'list_items');
-    const { completeAsOf, incomplete } = await leastCompleteAsOf(db, userId, 'list_items');
-    return { polledAt, unread, completeAsOf, incomplete };
+    const polled = await leastOfScopes(db, userId, 'list_items', 'polled_at');
+    const complete = await leastOfScopes(db, userId, 'list_items', 'complete_as_of');
+    return { polled, complete };
   };
   const WHOLE = { polled_at: '2026-01-05Z', complete_as_of: '2026-01-04Z' };
   const KNOWN = {
-    polledAt: new Date('2026-01-05T00:00:00Z'),
-    unread: false,
-    completeAsOf: new Date('2026-01-04T00:00:00Z'),
-    incomplete: false,
+    polled: { least: new Date('2026-01-05T00:00:00Z'), lacking: false },
+    complete: { least: new Date('2026-01-04T00:00:00Z'), lacking: false },
   };
 
   it('is not known of none, and nothing is lacking', async () => {
     const account = await newAccount();
-    const nothing = { polledAt: undefined, unread: false, completeAsOf: undefined, incomplete: false };
-    expect(await least(account)).toEqual(nothing);
+    const nothing = { least: undefined, lacking: false };
+    expect(await least(account)).toEqual({ polled: nothing, complete: nothing });
   });
 
   it('is told by the account’s own scopes of its parents’ rows', async () => {
@@ -204,7 +201,7 @@ describe('as of when a collection with parents is whole', () => {
   });
 
   describe('while parents are in quarantine', () => {
-    const ABSENT = { unread: true, incomplete: true };
+    const ABSENT = { polled: { lacking: true }, complete: { lacking: true } };
     const HOUR = 3_600_000;
     const AT = Date.parse('2026-03-01T12:00:00Z');
 
