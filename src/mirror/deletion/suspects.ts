@@ -4,7 +4,7 @@ import type { SuspectedDeletion, SuspectKind } from '../../model/absence.ts';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { ofScope } from '../table.ts';
 
-/** A row of `<schema>_sync.candidate`: its key and `SUSPECT_COLUMNS`. */
+/** A suspected deletion as stored: its key and `SUSPECT_COLUMNS`. */
 export interface SuspectRow {
   readonly key: string;
   readonly kind: SuspectKind;

@@ -97,10 +97,10 @@ function storedScope(
   { userId, collection }: Pick<Scope, 'userId' | 'collection'>,
   { parent, ...row }: ScopeRow,
 ): StoredScope {
-  const known = Object.entries(row).filter(([, value]) => value !== null);
+  const known = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined]));
   return {
     scope: { userId, collection, parent },
-    ...(Object.fromEntries(known) as Omit<StoredScope, 'scope'>),
+    ...(known as Omit<StoredScope, 'scope'>),
   };
 }
 

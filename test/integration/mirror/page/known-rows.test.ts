@@ -124,7 +124,7 @@ describe('scopes', () => {
     await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
-  it('of lists are read due ones first, then those with unsettled rows, then the oldest; deleted lists never', async () => {
+  it('of lists are read due ones first, then those with unfinished rows, then the oldest; deleted lists never', async () => {
     const account = await newAccount();
     const { db, kysely } = account.database;
     const user = account.fence.userId;

@@ -7,7 +7,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 
-it('only live rows of the scope go, in key order, and behind a key those beyond it', async () => {
+it('only live rows of the scope are deleted, in key order, or those behind a key', async () => {
   const account = await newAccount();
   const { db } = account.database;
   await account.observe('lists', itemsWith('list_id', [1, 2]));
@@ -21,7 +21,7 @@ it('only live rows of the scope go, in key order, and behind a key those beyond 
   const first = account.scope('list_items', '1');
   const keys = (rows: readonly { readonly key: string }[]): string => rows.map(({ key }) => key).join('');
 
-  // A row that is gone already, and one that never was, would have the whole deletion fail.
+  // A row that is deleted already, or never was there, would make the whole deletion fail.
   expect(keys(await rowsToDelete(db, table, first, ['d', 'b', 'x', 'a']))).toBe('ad');
   expect(keys(await rowsToDeleteAfter(db, table, first, undefined))).toBe('acd');
   expect(keys(await rowsToDeleteAfter(db, table, first, 'a'))).toBe('cd');

@@ -22,7 +22,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 const newAccount = testAccounts();
 const withJobs = oldJobs(newAccount);
 
-describe('doubts that no page raises', () => {
+describe('suspected deletions that two walks show together', () => {
   const pair = (change: Partial<SuspectChange>): SuspectChange => ({ ...NO_SUSPECTS, ...change });
   const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
     account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
@@ -36,7 +36,7 @@ describe('doubts that no page raises', () => {
     expect(await liveJobs(account)).toEqual([1]);
   });
 
-  it('give way to what one answer proves, which begins anew', async () => {
+  it('are replaced by what one answer suspects, which needs two proofs again', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
@@ -87,7 +87,7 @@ describe('a page that very many rows are missing from', () => {
   it.each([
     ['research_jobs', 'job_id', '{"job_id":0}'],
     ['watchlist', 'id', '{"id":"x"}'],
-  ] as const)('has all of %s in doubt: more than one statement reads, each once', async (name, key, item) => {
+  ] as const)('suspects all of %s, more than one statement reads, each once', async (name, key, item) => {
     const account = await newAccount();
     await account.observe(name, `[${item}]`);
     await account.query(`
@@ -103,8 +103,8 @@ describe('a page that very many rows are missing from', () => {
   });
 });
 
-describe('rows in doubt', () => {
-  it('are told by scope: since when, of what kind, how many', async () => {
+describe('suspected deletions', () => {
+  it('are listed by scope: since when, of what kind, how many', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     for (const parent of ['1', '2']) {
@@ -125,7 +125,7 @@ describe('rows in doubt', () => {
     expect(second?.lastSuspectedAt).toEqual(new Date(latest?.at ?? 0));
   });
 
-  it('are no rows to begin a page at', async () => {
+  it('are not used to begin a page at', async () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
     const { db } = account.database;
@@ -137,7 +137,7 @@ describe('rows in doubt', () => {
 });
 
 describe('as of when everything is mirrored', () => {
-  it('is kept for each scope, and the least of them tells of a collection', async () => {
+  it('is kept for each scope, and is the least of them for a collection', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
     const { db } = account.database;
@@ -160,7 +160,7 @@ describe('as of when everything is mirrored', () => {
     expect(await least()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
   });
 
-  it('is not known while a list that can’t be mirrored keeps its items from being read', async () => {
+  it('is not known while a list can’t be mirrored, and its items are not read', async () => {
     const account = await newAccount();
     const { db } = account.database;
     const incomplete = async () => {
@@ -178,9 +178,9 @@ describe('as of when everything is mirrored', () => {
       decide: () => ({ scope: { completeAsOf: new Date(now), polledAt: new Date(now) } }),
     });
     expect(await incomplete()).toEqual([true, true]);
-    // A list that has a row is read, whatever its newest content is.
+    // A list that has a row is read, even where its newest content can't be mirrored.
     await read(new Date(now), '[{"list_id":1,"n":1e999999}]');
-    // One that is seen no more is gone.
+    // A list that is not seen any more is gone.
     await read(new Date(now + 7_200_000), '[{"list_id":1,"n":1e999999}]');
     expect(await incomplete()).toEqual([false, false]);
   });
