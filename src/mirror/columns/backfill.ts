@@ -44,23 +44,21 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   const column = registry.columns.find(({ field }) => field === task.field);
   const inHistory = column !== undefined && registry.archived.includes(column.name);
   await fenced(db, fence, async (trx, now) => {
+    const rest =
+      column && (task.historyThrough === null ? rowsOf(table, task, column) : versionsOf(table, task));
+    const filled = column && rest && (await fillBatch(trx, now, table, userId, rest, column));
+    const next = filled ?? (task.historyThrough === null && inHistory ? BEFORE_HISTORY : undefined);
     const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
-    const last = column && (await fillBatch(trx, now, table, userId, restOf(table, task, column), column));
-    if (last !== undefined) {
-      await sql`
-        update ${trx.stateTable('backfill')}
-        set done_through = ${last.id}::bigint, history_through = ${last.moment}::timestamptz
-        where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
-    } else if (task.historyThrough === null && inHistory) {
-      await sql`
-        update ${trx.stateTable('backfill')} set done_through = 0, history_through = '-infinity'
-        where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
-    } else {
-      await sql`
-        delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofTask}`.execute(
-        trx,
-      );
-    }
+    const change =
+      next === undefined
+        ? sql`
+            delete from ${trx.stateTable('backfill')}
+            where _user_id = ${userId}::bigint and ${ofTask}`
+        : sql`
+            update ${trx.stateTable('backfill')}
+            set done_through = ${next.id}::bigint, history_through = ${next.moment}::timestamptz
+            where _user_id = ${userId}::bigint and ${ofTask}`;
+    await change.execute(trx);
   });
   return true;
 }
@@ -71,6 +69,8 @@ interface Place {
   readonly moment: string | null;
 }
 
+const BEFORE_HISTORY: Place = { id: '0', moment: '-infinity' };
+
 /** What is left to fill of the table or of its history: conditions on `t`, and the order. */
 interface Rest {
   readonly table: RawBuilder<unknown>;
@@ -80,10 +80,6 @@ interface Rest {
   readonly upTo: (place: Place) => RawBuilder<unknown>;
   /** Whether a value that does not fit was counted already, when the row was written or filled. */
   readonly isCounted: (id: string) => boolean;
-}
-
-function restOf(table: Table, task: Task, column: FieldColumn): Rest {
-  return task.historyThrough === null ? rowsOf(table, task, column) : versionsOf(table, task);
 }
 
 /** A deletion gives its row a later change ID and no value: its ID does not show whether it came with the column. */

@@ -19,7 +19,7 @@ import { countSuspects, forgetSuspects } from './save-suspects.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
 import { NO_WALK_TOTALS } from '../scope/walk-end.ts';
-import { ofScope, tableOf } from '../table.ts';
+import { ofScope } from '../table.ts';
 
 /** Items deleted with their lists in one transaction, unless a single list has more. */
 const MAX_ITEMS = 5_000;
@@ -94,9 +94,8 @@ async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<De
     await recordBlocked(trx, scope, blocked);
     if (blocked) return { ...nothing, blocked };
   }
-  const table = tableOf(trx.schema, collection);
   const keys = await provenKeys(trx, scope);
-  const live = await rowsToDelete(trx, table, scope, keys);
+  const live = await rowsToDelete(trx, scope, keys);
   const children: DeletedScope[] = [];
   const emptied: RowToDelete[] = [];
   for (const row of fitting(live)) {
@@ -105,7 +104,7 @@ async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<De
     // Only the first list can have too many items for one transaction: the rest of them, and its row, come next.
     if (deleted.every(({ whole }) => whole)) emptied.push(row);
   }
-  const changed = await deleteRows(trx, table, scope, emptied, deletion);
+  const changed = await deleteRows(trx, scope, emptied, deletion);
 
   const staying = new Set(live.filter((row) => !emptied.includes(row)).map(({ key }) => key));
   const done = keys.filter((key) => !staying.has(key));

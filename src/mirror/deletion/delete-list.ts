@@ -5,7 +5,7 @@ import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-
 import type { ChangedTable } from '../page-write.ts';
 import { releaseScope } from '../quarantine/update-quarantine.ts';
 import { countSuspects, forgetAllSuspects } from './save-suspects.ts';
-import { ofScope, tableOf } from '../table.ts';
+import { ofScope } from '../table.ts';
 
 /** What was deleted of a scope with its parent. */
 export interface DeletedScope {
@@ -46,15 +46,14 @@ export async function deleteChildren(
 }
 
 async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedScope> {
-  const table = tableOf(trx.schema, scope.collection);
   let deleted = 0;
   let changed: ChangedTable | undefined;
   let after: string | undefined;
   for (;;) {
-    const rows = fitting(await rowsToDeleteAfter(trx, table, scope, after));
+    const rows = fitting(await rowsToDeleteAfter(trx, scope, after));
     if (rows.length === 0) return { scope, deleted, changed, whole: true };
     if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
-    changed = await deleteRows(trx, table, scope, rows, deletion);
+    changed = await deleteRows(trx, scope, rows, deletion);
     deleted += rows.length;
     after = rows.at(-1)?.key;
   }

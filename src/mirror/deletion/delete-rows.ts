@@ -9,7 +9,7 @@ import { behind, keyColumn, placeOrder } from '../rows/key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
-import { dataTable, inParent, inScope, keyTypeName, type Table } from '../table.ts';
+import { dataTable, inParent, inScope, keyTypeName, tableOf } from '../table.ts';
 import { forgetUnfinished } from '../rows/unfinished.ts';
 
 /** Rows deleted by one statement at most, so that it stays within its time bound. */
@@ -37,12 +37,8 @@ export interface RowToDelete {
 }
 
 /** Which of these keys are live, in key order. */
-export async function rowsToDelete(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<RowToDelete[]> {
+export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {
+  const table = tableOf(trx.schema, scope.collection);
   const { rows } = await sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, t.bytes
     from unnest(${[...keys]}::${keyTypeName(table)}[]) as k (key)
@@ -54,12 +50,8 @@ export async function rowsToDelete(
 }
 
 /** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
-export async function rowsToDeleteAfter(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  after: string | undefined,
-): Promise<RowToDelete[]> {
+export async function rowsToDeleteAfter(trx: Db, scope: Scope, after?: string): Promise<RowToDelete[]> {
+  const table = tableOf(trx.schema, scope.collection);
   const { rows } = await sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${behind(table, after)} and t._deleted_at is null
@@ -81,12 +73,12 @@ export function fitting(rows: readonly RowToDelete[]): readonly RowToDelete[] {
  */
 export async function deleteRows(
   trx: Db,
-  table: Table,
   scope: Scope,
   rows: readonly RowToDelete[],
   { hard, history, accepted, at }: Deletion,
 ): Promise<ChangedTable | undefined> {
   if (rows.length === 0) return undefined;
+  const table = tableOf(trx.schema, scope.collection);
   const keys = rows.map(({ key }) => key);
   const before = await takeChangeIds(trx, scope.userId, keys.length);
   const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
@@ -95,9 +87,19 @@ export async function deleteRows(
     const archive = { table, scope, keys, at, op: 'delete', columns } as const;
     await archiveRows(trx, hard ? { ...archive, changeIds } : archive);
   }
-  const deleted = hard
-    ? await removeRows(trx, table, scope, keys)
-    : await markRows(trx, table, scope, keys, changeIds, at);
+  // The database's clock may step back: a version ends no earlier than it began (archive.ts).
+  const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
+  const given = sql`unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)`;
+  const which = sql`${inParent(table, scope)} and ${keyColumn(table)} = x.key and t._deleted_at is null`;
+  const { numAffectedRows } = hard
+    ? await sql`
+        delete from ${dataTable(table)} as t using ${given}
+        where t._user_id = ${scope.userId}::bigint and ${which}`.execute(trx)
+    : await sql`
+        update ${dataTable(table)} as t
+        set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id from ${given}
+        where t._user_id = ${scope.userId}::bigint and ${which}`.execute(trx);
+  const deleted = Number(numAffectedRows ?? 0n);
   if (deleted !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
   }
@@ -107,31 +109,4 @@ export async function deleteRows(
   await forgetUnfinished(trx, scope, keys);
   await releaseKeys(trx, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
-}
-
-async function markRows(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-  changeIds: readonly bigint[],
-  at: Date,
-): Promise<number> {
-  // The database's clock may step back: a version ends no earlier than it began (archive.ts).
-  const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
-  const { numAffectedRows } = await sql`
-    update ${dataTable(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
-    from unnest(${[...keys]}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)
-    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
-      and t._deleted_at is null`.execute(trx);
-  return Number(numAffectedRows ?? 0n);
-}
-
-async function removeRows(trx: Db, table: Table, scope: Scope, keys: readonly string[]): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from ${dataTable(table)} as t
-    using unnest(${[...keys]}::${keyTypeName(table)}[]) as x (key)
-    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
-      and t._deleted_at is null`.execute(trx);
-  return Number(numAffectedRows ?? 0n);
 }
