@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Which } from '@research-mirror/sandbox/testing/control-client';
+import type { ItemSelection } from '@research-mirror/sandbox/testing/control-client';
 import type { System } from '../processes/system.ts';
 
 const COLLECTIONS = {
@@ -52,7 +52,7 @@ export async function differences(
   return found;
 }
 
-async function compareItems(db: pg.Pool, which: Which, truth: readonly string[]): Promise<string[]> {
+async function compareItems(db: pg.Pool, which: ItemSelection, truth: readonly string[]): Promise<string[]> {
   const collection = which.collection;
   const ofList = which.list === undefined ? '' : ` and list_id = ${which.list}`;
   const { rows } = await db.query<{ key: string; what: string }>(

@@ -118,7 +118,7 @@ class Run {
       await account.close();
     }
     const { seed } = this.#game;
-    const { byFault } = this.#source.state.traffic.counters();
+    const { byFault } = this.#source.state.requests.counters();
     const own = { operations: this.#operator.count, requests: account.requests };
     const counts = { ...this.#record.counts, ...own, ...byFault };
     const what = `${describeGame(this.#game)}; user ${this.#user}, ${collections.length} collections`;

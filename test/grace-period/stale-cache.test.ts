@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { SANDBOX_SWITCHES } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
 
 // A cache between the mirror and the service that answers with copies, whatever it is asked for.
 

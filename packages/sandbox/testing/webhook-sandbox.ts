@@ -3,25 +3,25 @@ import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
 import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 import { startReceiver, type Receiver } from './webhook-receiver.ts';
 
-/** A sandbox that tells only of what a test does, and somebody to whom it delivers. */
-export interface HookedSandbox {
+/** A sandbox with a webhook receiver: its only events are those of what a test does. */
+export interface WebhookSandbox {
   readonly sandbox: TestSandbox;
   readonly receiver: Receiver;
-  /** Asks the service; the body of its answer, {} for none. */
+  /** Sends a request to the service. @returns the body of the answer, {} for none */
   call(path: string, method?: string, body?: unknown): Promise<Record<string, unknown>>;
   /** Registers the receiver. @returns the service's answer */
   register(types?: readonly string[]): Promise<Record<string, unknown>>;
 }
 
-/** What a test file starts, restores between its tests, and closes. */
-interface Started extends HookedSandbox {
-  /** As it was in the beginning: the switches that are about webhooks, no registration, nothing received. */
+/** A started one, to be restored between tests. */
+interface Started extends WebhookSandbox {
+  /** Restores the switches of webhooks, and removes registration and deliveries. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** One for all tests of a file; each finds it as it was in the beginning. */
-export function hookedSandbox(): HookedSandbox {
+/** Call it once in a test file: one sandbox for all its tests, restored after each. */
+export function webhookSandbox(): WebhookSandbox {
   let hooked: Started;
   beforeAll(async () => {
     hooked = await start();
@@ -43,7 +43,7 @@ export function hookedSandbox(): HookedSandbox {
 async function start(): Promise<Started> {
   const sandbox = await startTestSandbox({
     ...STILL,
-    // Long ago: all that is there is finished.
+    // Long ago: all items are finished.
     epoch: '2020-01-01T00:00:00Z',
     limits: 'off',
     jobs: 50,
@@ -56,7 +56,7 @@ async function start(): Promise<Started> {
       /^(delivery|register|signature|retryOn4xx|eventData)/.test(name),
     ),
   );
-  const call: HookedSandbox['call'] = async (path, method = 'GET', body) => {
+  const call: WebhookSandbox['call'] = async (path, method = 'GET', body) => {
     const response = await fetch(`${sandbox.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${sandbox.key}` },

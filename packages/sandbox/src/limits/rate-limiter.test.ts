@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readSandboxOptions } from '../switches/read-options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { Gate, type Group } from './gate.ts';
+import { RateLimiter, type Group } from './rate-limiter.ts';
 import { rateHeaders } from './rate-headers.ts';
 
 function options(given: Partial<SandboxOptions> = {}): SandboxOptions {
@@ -10,9 +10,9 @@ function options(given: Partial<SandboxOptions> = {}): SandboxOptions {
   return reading.options;
 }
 
-/** How many of `asked` requests at one moment are accepted. */
+/** How many of `asked` requests at one time are accepted. */
 function burst(
-  gate: Gate,
+  limiter: RateLimiter,
   group: Group,
   settings: SandboxOptions,
   asked = 100,
@@ -21,12 +21,12 @@ function burst(
 ): number {
   let count = 0;
   for (let number = 0; number < asked; number += 1) {
-    count += gate.admit(key, group, route, settings, 5000).allowed ? 1 : 0;
+    count += limiter.admit(key, group, route, settings, 5000).allowed ? 1 : 0;
   }
   return count;
 }
 
-describe('the gate', () => {
+describe('the rate limiter', () => {
   it.each([
     ['clay', 5],
     ['research', 10],
@@ -34,29 +34,29 @@ describe('the gate', () => {
     ['sequence', 20],
     ['other', 60],
   ] as const)('admits of the group %s %i requests in a window, for each key', (group, limit) => {
-    const gate = new Gate();
-    expect(burst(gate, group, options())).toBe(limit);
-    expect(burst(gate, group, options(), 100, '1')).toBe(limit);
+    const limiter = new RateLimiter();
+    expect(burst(limiter, group, options())).toBe(limit);
+    expect(burst(limiter, group, options(), 100, '1')).toBe(limit);
   });
 
-  it('keeps groups apart and lets the endpoints of a group share, unless told otherwise', () => {
-    const shared = new Gate();
+  it('counts each group by itself, and the endpoints of a group together, unless told otherwise', () => {
+    const shared = new RateLimiter();
     expect(burst(shared, 'research', options(), 6, '0', 'POST /v1/research')).toBe(6);
     expect(burst(shared, 'research', options(), 6, '0', 'POST /v1/enrich')).toBe(4);
     expect(burst(shared, 'other', options(), 6)).toBe(6);
-    const apart = new Gate();
+    const apart = new RateLimiter();
     const endpoint = options({ limitScope: 'endpoint' });
     expect(burst(apart, 'research', endpoint, 100, '0', 'POST /v1/research')).toBe(10);
     expect(burst(apart, 'research', endpoint, 100, '0', 'POST /v1/enrich')).toBe(10);
   });
 
   it('does not count refused requests, unless told to', () => {
-    const gate = new Gate();
+    const limiter = new RateLimiter();
     const lenient = options({ limitOther: 1 });
-    gate.admit('0', 'other', '', lenient, 0);
-    expect(gate.admit('0', 'other', '', lenient, 59_999).allowed).toBe(false);
-    expect(gate.admit('0', 'other', '', lenient, 60_000).allowed).toBe(true);
-    const strict = new Gate();
+    limiter.admit('0', 'other', '', lenient, 0);
+    expect(limiter.admit('0', 'other', '', lenient, 59_999).allowed).toBe(false);
+    expect(limiter.admit('0', 'other', '', lenient, 60_000).allowed).toBe(true);
+    const strict = new RateLimiter();
     const counting = options({ limitOther: 1, countRefused: 'on' });
     strict.admit('0', 'other', '', counting, 0);
     expect(strict.admit('0', 'other', '', counting, 59_999).allowed).toBe(false);
@@ -64,16 +64,16 @@ describe('the gate', () => {
     expect(strict.admit('0', 'other', '', counting, 120_000).allowed).toBe(true);
   });
 
-  it('holds a second limit over all endpoints', () => {
-    const gate = new Gate();
+  it('applies a second limit to all endpoints', () => {
+    const limiter = new RateLimiter();
     const settings = options({ limitGlobal: 12 });
-    expect(burst(gate, 'research', settings, 10)).toBe(10);
-    expect(burst(gate, 'other', settings, 10)).toBe(2);
+    expect(burst(limiter, 'research', settings, 10)).toBe(10);
+    expect(burst(limiter, 'other', settings, 10)).toBe(2);
   });
 
-  it('lifts limits one by one or all at once', () => {
-    expect(burst(new Gate(), 'other', options({ limitOther: 'off' }), 500)).toBe(500);
-    expect(burst(new Gate(), 'heavy', options({ limits: 'off' }), 500)).toBe(500);
+  it('removes limits one by one or all at once', () => {
+    expect(burst(new RateLimiter(), 'other', options({ limitOther: 'off' }), 500)).toBe(500);
+    expect(burst(new RateLimiter(), 'heavy', options({ limits: 'off' }), 500)).toBe(500);
   });
 });
 
@@ -109,7 +109,7 @@ describe('the headers of a limit', () => {
     expect(rateHeaders(verdict, options({ retryAfter }), wall)['Retry-After']).toBe(text);
   });
 
-  it('tell what remains wrongly, or not at all, where a service does', () => {
+  it('give wrong remaining requests, or none, as the switch says', () => {
     expect(rateHeaders(verdict, options({ remaining: 'constant' }), wall)['X-RateLimit-Remaining']).toBe(
       '59',
     );

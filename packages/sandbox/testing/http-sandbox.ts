@@ -2,40 +2,40 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
 import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
 
-/** An answer of the sandbox as it came; `body` is {} where it is no JSON object. */
-export interface Got {
+/** An answer of the sandbox; `body` is {} where it is not a JSON object. */
+export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   readonly body: Record<string, unknown>;
 }
 
-interface Asking {
-  /** The first one's if left out; '' for none. */
+interface AskOptions {
+  /** Default: the first key; '' for none. */
   readonly key?: string;
   readonly method?: string;
   readonly body?: string;
   readonly headers?: Record<string, string>;
 }
 
-/** A sandbox whose service a test asks with nothing in between. */
-export interface AskedSandbox {
+/** A sandbox to which a test sends plain HTTP requests. */
+export interface HttpSandbox {
   readonly sandbox: TestSandbox;
-  readonly ask: (path: string, asking?: Asking) => Promise<Got>;
-  /** @param body text as it is, or what becomes JSON */
-  readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Got>;
-  /** IDs of a list, page by page to its end. */
+  readonly ask: (path: string, asking?: AskOptions) => Promise<RawAnswer>;
+  /** @param body a text verbatim, or a value that becomes JSON */
+  readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<RawAnswer>;
+  /** All IDs of a list, read page by page. */
   readonly walk: (path: string) => Promise<string[]>;
 }
 
-/** To be called once in a test file: one sandbox without limits, there while its tests run. */
-export function askedSandbox(switches: Partial<SandboxOptions> = {}): AskedSandbox {
+/** Call it once in a test file: starts one sandbox without limits for its tests. */
+export function httpSandbox(switches: Partial<SandboxOptions> = {}): HttpSandbox {
   let sandbox: TestSandbox | undefined;
   beforeAll(async () => {
     sandbox = await startTestSandbox({ ...STILL, limits: 'off', ...switches });
   });
   afterAll(() => sandbox?.stop());
-  const scene: AskedSandbox = {
+  const scene: HttpSandbox = {
     get sandbox() {
       if (sandbox === undefined) throw new RangeError('no test runs');
       return sandbox;

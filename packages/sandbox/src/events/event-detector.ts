@@ -4,38 +4,38 @@ import type { Change } from '../world/overlay.ts';
 import type { Population } from '../world/population.ts';
 import { firstAbove } from '../world/sorted.ts';
 import type { SandboxCollection, UserData } from '../world/user-data.ts';
-import { endingsOf, longestLifeMs } from './endings.ts';
-import { COLLECTION_OF_EVENT, endingEvent } from './event-types.ts';
-import type { Occurrence } from './occurrence.ts';
+import { endEventsOf, longestLifeMs } from './end-events.ts';
+import { COLLECTION_OF_EVENT, endEventType } from './event-types.ts';
+import type { ItemEvent } from './item-event.ts';
 
-/** Items that are looked at in one step of the clock, of each collection: of more, only the last ones bring events. */
-const MOST_AT_ONCE = 50_000;
+/** Items of each collection that one step of the clock reads; of more only the newest have events. */
+const MAX_AT_ONCE = 50_000;
 
-interface Expected extends Occurrence {
-  /** False for what was done to the item from outside. */
+interface PendingEvent extends ItemEvent {
+  /** False for a change from outside. */
   readonly byItself: boolean;
 }
 
 const COLLECTIONS = ['research_jobs', 'bulk_research_jobs', 'lists'] as const;
 
 /**
- * The events of one user's data, as time passes and things are done to it. Items are functions of
- * time, so nothing is searched: each new item's endings are computed once and wait here; of ten million items that
- * were there before, only those that are not finished yet are looked at.
+ * Finds the events of one user's data, as time passes and the data is changed. Items are functions of time, so nothing
+ * is searched: the events of each new item are computed once and wait here until they are due. Of ten million initial
+ * items only the unfinished ones are read.
  */
-export class News {
+export class EventDetector {
   readonly #data: UserData;
   readonly #options: () => SandboxOptions;
-  /** By moment, once `#sorted`. */
-  #waiting: Expected[] = [];
+  /** By time, once `#sorted`. */
+  #pending: PendingEvent[] = [];
   #sorted = true;
-  /** First slot of each collection that was not looked at. */
+  /** Next slot to read, by collection. */
   readonly #nextSlot = new Map<SandboxCollection, number>();
-  /** First score change of the watchlist that was not looked at. */
-  #nextScoring: number;
+  /** Next score change of the watchlist to read. */
+  #nextScoreChange: number;
   #missed = 0;
 
-  /** @param now news come of what is later than this */
+  /** @param now only what happens later has events */
   constructor(data: UserData, options: () => SandboxOptions, now: number) {
     this.#data = data;
     this.#options = options;
@@ -44,60 +44,60 @@ export class News {
       data.collection(collection).overlay.listen(({ id }, change) => this.#changed(collection, id, change));
     }
     const watchlist = data.collection('watchlist');
-    const { scorings, rota } = watchlist.plan;
-    this.#nextScoring = rota.size === 0 ? 0 : scorings.count(now);
+    const { scoreChanges, permutation } = watchlist.plan;
+    this.#nextScoreChange = permutation.size === 0 ? 0 : scoreChanges.count(now);
     watchlist.overlay.listen(({ id }, change) => this.#scored(id, change));
-    this.#look(now, Infinity);
-    this.#take(now);
+    this.#read(now, Infinity);
+    this.#takeDue(now);
   }
 
-  /** New items and score changes that a step of the clock left out. */
+  /** Number of new items and score changes that a long step of the clock left out. */
   get missed(): number {
     return this.#missed;
   }
 
-  /** What happened since the last call, oldest first. */
-  until(now: number): Occurrence[] {
-    this.#look(now, MOST_AT_ONCE);
-    return this.#take(now).filter((occurrence) => this.#isStillTrue(occurrence));
+  /** The events since the last call, oldest first. */
+  detect(now: number): ItemEvent[] {
+    this.#read(now, MAX_AT_ONCE);
+    return this.#takeDue(now).filter((event) => this.#isStillTrue(event));
   }
 
-  #take(now: number): Expected[] {
-    if (!this.#sorted) this.#waiting.sort((a, b) => a.at - b.at);
+  #takeDue(now: number): PendingEvent[] {
+    if (!this.#sorted) this.#pending.sort((a, b) => a.at - b.at);
     this.#sorted = true;
-    return this.#waiting.splice(
+    return this.#pending.splice(
       0,
-      firstAbove(this.#waiting, ({ at }) => at, now),
+      firstAbove(this.#pending, ({ at }) => at, now),
     );
   }
 
-  #expect(occurrences: readonly Occurrence[], byItself: boolean): void {
-    for (const occurrence of occurrences) this.#waiting.push({ ...occurrence, byItself });
-    if (occurrences.length > 0) this.#sorted = false;
+  #addPending(events: readonly ItemEvent[], byItself: boolean): void {
+    for (const event of events) this.#pending.push({ ...event, byItself });
+    if (events.length > 0) this.#sorted = false;
   }
 
   /**
-   * Looks at the items that are new, and at the score changes that passed.
+   * Reads the new items and the score changes up to `now`.
    * @param most items of each collection
    */
-  #look(now: number, most: number): void {
+  #read(now: number, most: number): void {
     const options = this.#options();
     for (const collection of COLLECTIONS) {
       const population = this.#data.collection(collection);
       const size = population.sequence.size(now);
       const first = this.#from(this.#nextSlot.get(collection) ?? size, size, most);
       for (let slot = first; slot < size; slot += 1)
-        this.#expect(endingsOf(collection, population, slot, options), true);
+        this.#addPending(endEventsOf(collection, population, slot, options), true);
       this.#nextSlot.set(collection, size);
     }
     const watchlist = this.#data.collection('watchlist');
-    const { scorings, rota } = watchlist.plan;
-    const passed = rota.size === 0 ? 0 : scorings.count(now);
-    // Each touches one item in so many as there were at the epoch.
-    const touched = Math.max(1, watchlist.sequence.size(now) / rota.size);
-    const first = this.#from(this.#nextScoring, passed, Math.max(1, Math.floor(most / touched)));
-    for (let k = first; k < passed; k += 1) this.#expect(scoringsOf(watchlist, k), true);
-    this.#nextScoring = passed;
+    const { scoreChanges, permutation } = watchlist.plan;
+    const passed = permutation.size === 0 ? 0 : scoreChanges.count(now);
+    // One score change touches every `permutation.size`-th item.
+    const touched = Math.max(1, watchlist.sequence.size(now) / permutation.size);
+    const first = this.#from(this.#nextScoreChange, passed, Math.max(1, Math.floor(most / touched)));
+    for (let k = first; k < passed; k += 1) this.#addPending(scoreEventsOf(watchlist, k), true);
+    this.#nextScoreChange = passed;
   }
 
   #from(next: number, end: number, most: number): number {
@@ -106,14 +106,14 @@ export class News {
     return first;
   }
 
-  /** Something was done to an item: news where it comes to an end by that. What is done silently is no news. */
+  /** A change from outside: an event where it brings the item to a final state. A silent change has none. */
   #changed(collection: SandboxCollection, id: string, change: Change): void {
     if (change.silent) return;
-    const type = endingEvent(collection, statusIn(change));
-    if (type !== undefined) this.#expect([{ type, id, at: change.at }], false);
+    const type = endEventType(collection, statusIn(change));
+    if (type !== undefined) this.#addPending([{ type, id, at: change.at }], false);
   }
 
-  /** A watched company got a score from outside; the change is not in the overlay yet. */
+  /** A change of a watched company's score from outside, before it is in the overlay. */
   #scored(id: string, change: Change): void {
     if (change.silent || change.kind !== 'update' || change.fields['score'] === undefined) return;
     const watchlist = this.#data.collection('watchlist');
@@ -124,11 +124,11 @@ export class News {
     );
     const threshold = typeof ref === 'number' ? watchThreshold(watchlist.plan.hashOf(ref)) : 0;
     if (distance >= threshold)
-      this.#expect([{ type: 'watchlist.change_detected', id, at: change.at }], false);
+      this.#addPending([{ type: 'watchlist.change_detected', id, at: change.at }], false);
   }
 
-  /** Whether it is so: the item is there, and nothing done to it stands in place of what it came to by itself. */
-  #isStillTrue({ type, id, at, byItself }: Expected): boolean {
+  /** Whether the event is still true: the item is visible, and no change from outside replaced its own state. */
+  #isStillTrue({ type, id, at, byItself }: PendingEvent): boolean {
     const population = this.#data.collection(COLLECTION_OF_EVENT[type]);
     const ref = population.find(id, at);
     if (ref === undefined || !population.visible(ref, at)) return false;
@@ -137,7 +137,7 @@ export class News {
   }
 }
 
-/** First slot of those that may not be finished at `now`: items are numbered in the order of their creation. */
+/** First slot that may be unfinished at `now`: slots are in the order of creation. */
 function firstUnfinished(
   collection: SandboxCollection,
   data: UserData,
@@ -151,13 +151,13 @@ function firstUnfinished(
   return slot;
 }
 
-/** The watched companies whose score the k-th change of the watchlist moved significantly. */
-function scoringsOf(watchlist: Population, k: number): Occurrence[] {
-  const { scorings, rota, hashOf } = watchlist.plan;
-  const at = scorings.at(k);
+/** The events of the watchlist's k-th score change: one for each significant change. */
+function scoreEventsOf(watchlist: Population, k: number): ItemEvent[] {
+  const { scoreChanges, permutation, hashOf } = watchlist.plan;
+  const at = scoreChanges.at(k);
   const size = watchlist.sequence.size(at);
-  const found: Occurrence[] = [];
-  for (let slot = rota.member(k); slot < size; slot += rota.size) {
+  const found: ItemEvent[] = [];
+  for (let slot = permutation.itemAt(k); slot < size; slot += permutation.size) {
     const distance = Math.abs(watchlist.score(slot, at) - watchlist.score(slot, at - 1));
     if (distance >= watchThreshold(hashOf(slot)))
       found.push({ type: 'watchlist.change_detected', id: watchlist.idOf(slot), at });
@@ -172,7 +172,7 @@ function statusIn(change: Change): unknown {
   try {
     return (JSON.parse(change.source) as { status?: unknown } | null)?.status;
   } catch {
-    // Tests insert what is no JSON, too.
+    // Tests also insert texts that are not JSON.
     return undefined;
   }
 }

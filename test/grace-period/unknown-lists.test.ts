@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RequestRefused } from '../../../../src/model/errors.ts';
+import { RequestRefused } from '../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
 
 const GRACE_PERIOD_MS = 1_000;
 

@@ -1,17 +1,17 @@
 /**
- * Events at a steady rate: the births, vanishings and score changes of a population. Pure: how many there were at a
- * time, and when each was, cost O(1).
+ * Changes at a steady rate: the creations, vanishings and score changes of a population. Pure, and O(1): how many there
+ * were by a time, and when each one was.
  */
-export class Pulse {
+export class SteadyRate {
   readonly #since: number;
   readonly #everyMs: number;
   readonly #phase: number;
 
   /**
-   * @param since epoch milliseconds from which events are counted
+   * @param since epoch milliseconds from which changes are counted
    * @param perMinute 0: never
-   * @param phase in [0, 1): part of an interval by which the first event comes earlier, so that many slow pulses
-   * do not beat together
+   * @param phase in [0, 1): part of an interval by which the first change is earlier, so that many slow rates
+   * do not coincide
    */
   constructor(since: number, perMinute: number, phase: number) {
     this.#since = since;
@@ -19,22 +19,22 @@ export class Pulse {
     this.#phase = phase;
   }
 
-  /** Moment of event number `k` (0 is the first), whole milliseconds; Infinity where there is none. */
+  /** Time of change number `k` (0 is the first), whole milliseconds; Infinity where there is none. */
   at(k: number): number {
     return Math.ceil(this.#since + (k + 1 - this.#phase) * this.#everyMs);
   }
 
-  /** How many events were at or before `time`. */
+  /** How many changes were at or before `time`. */
   count(time: number): number {
     if (!Number.isFinite(this.#everyMs) || time < this.#since) return 0;
     let count = Math.max(0, Math.floor((time - this.#since) / this.#everyMs + this.#phase));
-    // Rounding may put the estimate one off; `at` decides.
+    // Rounding may make the estimate wrong by one; `at` decides.
     while (this.at(count) <= time) count += 1;
     while (count > 0 && this.at(count - 1) > time) count -= 1;
     return count;
   }
 
-  /** Moment of the first event after `time`. */
+  /** Time of the first change after `time`. */
   next(time: number): number {
     return this.at(this.count(time));
   }

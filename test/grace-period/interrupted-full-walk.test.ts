@@ -3,7 +3,7 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
 
 const GRACE_PERIOD_MS = 1_000;
 

@@ -8,28 +8,28 @@ import type { Delivery, DeliveryCounters, DeliveryRecord } from './delivery.ts';
 import { closeConnections, openConnections, postEvent } from './post-event.ts';
 
 /** Longest wait between two attempts: an hour. */
-const MOST_WAIT_MS = 3_600_000;
+const MAX_WAIT_MS = 3_600_000;
 
-/** Secret that nobody was given. */
+/** A secret that no registration has. */
 const WRONG_SECRET = 'f'.repeat(64);
 
-interface Errand {
+interface QueuedDelivery {
   readonly delivery: Delivery;
   attempts: number;
 }
 
-export interface CourierOptions {
+export interface DeliveryQueueOptions {
   readonly clock: Clock;
   readonly options: () => SandboxOptions;
-  /** The registration that deliveries to a user follow now. */
+  /** The user's registration in force now. */
   readonly webhookOf: (userId: number) => Webhook | undefined;
 }
 
 /**
- * Delivers: a bounded number at a time, each as often as the switches say, until it is answered 2xx. Nobody waits for
- * it; a delivery goes where the webhook is registered at the time of the attempt, signed with the secret of then.
+ * Sends deliveries in the background: a bounded number at a time, each until it is answered 2xx or the switches allow
+ * no more attempts. Each attempt uses the URL and the secret that are registered at that time.
  */
-export class Courier {
+export class DeliveryQueue {
   readonly #clock: Clock;
   readonly #options: () => SandboxOptions;
   readonly #webhookOf: (userId: number) => Webhook | undefined;
@@ -37,19 +37,19 @@ export class Courier {
   readonly #stopping = new AbortController();
   readonly #requests = new Set<AbortController>();
   readonly #log = new NumberedLog<DeliveryRecord>();
-  /** All that are not under way, oldest first; those of them whose time has come. */
-  readonly #waiting = new Set<Errand>();
-  readonly #ready = new Set<Errand>();
+  /** All deliveries that wait, oldest first; of these, the ones that are due. */
+  readonly #waiting = new Set<QueuedDelivery>();
+  readonly #ready = new Set<QueuedDelivery>();
   readonly #underWay = new Set<Promise<void>>();
   #counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
 
-  constructor({ clock, options, webhookOf }: CourierOptions) {
+  constructor({ clock, options, webhookOf }: DeliveryQueueOptions) {
     this.#clock = clock;
     this.#options = options;
     this.#webhookOf = webhookOf;
   }
 
-  /** Takes a delivery, to be sent in `delayMs`. */
+  /** Adds a delivery, to be sent in `delayMs`. */
   take(delivery: Delivery, delayMs: number): void {
     this.#wait({ delivery, attempts: 0 }, delayMs);
   }
@@ -63,13 +63,13 @@ export class Courier {
     return { ...this.#counts, waiting: this.#waiting.size, underWay: this.#underWay.size };
   }
 
-  /** Begins the counters and the log anew; numbers go on. */
+  /** Clears the counters and the log; the numbers continue. */
   reset(): void {
     this.#log.clear();
     this.#counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
   }
 
-  /** Ends what is under way at once, and sends nothing more. */
+  /** Aborts the attempts under way, and sends nothing more. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Stopped('the sandbox'));
     for (const request of this.#requests) request.abort();
@@ -79,10 +79,10 @@ export class Courier {
     closeConnections(this.#connections);
   }
 
-  #wait(errand: Errand, delayMs: number): void {
+  #wait(queued: QueuedDelivery, delayMs: number): void {
     const { signal } = this.#stopping;
     if (signal.aborted) return;
-    this.#waiting.add(errand);
+    this.#waiting.add(queued);
     for (const oldest of this.#waiting) {
       if (this.#waiting.size <= this.#options().deliveryWaiting) break;
       this.#waiting.delete(oldest);
@@ -90,30 +90,30 @@ export class Courier {
       this.#counts.dropped += 1;
     }
     if (delayMs <= 0) {
-      this.#makeReady(errand);
+      this.#makeReady(queued);
       return;
     }
     this.#clock.sleep(delayMs, signal).then(
-      () => this.#makeReady(errand),
+      () => this.#makeReady(queued),
       () => {
         // Stopped.
       },
     );
   }
 
-  #makeReady(errand: Errand): void {
-    if (!this.#waiting.has(errand)) return;
-    this.#ready.add(errand);
+  #makeReady(queued: QueuedDelivery): void {
+    if (!this.#waiting.has(queued)) return;
+    this.#ready.add(queued);
     this.#work();
   }
 
-  /** Begins as many attempts as may be under way. */
+  /** Starts as many attempts as may be under way at a time. */
   #work(): void {
-    for (const errand of this.#ready) {
+    for (const queued of this.#ready) {
       if (this.#underWay.size >= this.#options().deliveryParallel) return;
-      this.#ready.delete(errand);
-      this.#waiting.delete(errand);
-      const attempt = this.#attempt(errand).finally(() => {
+      this.#ready.delete(queued);
+      this.#waiting.delete(queued);
+      const attempt = this.#attempt(queued).finally(() => {
         this.#underWay.delete(attempt);
         this.#work();
       });
@@ -121,14 +121,14 @@ export class Courier {
     }
   }
 
-  async #attempt(errand: Errand): Promise<void> {
-    const { delivery } = errand;
+  async #attempt(queued: QueuedDelivery): Promise<void> {
+    const { delivery } = queued;
     const webhook = this.#webhookOf(delivery.userId);
     if (webhook === undefined) {
       this.#counts.unregistered += 1;
       return;
     }
-    errand.attempts += 1;
+    queued.attempts += 1;
     const at = this.#clock.now();
     const begun = this.#clock.monotonic();
     const secret = delivery.forged ? WRONG_SECRET : webhook.secret;
@@ -144,15 +144,15 @@ export class Courier {
       url: webhook.url,
       at,
       status,
-      attempt: errand.attempts,
+      attempt: queued.attempts,
       forged: delivery.forged,
       duplicate: delivery.duplicate,
       latencyMs: Math.round(this.#clock.monotonic() - begun),
     });
-    this.#finish(errand, status);
+    this.#finish(queued, status);
   }
 
-  /** @returns null also where no answer came in time */
+  /** @returns the status; null where no answer came, or none in time */
   async #post(url: string, body: string, headers: Record<string, string>): Promise<number | null> {
     const answered = new AbortController();
     const request = new AbortController();
@@ -172,10 +172,10 @@ export class Courier {
     }
   }
 
-  #finish(errand: Errand, status: number | null): void {
+  #finish(queued: QueuedDelivery, status: number | null): void {
     const options = this.#options();
     const accepted = status !== null && status >= 200 && status < 300;
-    if (errand.delivery.forged) {
+    if (queued.delivery.forged) {
       this.#counts.forgedAccepted += accepted ? 1 : 0;
       return;
     }
@@ -184,7 +184,7 @@ export class Courier {
       return;
     }
     const final = status !== null && status >= 400 && status < 500 && options.retryOn4xx === 'no';
-    if (final || errand.attempts > options.deliveryRetries) this.#counts.failed += 1;
-    else this.#wait(errand, Math.min(MOST_WAIT_MS, options.deliveryRetryMs * 2 ** (errand.attempts - 1)));
+    if (final || queued.attempts > options.deliveryRetries) this.#counts.failed += 1;
+    else this.#wait(queued, Math.min(MAX_WAIT_MS, options.deliveryRetryMs * 2 ** (queued.attempts - 1)));
   }
 }

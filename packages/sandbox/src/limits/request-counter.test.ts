@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_SWITCHES, type SandboxOptions } from '../switches/sandbox-switches.ts';
-import { meter, WINDOW_MS } from './meter.ts';
+import { requestCounter, WINDOW_MS } from './request-counter.ts';
 
 const KINDS = (SANDBOX_SWITCHES.limiter.choices ?? []) as readonly SandboxOptions['limiter'][];
 
 /** Asks at each moment; counts what is accepted. */
 function accepted(kind: SandboxOptions['limiter'], limit: number, waits: readonly number[]): number[] {
-  const subject = meter(kind);
+  const snapshot = requestCounter(kind);
   const moments: number[] = [];
   let now = 1_000_000;
   for (const wait of waits) {
     now += wait;
-    if (subject.free(limit, now) === 0) continue;
-    subject.count(limit, now);
+    if (snapshot.free(limit, now) === 0) continue;
+    snapshot.count(limit, now);
     moments.push(now);
   }
   return moments;
@@ -33,7 +33,7 @@ const waits = fc.array(fc.oneof(fc.nat({ max: 50 }), fc.nat({ max: 5000 }), fc.n
 const limits = fc.integer({ min: 1, max: 20 });
 
 describe('a sliding log', () => {
-  it('accepts in no 60 s more than the limit, and refuses only when the last 60 s are full', () => {
+  it('accepts at most the limit in any 60 s, and refuses only when the last 60 s are full', () => {
     fc.assert(
       fc.property(limits, waits, (limit, script) => {
         const moments = accepted('sliding-log', limit, script);
@@ -50,7 +50,7 @@ describe('a sliding log', () => {
 });
 
 describe.each(KINDS)('the limiter %s', (kind) => {
-  it('accepts in no 60 s more than twice the limit, and the limit from the beginning', () => {
+  it('accepts at most twice the limit in any 60 s, and the whole limit at first', () => {
     fc.assert(
       fc.property(limits, waits, (limit, script) => {
         const moments = accepted(kind, limit, [...Array.from({ length: limit + 1 }, () => 0), ...script]);
@@ -60,23 +60,23 @@ describe.each(KINDS)('the limiter %s', (kind) => {
     );
   });
 
-  it('accepts a request after the wait that it names, and not a millisecond earlier', () => {
+  it('accepts a request after the wait that it gives, and not a millisecond earlier', () => {
     fc.assert(
       fc.property(limits, waits, (limit, script) => {
-        const subject = meter(kind);
+        const snapshot = requestCounter(kind);
         let now = 1_000_000;
         for (const wait of script) {
           now += wait;
-          if (subject.free(limit, now) > 0) {
-            expect(subject.acceptsIn(limit, now)).toBeLessThan(1e-6);
-            subject.count(limit, now);
+          if (snapshot.free(limit, now) > 0) {
+            expect(snapshot.acceptsIn(limit, now)).toBeLessThan(1e-6);
+            snapshot.count(limit, now);
             continue;
           }
-          const until = now + subject.acceptsIn(limit, now);
+          const until = now + snapshot.acceptsIn(limit, now);
           expect(until).toBeGreaterThan(now);
-          if (until - 1 > now) expect(subject.free(limit, until - 1)).toBe(0);
+          if (until - 1 > now) expect(snapshot.free(limit, until - 1)).toBe(0);
           now = Math.ceil(until + 1e-3);
-          expect(subject.free(limit, now)).toBeGreaterThan(0);
+          expect(snapshot.free(limit, now)).toBeGreaterThan(0);
         }
       }),
     );

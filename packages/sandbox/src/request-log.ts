@@ -1,19 +1,19 @@
 import { NumberedLog } from './numbered-log.ts';
 
-/** One request, as the control API tells it. */
+/** One request, as the control API shows it. */
 export interface RequestRecord {
   readonly number: number;
-  /** Arrival: epoch milliseconds, and milliseconds of the monotonic clock that the windows go by. */
+  /** Arrival: epoch milliseconds, and milliseconds of the monotonic clock that the rate windows use. */
   readonly at: number;
   readonly monotonic: number;
-  /** Place of the key among the switch `keys`, from 0; null for none or a wrong one. The key itself is not told. */
+  /** Index of the key in the switch `keys`; null for none or a wrong one. The key itself is not shown. */
   readonly key: number | null;
   readonly userId: number | null;
   readonly method: string;
   /** With the query. */
   readonly path: string;
   readonly route: string;
-  /** null while under way and where the connection was cut. */
+  /** null while the request is under way, and where the connection was cut. */
   status: number | null;
   items: number | null;
   fault: string | null;
@@ -29,12 +29,12 @@ export interface Counters {
   readonly byFault: Readonly<Record<string, number>>;
   readonly inFlight: number;
   readonly maxInFlight: number;
-  /** Most list requests of one user and path at a time. */
+  /** Most concurrent list requests of one user and path. */
   readonly maxInFlightPerScope: number;
 }
 
-/** What the sandbox was asked, and what it answered. */
-export class Traffic {
+/** The requests to the service, and their counters. */
+export class RequestLog {
   readonly #log = new NumberedLog<RequestRecord>();
   #requests = 0;
   #forgotten = 0;
@@ -46,7 +46,7 @@ export class Traffic {
   #maxInFlightPerScope = 0;
   readonly #perScope = new Map<string, number>();
 
-  arrive(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
+  begin(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
     this.#requests += 1;
     const scope = scopeOf(request);
     if (scope !== undefined) {
@@ -68,8 +68,8 @@ export class Traffic {
     return record;
   }
 
-  /** The answer is about to be written, or the connection was cut. Only the first call counts. */
-  leave(record: RequestRecord): void {
+  /** Called when the answer is about to be written, or the connection was cut. Only the first call counts. */
+  end(record: RequestRecord): void {
     if (!this.#underWay.delete(record)) return;
     const scope = scopeOf(record);
     if (scope !== undefined) {
@@ -99,7 +99,7 @@ export class Traffic {
     return this.#log.after(after);
   }
 
-  /** Begins anew; requests under way stay under way, numbers go on. */
+  /** Clears log and counters; requests under way stay counted, the numbers continue. */
   reset(): void {
     this.#log.clear();
     this.#forgotten = this.#requests;

@@ -1,10 +1,10 @@
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 
 /**
- * The text of a file that is written once, made where there is none. Two programs that begin together get the same
- * one: linking the finished file is atomic, and it is on disk before.
+ * Reads the text of a file that is written once; creates the file where it is missing. Two programs that start at the
+ * same time get the same text: the file is flushed to disk, and then linked to its name, which is atomic.
  */
-export async function keptText(
+export async function readOrCreate(
   file: string,
   make: () => string | Promise<string>,
   mode = 0o666,

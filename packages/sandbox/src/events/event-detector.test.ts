@@ -10,18 +10,18 @@ import { watchThreshold } from '../world/kinds/account-kinds.ts';
 import { Population } from '../world/population.ts';
 import { Rankings } from '../world/kinds/ranking.ts';
 import type { SandboxCollection } from '../world/user-data.ts';
-import { COLLECTION_OF_EVENT, endingEvent } from './event-types.ts';
-import { News } from './news.ts';
+import { COLLECTION_OF_EVENT, endEventType } from './event-types.ts';
+import { EventDetector } from './event-detector.ts';
 
 const EPOCH = Date.UTC(2026, 0, 1);
 const USER = 1001;
 
 interface World {
   readonly state: SandboxState;
-  readonly news: News;
+  readonly detector: EventDetector;
   readonly now: () => number;
-  /** Moves the data's clock, and asks for news. */
-  readonly pass: (ms: number) => ReturnType<News['until']>;
+  /** Moves the data clock, and detects events. */
+  readonly pass: (ms: number) => ReturnType<EventDetector['detect']>;
   readonly do: (mutation: Mutation) => string;
 }
 
@@ -30,15 +30,15 @@ function worldWith(options: Partial<SandboxOptions>): World {
   if ('problems' in reading) throw new Error(reading.problems.join());
   const state = new SandboxState(reading.options, new VirtualClock(EPOCH));
   state.data.freeze();
-  const news = new News(dataOf(state), () => state.options, EPOCH);
+  const detector = new EventDetector(dataOf(state), () => state.options, EPOCH);
   const now = (): number => state.data.now();
   return {
     state,
-    news,
+    detector,
     now,
     pass(ms) {
       state.data.set(now() + ms);
-      return news.until(now());
+      return detector.detect(now());
     },
     do(mutation) {
       const done = mutate(state, mutation);
@@ -74,8 +74,8 @@ const step = fc.record({
   pick: fc.nat(),
 });
 
-describe('news', () => {
-  it('are what a reader of every moment would find: each end of each item, once, when it comes', () => {
+describe('the event detector', () => {
+  it('finds what a reader at every time would find: each final state of each item, once, when it is reached', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('research_jobs', 'bulk_research_jobs', 'lists'),
@@ -110,13 +110,13 @@ describe('news', () => {
             return world.pass(ms).filter(({ type }) => COLLECTION_OF_EVENT[type] === collection);
           });
           for (const { type, id, at } of told)
-            expect(endingEvent(collection, statusAt(state, collection, id, at))).toBe(type);
+            expect(endEventType(collection, statusAt(state, collection, id, at))).toBe(type);
           // Two at one moment: an update that says once more what is so.
           const moments = told.map(({ type, id, at }) => `${type} ${id} ${at}`);
           expect(new Set(moments).size).toBe(moments.length);
           for (const id of idsAt(state, collection, world.now())) {
             const status = statusAt(state, collection, id, world.now());
-            const type = endingEvent(collection, status);
+            const type = endEventType(collection, status);
             if (type === undefined || status === before.get(id)) continue;
             expect(told.findLast((each) => each.id === id)?.type).toBe(type);
           }
@@ -126,7 +126,7 @@ describe('news', () => {
     );
   });
 
-  it('tell of scores that change by at least the threshold of a watched company, and of no others', () => {
+  it('finds score changes of at least the threshold of a watched company, and no others', () => {
     const world = worldWith({ watchlist: 12, watchChangesPerMinute: 30, newWatchEntriesPerMinute: 2 });
     const watchlist = dataOf(world.state).collection('watchlist');
     const told = new Set<string>();
@@ -134,8 +134,8 @@ describe('news', () => {
       for (const { type, id, at } of world.pass(7777))
         if (type === 'watchlist.change_detected') told.add(`${id} ${at}`);
     const wanted = new Set<string>();
-    for (let k = 0; watchlist.plan.scorings.at(k) <= world.now(); k += 1) {
-      const at = watchlist.plan.scorings.at(k);
+    for (let k = 0; watchlist.plan.scoreChanges.at(k) <= world.now(); k += 1) {
+      const at = watchlist.plan.scoreChanges.at(k);
       for (let slot = 0; slot < watchlist.sequence.size(at - 1); slot += 1) {
         const moved = Math.abs(watchlist.score(slot, at) - watchlist.score(slot, at - 1));
         if (moved >= watchThreshold(watchlist.plan.hashOf(slot))) wanted.add(`${watchlist.idOf(slot)} ${at}`);
@@ -145,7 +145,7 @@ describe('news', () => {
     expect(told.size).toBeGreaterThan(100);
   });
 
-  it('tell of a score that is set from outside, if it is another by the threshold', () => {
+  it('finds a score that is set from outside, when it differs by the threshold', () => {
     const world = worldWith({ watchlist: 3, watchChangesPerMinute: 0 });
     const collection = 'watchlist' as const;
     const [id = ''] = idsAt(world.state, collection, EPOCH);
@@ -157,7 +157,7 @@ describe('news', () => {
     expect([events(50.5), events(99), events(98), events(20)]).toEqual([0, 1, 0, 1]);
   });
 
-  it('tell nothing of what is done silently, and nothing that was so before they began', () => {
+  it('ignores silent changes, and what was true before it started', () => {
     const world = worldWith({ jobs: 50, newJobsPerMinute: 0 });
     const collection = 'research_jobs' as const;
     const [id = ''] = idsAt(world.state, collection, EPOCH);
@@ -165,7 +165,7 @@ describe('news', () => {
     expect(world.pass(0)).toEqual([]);
   });
 
-  it('of ten million jobs look at those alone that are not finished', () => {
+  it('reads only the unfinished ones of ten million jobs', () => {
     const looks = vi.spyOn(Population.prototype, 'createdAt');
     const world = worldWith({ jobs: 10_000_000 });
     expect(world.pass(60_000).length).toBeGreaterThan(5);
@@ -173,10 +173,10 @@ describe('news', () => {
     looks.mockRestore();
   });
 
-  it('leave out, and count, what a step of the clock over years would have to tell', () => {
+  it('leaves out most events of a clock step over years, and counts them', () => {
     const world = worldWith({ newJobsPerMinute: 600 });
     const told = world.pass(365 * 86_400_000);
     expect(told.length).toBeLessThan(250_000);
-    expect(world.news.missed).toBeGreaterThan(300_000_000);
+    expect(world.detector.missed).toBeGreaterThan(300_000_000);
   });
 });

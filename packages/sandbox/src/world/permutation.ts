@@ -1,9 +1,9 @@
 /**
- * A fixed scattered order of the numbers 0 … size−1, endlessly repeated, with its inverse in O(1): which of `size`
- * items event number k touches, and which events touched an item. k → (k·step) mod size with step coprime to size
- * and near the golden section, so that neighbours in time are far apart. Exact up to some 90 million items.
+ * A permutation of the numbers 0 … size−1, repeated for ever, with its inverse in O(1): which of `size` items change
+ * number k touches, and which changes touch an item. k → (k·step) mod size, with step coprime to size and near the
+ * golden ratio: changes that follow each other touch items far apart. Exact up to some 90 million items.
  */
-export class Rota {
+export class Permutation {
   readonly size: number;
   readonly #step: number;
   readonly #inverse: number;
@@ -14,13 +14,13 @@ export class Rota {
     this.#inverse = size > 1 ? inverseOf(this.#step, size) : 0;
   }
 
-  /** The item that event number `k` touches. */
-  member(k: number): number {
+  /** The item that change number `k` touches. */
+  itemAt(k: number): number {
     return ((k % this.size) * this.#step) % this.size;
   }
 
-  /** The first event that touches `item`; it is touched again every `size` events. */
-  turnOf(item: number): number {
+  /** Number of the first change that touches `item`; the next ones follow every `size` changes. */
+  firstTurnOf(item: number): number {
     return ((item % this.size) * this.#inverse) % this.size;
   }
 }

@@ -1,24 +1,24 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 
-/** Length of the window of all limits, milliseconds (specification 8.2). */
+/** Window of all limits (specification 8.2). */
 export const WINDOW_MS = 60_000;
 
 /**
- * Counts the requests of one key and group. Times are milliseconds of one monotonic clock. The limit is given with
- * each question, because it may be changed while the sandbox runs.
+ * Counts the requests of one key and group. Times are milliseconds of one monotonic clock. Each call gives the limit,
+ * which may change while the sandbox runs.
  */
-export interface Meter {
-  /** How many more requests would be accepted right now: 0 refuses. */
+export interface RequestCounter {
+  /** How many more requests would be accepted now. */
   free(limit: number, now: number): number;
   /** Counts one request. */
   count(limit: number, now: number): void;
-  /** Milliseconds until the window begins to free what is counted; 0 where nothing is. */
+  /** Milliseconds until the oldest counted request leaves the window; 0 where none is counted. */
   resetIn(limit: number, now: number): number;
-  /** Milliseconds until a request would be accepted, if none is counted before. */
+  /** Milliseconds until a request would be accepted, when none is counted before. */
   acceptsIn(limit: number, now: number): number;
 }
 
-export function meter(kind: SandboxOptions['limiter']): Meter {
+export function requestCounter(kind: SandboxOptions['limiter']): RequestCounter {
   switch (kind) {
     case 'sliding-log':
       return slidingLog();
@@ -31,8 +31,8 @@ export function meter(kind: SandboxOptions['limiter']): Meter {
   }
 }
 
-/** The strict one: in no 60 s are more than `limit` requests accepted. */
-function slidingLog(): Meter {
+/** The strictest: no 60 s have more than `limit` accepted requests. */
+function slidingLog(): RequestCounter {
   let log: number[] = [];
   const inWindow = (now: number): number[] => {
     const first = log.findIndex((at) => at > now - WINDOW_MS);
@@ -56,8 +56,8 @@ function slidingLog(): Meter {
   };
 }
 
-/** Two fixed windows, the elder one weighted by the part of it that a sliding window would still cover. */
-function slidingCounter(): Meter {
+/** Two fixed windows; the older one is weighted by the part that a sliding window still covers. */
+function slidingCounter(): RequestCounter {
   let [window, before, current] = [0, 0, 0];
   const roll = (now: number): number => {
     const index = Math.floor(now / WINDOW_MS);
@@ -84,8 +84,8 @@ function slidingCounter(): Meter {
   };
 }
 
-/** Everything is free again at the full minute; twice the limit may pass around it. */
-function fixedWindow(): Meter {
+/** Each full minute starts a new count: up to twice the limit is accepted around it. */
+function fixedWindow(): RequestCounter {
   let [window, current] = [0, 0];
   const rest = (now: number): number => {
     const index = Math.floor(now / WINDOW_MS);
@@ -110,7 +110,7 @@ function fixedWindow(): Meter {
 }
 
 /** A bucket of `limit` tokens that refills evenly within a window. */
-function tokenBucket(): Meter {
+function tokenBucket(): RequestCounter {
   let [spent, at] = [0, 0];
   const refill = (limit: number, now: number): number => {
     spent = Math.max(0, spent - ((now - at) * limit) / WINDOW_MS);

@@ -1,5 +1,8 @@
-/** Does `task` for each item, `workers` at a time at most. The first error ends it, once all tasks under way have ended. */
-export async function sideBySide<T>(
+/**
+ * Runs `task` for each item, at most `workers` at a time. After the first error no further task starts; that error is
+ * thrown when all running tasks have ended.
+ */
+export async function forEachConcurrently<T>(
   items: readonly T[],
   workers: number,
   task: (item: T) => Promise<void>,
@@ -7,7 +10,7 @@ export async function sideBySide<T>(
   const left = items.values();
   let failure: { readonly error: unknown } | undefined;
   const work = async (): Promise<void> => {
-    // All workers take from the one iterator: what one has taken, no other gets.
+    // All workers share one iterator: each item goes to one of them.
     for (const item of left) {
       if (failure !== undefined) return;
       try {
