@@ -5,7 +5,7 @@ import { setOrigin } from '../../db/accounts/account-identity.ts';
 import { forgetOwner } from '../../db/accounts/api-keys.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
-import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
+import { forgetReadings } from '../../db/accounts/recheck.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { ownedBy, withLease } from './with-account.ts';
 import { hashOfKey } from './servable-keys.ts';
