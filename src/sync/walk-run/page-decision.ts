@@ -1,7 +1,7 @@
 import { type SuspectChange, NO_SUSPECTS } from '../../model/absence.ts';
 import type { Decision, ObservedPage } from '../../mirror/page-write.ts';
 import { STAMP_EVERY_MS } from '../../mirror/quarantine/plan.ts';
-import type { Unseen } from '../../mirror/quarantine/unseen.ts';
+import type { Unseen } from '../../mirror/quarantine/plan.ts';
 import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
 import { type Scope, scopeName } from '../../model/collections.ts';
 import type { Item, Served } from '../../model/page.ts';

@@ -1,9 +1,7 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
-import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
@@ -33,7 +31,7 @@ export interface MirrorAccount {
 }
 
 export interface AccountSettings {
-  readonly database: Database & { readonly url: string; readonly schema: string };
+  readonly database: Database & { readonly url: string };
   readonly source: Source;
   readonly key: string;
   readonly userId: string;
@@ -44,7 +42,7 @@ export interface AccountSettings {
 
 export async function openMirrorAccount(given: AccountSettings): Promise<MirrorAccount> {
   const { database, source, key, userId } = given;
-  const db = new Db(database.kysely, database.schema);
+  const { db } = database;
   const config: ServiceConfig = {
     ...loadConfig(
       {
