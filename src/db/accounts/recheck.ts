@@ -18,32 +18,32 @@ export async function recheckIfDue(
   const { userId } = fence;
   return fenced(db, fence, async (trx, now) => {
     const account = trx.stateTable('account');
-    const { rows } = await sql<{ due: boolean }>`
-      select recheck as due from ${account} where _user_id = ${userId}::bigint`.execute(trx);
+    const { rows } = await trx.sql<{ due: boolean }>`
+      select recheck as due from ${account} where _user_id = ${userId}::bigint`;
     if (rows[0]?.due !== true) return false;
     await commitDurably(trx);
     await forgetConclusions(trx, userId);
     // A known key without slots waits until nothing that may have been sent counts any more.
-    await sql`delete from ${trx.stateTable('slot_block')} where _user_id = ${userId}::bigint`.execute(trx);
+    await trx.sql`delete from ${trx.stateTable('slot_block')} where _user_id = ${userId}::bigint`;
     // The service's page size stays: without it a list of one row may look unfinished.
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('scope')} set full_walk = null,
         memory = coalesce(('{"limit":' || (memory #>> '{limit}') || '}')::jsonb, '{}')
-      where _user_id = ${userId}::bigint`.execute(trx);
-    await sql`
+      where _user_id = ${userId}::bigint`;
+    await trx.sql`
       update ${trx.table('_collections')} set next_full_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and collection = any(${[...collections]}::text[])`.execute(trx);
-    await sql`update ${account} set recheck = false where _user_id = ${userId}::bigint`.execute(trx);
+      where _user_id = ${userId}::bigint and collection = any(${[...collections]}::text[])`;
+    await trx.sql`update ${account} set recheck = false where _user_id = ${userId}::bigint`;
     return true;
   });
 }
 
 /** Forgets the account's suspected deletions: they may rest on another account's answers. Rows stay as they are. */
 export async function forgetConclusions(trx: Db, userId: string): Promise<void> {
-  await sql`delete from ${trx.stateTable('candidate')} where _user_id = ${userId}::bigint`.execute(trx);
-  await sql`
+  await trx.sql`delete from ${trx.stateTable('candidate')} where _user_id = ${userId}::bigint`;
+  await trx.sql`
     update ${trx.table('_collections')} set held_deletions = 0, waiting_deletions = 0
-    where _user_id = ${userId}::bigint and held_deletions + waiting_deletions > 0`.execute(trx);
+    where _user_id = ${userId}::bigint and held_deletions + waiting_deletions > 0`;
 }
 
 /**
@@ -53,10 +53,10 @@ export async function forgetConclusions(trx: Db, userId: string): Promise<void> 
  */
 export async function forgetReadings(trx: Db, userId: string, now: Date): Promise<void> {
   await forgetConclusions(trx, userId);
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('scope')} set memory = '{}', full_walk = null
-    where _user_id = ${userId}::bigint`.execute(trx);
-  await sql`
+    where _user_id = ${userId}::bigint`;
+  await trx.sql`
     update ${trx.table('_collections')} set next_full_at = ${now}::timestamptz
-    where _user_id = ${userId}::bigint`.execute(trx);
+    where _user_id = ${userId}::bigint`;
 }
