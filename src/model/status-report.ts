@@ -34,9 +34,6 @@ export interface StatusReport {
   readonly recovery: RecoveryStatus | null;
 }
 
-/** What is wrong with a mirror, and what else is worth knowing. */
-export type HealthJudgement = Pick<StatusReport, 'problems' | 'notes'>;
-
 export interface RecoveryStatus {
   readonly at: string;
   readonly reason: string;

@@ -83,6 +83,14 @@ export function service(name: string, body: (run: Run) => Promise<void>): Servic
   };
 }
 
+/** Resolves when the signal is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /**
  * Starts services in order. When one can't start, the earlier ones are stopped, and its error is thrown.
  */

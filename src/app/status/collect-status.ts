@@ -14,20 +14,20 @@ import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
-import { hashOfKey } from '../accounts/service-link.ts';
+import { hashOfKey } from '../accounts/servable-keys.ts';
 
 export interface StatusSources {
   readonly config: Config;
   readonly db: Db;
   /** The database in words, without password. */
   readonly words: string;
-  /** The running daemon's accounts; undefined for a command, which knows what Postgres knows. */
+  /** The running daemon's accounts; undefined for a command, which has Postgres only. */
   readonly accounts: AccountsService | undefined;
-  /** Why the running daemon can write nothing at this moment. */
+  /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
 
-/** What is mirrored, how fresh, and what is wrong: from Postgres and, in a daemon, its memory. */
+/** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */
 export async function statusReport({
   config,
   db,
@@ -38,19 +38,19 @@ export async function statusReport({
   const stored = await readStoredStatus(db);
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
-  const shown = stored.accounts.map((account): AccountStatus => ({
+  const statuses = stored.accounts.map((account): AccountStatus => ({
     ...account,
     budgets: budgets.get(account.userId) ?? account.budgets,
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
-  const judged = judgeStatus(shown, stored.processes, stored.now, stored.held);
+  const judged = judgeStatus(statuses, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
   const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
   const recovery = judgeRecovery(stored.recovery);
   const problems = [
     ...(unready === undefined ? [] : [unready]),
     ...keys,
-    ...(await movedBesideOthers(config, db, shown)),
+    ...(await movedBesideOthers(config, db, statuses)),
     ...recovery.problems,
     ...judged.problems,
   ];
@@ -64,14 +64,14 @@ export async function statusReport({
     database: words,
     schema: config.schema,
     processes: stored.processes,
-    accounts: shown,
+    accounts: statuses,
     errors: stored.errors,
     held: stored.held,
     recovery: stored.recovery,
   };
 }
 
-/** Why configured keys without a known account were refused, by short hash: what a command can know. */
+/** Configured keys whose ping was refused and that never had an owner, by short hash: as far as it is stored. */
 async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {
   const found = await knownKeys(db, (config.service?.keys ?? []).map(hashOfKey));
   return new Map(
@@ -81,15 +81,15 @@ async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, 
   );
 }
 
-/** Messages on keys that belong to another account now, unless their account is stopped and says it. */
+/** Configured keys that answer for another account now; an account that stopped for it says so itself. */
 async function movedBesideOthers(
   config: Config,
   db: Db,
   accounts: readonly AccountStatus[],
 ): Promise<string[]> {
   const moved = await movedKeys(db, (config.service?.keys ?? []).map(hashOfKey));
-  const said = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
-  return moved.filter(({ why }) => !said.has(why)).map(({ why }) => why);
+  const knownErrors = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
+  return moved.filter(({ why }) => !knownErrors.has(why)).map(({ why }) => why);
 }
 
 function budgetsByUser(

@@ -45,7 +45,7 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
 }
 
 describe('judgeStatus', () => {
-  it('names once what stopped an account, and by its collections what else fails', () => {
+  it('says once what stopped an account, and what else fails in its collections', () => {
     const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
     const collections = [same, other].filter((each) => each !== undefined);
     const stopped = account({ state: 'stopped', error: 'moved', collections });
@@ -91,7 +91,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('reports failing collections as problems, of imperfect data as notes', () => {
+  it('reports failing collections as problems, imperfect data as notes', () => {
     const collections = [
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
@@ -115,7 +115,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('reports blocked deletions as a problem, with the command that lets them pass', () => {
+  it('reports blocked deletions as a problem, with the command that accepts them', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
     const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual([
@@ -124,7 +124,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('notes what deletions wait for', () => {
+  it('reports what suspected deletions wait for as notes', () => {
     const collections = [
       collection({ waitingDeletions: 1 }),
       collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
@@ -139,9 +139,9 @@ describe('judgeStatus', () => {
   });
 });
 
-const RECOVERY = { at: '2026-01-01T00:00:00.000Z', reason: 'the database went back: a standby took over' };
-
 describe('a database that went back', () => {
+  const RECOVERY = { at: '2026-01-01T00:00:00.000Z', reason: 'the database went back: a standby took over' };
+
   it('is a problem until what it may have lost is read again, then a note', () => {
     expect(judgeRecovery({ ...RECOVERY, open: true })).toEqual({
       problems: [expect.stringMatching(/a standby took over; .*full walks, which are due/) as string],

@@ -1,23 +1,22 @@
 import type {
   AccountStatus,
   CollectionStatus,
-  HealthJudgement,
   HoldStatus,
   ProcessStatus,
   RecoveryStatus,
 } from '../../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
+import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
-/** How late (ms) a poll and a full walk of an overdue collection have to be to be named. */
+/** How late (ms) an overdue poll or full walk is a problem; the view freshness says what is overdue. */
 const LATE_POLL = 5 * 60_000;
 const LATE_FULL = 15 * 60_000;
 
 /**
- * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves a
- * healthy mirror; a dead one shows in late polls.
+ * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
+ * daemon has stopped; a dead daemon shows by late polls.
  * @param now the database's time
- * @param held why submissions are on hold; null: they are not
+ * @param held the hold on submissions; null: none
  */
 export function judgeStatus(
   accounts: readonly AccountStatus[],
@@ -40,25 +39,23 @@ export function judgeStatus(
     }
     const collections = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...pausedIn(account, collections));
-    // A collection that nobody is asked to mirror has no problem.
+    // Nobody is asked to mirror it: its state is no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
-    if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
-    // The reason why the account stopped is named once.
-    const named = state === 'stopped' ? error : null;
+    const stopped = state === 'stopped';
+    if (stopped) problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
+    // What stopped the account is said once: neither failing nor overdue collections repeat it.
+    const said = stopped ? error : null;
     const failing = collections.filter(
-      (each) => each.state === 'failing' && (named === null || each.lastError !== named),
+      (each) => each.state === 'failing' && (said === null || each.lastError !== said),
     );
+    const overdue = stopped ? [] : collections.filter((each) => each.state === 'overdue');
+    const look = { overdue, now, remedy };
+    const fullWalks = `full walks of account ${userId}, which find deletions, are`;
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
-    );
-    problems.push(...collections.flatMap((each) => blockedProblems(userId, each)));
-    // An account that has stopped says why itself.
-    const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
-    const late = (subject: string, which: 'nextPollAt' | 'nextFullAt', bound: number): string[] =>
-      lateOnes(overdue, which, bound, now).map((text) => `${subject} ${text}${remedy}`);
-    problems.push(
-      ...late(`polls of account ${userId} are`, 'nextPollAt', LATE_POLL),
-      ...late(`full walks of account ${userId}, which find deletions, are`, 'nextFullAt', LATE_FULL),
+      ...collections.flatMap((each) => blockedProblems(userId, each)),
+      ...lateOnes(`polls of account ${userId} are`, 'nextPollAt', LATE_POLL, look),
+      ...lateOnes(fullWalks, 'nextFullAt', LATE_FULL, look),
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
@@ -69,26 +66,13 @@ export function judgeStatus(
   return { problems, notes };
 }
 
-/** A database that went back: a problem until full walks have read again what it may have lost. */
-export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
-  if (recovery === null) return { problems: [], notes: [] };
-  const { at, reason, open } = recovery;
-  const what = `${at}: ${reason}`;
-  if (open) {
-    const problem = `${what}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
-    return { problems: [problem], notes: [] };
-  }
-  const note = `${what}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
-  return { problems: [], notes: [note] };
-}
-
 function isAssigned({ state, collections }: AccountStatus): boolean {
   return (
     state !== 'retired' && !(collections.length > 0 && collections.every((each) => each.state === 'paused'))
   );
 }
 
-/** Which of the account's collections no daemon is asked to mirror. */
+/** Says which of the account's collections no daemon is asked to mirror. */
 function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
   const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
   if (paused.length === 0) return [];
@@ -98,7 +82,7 @@ function pausedIn({ userId, collections }: AccountStatus, asked: readonly Collec
   ];
 }
 
-/** Deletions that the brake blocks, and how to let them pass; [] where it blocks none. */
+/** Which deletions the brake blocks, and how to lift it; [] where it blocks none. */
 export function blockedProblems(
   userId: string,
   {
@@ -115,22 +99,28 @@ export function blockedProblems(
   ];
 }
 
-/** How late the collections are that are late by more than `bound` (ms), in one text; [] where none is. */
+interface LateLook {
+  readonly overdue: readonly CollectionStatus[];
+  readonly now: Date;
+  readonly remedy: string;
+}
+
+/** @param subject the beginning of the sentence @param boundMs how late is too late */
 function lateOnes(
-  overdue: readonly CollectionStatus[],
+  subject: string,
   which: 'nextPollAt' | 'nextFullAt',
-  bound: number,
-  now: Date,
+  boundMs: number,
+  { overdue, now, remedy }: LateLook,
 ): string[] {
   const late = overdue
-    .map(({ collection, [which]: at }) => ({
-      collection,
-      ms: at === null ? 0 : now.getTime() - Date.parse(at),
+    .map((each) => ({
+      name: each.collection,
+      ms: now.getTime() - Date.parse(each[which] ?? now.toISOString()),
     }))
-    .filter(({ ms }) => ms > bound);
+    .filter(({ ms }) => ms > boundMs);
   if (late.length === 0) return [];
   const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
-  return [`up to ${most} late (${late.map(({ collection }) => collection).join(', ')})`];
+  return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];
 }
 
 function notesOn(userId: string, each: CollectionStatus): string[] {
@@ -154,4 +144,17 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
     notes.push(`${waitingText(each.waitingForWalks)} two equal walks: the order of this list is not known`);
   }
   return notes;
+}
+
+/** A database that went back is a problem until full walks have read again what it may have lost. */
+export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
+  if (recovery === null) return { problems: [], notes: [] };
+  const { at, reason, open } = recovery;
+  const what = `${at}: ${reason}`;
+  if (open) {
+    const problem = `${what}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
+    return { problems: [problem], notes: [] };
+  }
+  const note = `${what}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  return { problems: [], notes: [note] };
 }

@@ -29,7 +29,19 @@ export interface WalkTotals {
   readonly rateLimited: number;
 }
 
-/** A reading: runs that were due before it began are done with it. */
+export const NO_WALK_TOTALS: WalkTotals = {
+  pages: 0,
+  items: 0,
+  inserted: 0,
+  updated: 0,
+  deleted: 0,
+  unchanged: 0,
+  quarantined: 0,
+  requests: 0,
+  rateLimited: 0,
+};
+
+/** When a reading took place: it serves the runs that were due when it began, and misses those due since. */
 export interface Keeps {
   readonly begun: Date;
   readonly ended: Date;
@@ -42,16 +54,16 @@ type SetMoments = {
 
 /** Changes of a collection's row in `freshness`; what is left out stays as it is. */
 export interface CollectionChange extends SetMoments {
-  /** Given with the next runs by a reading: a run that came due while it went on stays due. */
+  /** Given with the next runs by a reading: a run that became due while it went on stays. */
   readonly keeps?: Keeps;
   /** A reading of everything was under way then. */
   readonly readingAt?: Date;
-  /** Since when nobody is asked to mirror it. */
+  /** Since when it is not mirrored, because nobody asks for it. */
   readonly pausedAt?: Date | null;
   readonly state?: StoredCollectionState;
-  /** A failure to show, or null: the last one is mended. */
+  /** A failure to show, or null: the last one is over. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
-/** `new`: never read to its end; `current`: it was, and the last attempt went well. */
+/** `new`: never read to its end; `current`: it was, and the last try went well. */
 export type StoredCollectionState = 'new' | 'current' | 'failing';

@@ -140,7 +140,7 @@ describe('polled_at of a collection', () => {
     const [scope] = await account.query<{ suspect: boolean }>(
       `select (memory->'evidence'->>'contradicted')::boolean as doubt from mirror_sync.scope where collection = 'research_jobs'`,
     );
-    expect(scope).toEqual({ suspect: true });
+    expect(scope).toEqual({ doubt: true });
   });
 });
 

@@ -19,7 +19,7 @@ import { TruthLog } from '../source/truth-log.ts';
 
 /** Where games are played: one database for many accounts at a time. */
 export interface Table {
-  readonly database: Database & { readonly url: string; readonly schema: string };
+  readonly database: Database & { readonly url: string };
   readonly db: pg.Pool;
 }
 

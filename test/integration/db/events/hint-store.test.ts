@@ -22,7 +22,7 @@ async function hintsOf(account: MirroredAccount) {
   const { userId } = account.fence;
   const jobs = account.scope('research_jobs');
   const now = async (): Promise<Date> => {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+    const { rows } = await db.sql<{ now: Date }>`select clock_timestamp() as now`;
     return rows[0]?.now ?? new Date(Number.NaN);
   };
   return {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { beginFull } from './full.ts';
 import { newMemory, type ScopeMemory } from '../memory/memory.ts';
 import type { ListDirection } from '../memory/order.ts';
-import { hasReadThrough } from './read-through.ts';
+import { beginFull, hasReadThrough } from './full.ts';
 import type { FullWalk } from '../walk.ts';
 
 function memory(direction: ListDirection | null, inOrder = 20): ScopeMemory {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => account.close());
 
 it.each(['account', 'research_jobs', 'lists', 'list_items'] as const)(
-  'a full walk of %s that came due stays promised through polls, until one has ended',
+  'a full walk of %s that is due stays due through polls, until one has ended',
   async (name) => {
     const due = new Date('2026-01-01T00:00:00Z');
     const scheduledRuns = async (): Promise<Date | null | undefined> =>

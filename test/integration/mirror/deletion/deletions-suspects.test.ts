@@ -4,7 +4,7 @@ import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
 import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
-import { leastCompleteAsOf, leastPolledAt } from '../../../../src/mirror/scope/scope-store.ts';
+import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import {
   falling,
@@ -22,7 +22,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 const newAccount = testAccounts();
 const withJobs = oldJobs(newAccount);
 
-describe('doubts that no page raises', () => {
+describe('suspected deletions that two walks show together', () => {
   const pair = (change: Partial<SuspectChange>): SuspectChange => ({ ...NO_SUSPECTS, ...change });
   const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
     account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
@@ -36,7 +36,7 @@ describe('doubts that no page raises', () => {
     expect(await liveJobs(account)).toEqual([1]);
   });
 
-  it('give way to what one answer proves, which begins anew', async () => {
+  it('are replaced by what one answer suspects, which needs two proofs again', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
@@ -87,7 +87,7 @@ describe('a page that very many rows are missing from', () => {
   it.each([
     ['research_jobs', 'job_id', '{"job_id":0}'],
     ['watchlist', 'id', '{"id":"x"}'],
-  ] as const)('has all of %s in doubt: more than one statement reads, each once', async (name, key, item) => {
+  ] as const)('suspects all of %s, more than one statement reads, each once', async (name, key, item) => {
     const account = await newAccount();
     await account.observe(name, `[${item}]`);
     await account.query(`
@@ -103,8 +103,8 @@ describe('a page that very many rows are missing from', () => {
   });
 });
 
-describe('rows in doubt', () => {
-  it('are told by scope: since when, of what kind, how many', async () => {
+describe('suspected deletions', () => {
+  it('are listed by scope: since when, of what kind, how many', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     for (const parent of ['1', '2']) {
@@ -112,20 +112,20 @@ describe('rows in doubt', () => {
     }
     await account.age(account.gracePeriodMs);
     const { db } = account.database;
-    const told = () => suspectScopes(db, account.fence.userId, 'list_items');
-    expect(await told()).toEqual([]);
+    const scopes = () => suspectScopes(db, account.fence.userId, 'list_items');
+    expect(await scopes()).toEqual([]);
     await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
     await account.age(account.gracePeriodMs);
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '1', proof: SNAPSHOT });
     await account.observe('list_items', itemsWith('id', ['a']), { parent: '2', proof: SNAPSHOT });
-    const [first, second] = await told();
+    const [first, second] = await scopes();
     expect(first).toMatchObject({ scope: { parent: '1' }, kinds: ['snapshot'], waiting: 2, proven: 0 });
     expect(second).toMatchObject({ scope: { parent: '2' }, kinds: ['snapshot'], waiting: 1, proven: 1 });
-    const [youngest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
-    expect(second?.lastSuspectedAt).toEqual(new Date(youngest?.at ?? 0));
+    const [latest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
+    expect(second?.lastSuspectedAt).toEqual(new Date(latest?.at ?? 0));
   });
 
-  it('are no rows to begin a page at', async () => {
+  it('are not used to begin a page at', async () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
     const { db } = account.database;
@@ -137,11 +137,11 @@ describe('rows in doubt', () => {
 });
 
 describe('as of when everything is mirrored', () => {
-  it('is kept for each scope, and the least of them tells of a collection', async () => {
+  it('is kept for each scope, and is the least of them for a collection', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
     const { db } = account.database;
-    const least = () => leastCompleteAsOf(db, account.fence.userId, 'list_items');
+    const least = () => leastOfScopes(db, account.fence.userId, 'list_items', 'complete_as_of');
     const complete = (parent: string, day: number) =>
       account.page('list_items', '[]', {
         parent,
@@ -149,25 +149,25 @@ describe('as of when everything is mirrored', () => {
       });
     await complete('1', 2);
     await complete('2', 1);
-    expect(await least()).toEqual({ completeAsOf: new Date('2026-01-01T00:00:00Z'), incomplete: true });
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
     await complete('3', 3);
-    expect(await least()).toEqual({ completeAsOf: new Date('2026-01-01T00:00:00Z'), incomplete: false });
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
     expect((await account.storedScope('list_items', '1')).completeAsOf).toEqual(
       new Date('2026-01-02T00:00:00Z'),
     );
     await proveAbsent(account, 'lists', itemsWith('list_id', [1, 3]));
     await account.applyDeletions('lists');
-    expect(await least()).toEqual({ completeAsOf: new Date('2026-01-02T00:00:00Z'), incomplete: false });
+    expect(await least()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
   });
 
-  it('is not known while a list that can’t be mirrored keeps its items from being read', async () => {
+  it('is not known while a list can’t be mirrored, and its items are not read', async () => {
     const account = await newAccount();
     const { db } = account.database;
     const incomplete = async () => {
       const { userId } = account.fence;
-      const complete = await leastCompleteAsOf(db, userId, 'list_items');
-      const polled = await leastPolledAt(db, userId, 'list_items');
-      return [complete.incomplete, polled.unread];
+      const complete = await leastOfScopes(db, userId, 'list_items', 'complete_as_of');
+      const polled = await leastOfScopes(db, userId, 'list_items', 'polled_at');
+      return [complete.lacking, polled.lacking];
     };
     const read = (fullAt: Date, items: string) =>
       account.page('lists', items, { decide: () => ({ scope: { fullAt } }) });
@@ -178,9 +178,9 @@ describe('as of when everything is mirrored', () => {
       decide: () => ({ scope: { completeAsOf: new Date(now), polledAt: new Date(now) } }),
     });
     expect(await incomplete()).toEqual([true, true]);
-    // A list that has a row is read, whatever its newest content is.
+    // A list that has a row is read, even where its newest content can't be mirrored.
     await read(new Date(now), '[{"list_id":1,"n":1e999999}]');
-    // One that is seen no more is gone.
+    // A list that is not seen any more is gone.
     await read(new Date(now + 7_200_000), '[{"list_id":1,"n":1e999999}]');
     expect(await incomplete()).toEqual([false, false]);
   });
