@@ -36,9 +36,9 @@ export async function ensureAccount(db: Db, userId: string, now: Date): Promise<
 const ATTEMPTS = 5;
 
 /**
- * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the row,
- * then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has locked
- * the row: seconds at most, by the transaction's bounds (database.ts). The new owner sees what that commits.
+ * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the
+ * row, then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has
+ * locked the row: seconds at most, by the transaction's bounds (database.ts). The new owner sees what that commits.
  * @param own this process: it knows at once that an owner on the same machine is dead
  * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
