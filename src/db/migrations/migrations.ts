@@ -20,8 +20,8 @@ export type AppliedMigration = Pick<Migration, 'name' | 'checksum' | 'oldestProg
 const LAST_SILENT = 3;
 
 /**
- * The numbered files of `folder` in order. @throws RangeError: a number is used twice, or a line is missing (our
- * defect)
+ * The numbered files of `folder` in order.
+ * @throws RangeError: a number is used twice, or a line is missing (our defect)
  */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
