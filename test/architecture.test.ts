@@ -81,14 +81,13 @@ describe('the architecture', () => {
       const [folder, room] = roomOf(file.path);
       if (room === undefined) return [];
       const plan = ROOMS[folder]?.[room];
-      if (plan === undefined) return [`${file.path}: say in test/support/rules/rooms.ts what may live in ${room}`];
+      if (plan === undefined)
+        return [`${file.path}: say in test/support/rules/rooms.ts what may live in ${room}`];
       return file.imports
         .map((path) => ({ path, to: roomOf(path) }))
         .filter(({ to: [other, into] }) => other === folder && into !== undefined && into !== room)
         .filter(({ to: [, into] }) => !plan.imports.includes(into ?? ''))
-        .map(
-          ({ path }) => `${file.path} imports ${path}: ${folder}/${room} may not (it has ${plan.has})`,
-        );
+        .map(({ path }) => `${file.path} imports ${path}: ${folder}/${room} may not (it has ${plan.has})`);
     });
     expect(wrong).toEqual([]);
   });
@@ -170,7 +169,7 @@ describe('the architecture', () => {
   });
 });
 
-/** `src/walk/kinds/poll.ts` → `walk`; `src/app.ts` → `app`. */
+/** `src/walk/kinds/poll.ts` → `walk`; `src/main.ts` → `main`. */
 function folderOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
 }

@@ -34,7 +34,7 @@ describe('an abort while the body comes', () => {
   it('leaves the status of what was sent once: it tells of an effect', async () => {
     expect(await abortedInBody({ method: 'POST', once: true }, new Error('stop'))).toMatchObject({
       status: 201,
-      body: { error: { name: 'TransportError', message: expect.stringContaining('the body broke off') } },
+      bodyError: { name: 'TransportError', message: expect.stringContaining('the body broke off') },
     });
   });
 

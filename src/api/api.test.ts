@@ -11,7 +11,7 @@ import {
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './attempt.ts';
 import { RETRY_LIMITS } from './retry.ts';
 
 const apiOf = playedApis();

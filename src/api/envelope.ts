@@ -1,3 +1,4 @@
+import type { AnswerHeaders } from '../budget/budget.ts';
 import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
 import { fieldSource, sliceElements } from '../model/json/json-text.ts';
@@ -79,6 +80,17 @@ export function readObject(text: string): ObjectAnswer {
   const inside = errorInside(body);
   if (inside !== undefined) throw malformed(`the body is an error: ${inside}`);
   return { source: text, fields: body };
+}
+
+/** What an answer's headers say of caches on the way (RFC 9111): `Age` where one had it, and the service's own `Date`. */
+export function servedBy(headers: AnswerHeaders): Served {
+  const date = Date.parse(first(headers['date']) ?? '');
+  const age = /^\s*(\d{1,10})\s*(?:,|$)/.exec(first(headers['age']) ?? '')?.[1];
+  return { date: Number.isNaN(date) ? undefined : date, ageMs: Number(age ?? 0) * 1_000 };
+}
+
+function first(value: AnswerHeaders[string]): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
 }
 
 interface List {

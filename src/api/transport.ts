@@ -1,21 +1,15 @@
 import type { Dispatcher } from 'undici';
-import type { AnswerHeaders } from '../budget/budget.ts';
+import type { AnswerMeta } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { readAnswerBody, type Body } from './answer-body.ts';
+import { readAnswerBody, type ReadBody } from './answer-body.ts';
 import { createDispatcher, type ConnectionLimits, type ProxySettings } from './dispatcher.ts';
 import { networkProblem } from './network-problem.ts';
 import { watchWriting } from './write-watch.ts';
 
 /** An answer whose headers came; its body may still have failed. */
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: AnswerHeaders;
-  /** Monotonic clock, when the headers had come: the slot's window counts from here (docs/design/rate-limit.md, "Slots"). */
-  readonly receivedAt: number;
-  readonly body: Body;
-}
+export interface HttpAnswer extends AnswerMeta, ReadBody {}
 
 /** Bounds of one request. Durations are milliseconds. */
 export interface TransportLimits extends ConnectionLimits {
@@ -125,18 +119,11 @@ export function createTransport(options: TransportOptions): Transport {
       signal,
     );
     const receivedAt = options.clock.monotonic();
-    const good = response.statusCode >= 200 && response.statusCode < 300;
-    const read = await readAnswerBody(
-      response.body,
-      {
-        encoding: response.headers['content-encoding'],
-        declared: response.headers['content-length'],
-      },
-      good ? maxBytes : MAX_ERROR_BODY_BYTES,
-      signal,
-      once ? 'keep-status' : 'throw',
-    );
-    return { status: response.statusCode, headers: response.headers, receivedAt, body: read };
+    const { statusCode: status, headers: received } = response;
+    const most = status >= 200 && status < 300 ? maxBytes : MAX_ERROR_BODY_BYTES;
+    const whenAborted = once ? 'keep-status' : 'throw';
+    const read = await readAnswerBody(response.body, received, most, signal, whenAborted);
+    return { status, headers: received, receivedAt, ...read };
   };
 
   const send = async (request: HttpRequest): Promise<HttpAnswer> => {

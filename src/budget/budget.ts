@@ -19,13 +19,12 @@ export interface BudgetOptions {
 /** The rate limits of ONE API key, over all its endpoint groups: no request without a reserved slot (invariant 6). */
 export interface Budget {
   /**
-   * Waits for a slot of `group` and calls `send`, whose answer it gives back. The waiting task is chosen when
-   * the slot is free: highest priority first, then in order of arrival. A reservation is committed before
-   * `send` is called.
+   * Waits for a slot of `group`, calls `send` and returns its answer. The waiting task is chosen when the slot is free:
+   * highest priority first, then in order of arrival. A reservation is committed before `send` is called.
    * @throws what `send` throws; the signal's reason, at once, when it is aborted (a waiting task then leaves the
    *   queue, a sent one keeps its slot); what the store throws when nothing can be reserved
    */
-  run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>>;
+  run<T extends AnswerMeta>(request: BudgetRequest, send: Send<T>): Promise<T>;
 
   /**
    * Takes what the next page's transaction is to store. Undefined: nothing to store.
@@ -56,17 +55,17 @@ export interface BudgetRequest {
 
 /**
  * Sends one HTTP request, with neither retries nor redirects.
- * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out). Throwing
- * NotSent, and that alone, it gives the slot back at once.
+ * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out). Only a NotSent
+ * frees the slot at once.
  */
-export type Send<T> = (signal: AbortSignal) => Promise<SlotAnswer<T>>;
+export type Send<T extends AnswerMeta> = (signal: AbortSignal) => Promise<T>;
 
-export interface SlotAnswer<T> {
+/** What the budget reads of an answer. */
+export interface AnswerMeta {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** When the response's headers arrived, on the budget's monotonic clock: the slot is counted from then. */
+  /** Monotonic clock, when the headers had come: the slot's window counts from here (docs/design/rate-limit.md, "Slots"). */
   readonly receivedAt: number;
-  readonly value: T;
 }
 
 /** Header fields by lower-case name, as undici and Node give them. */

@@ -24,7 +24,7 @@ class Setup {
     const answer = budget.run(request, async () => {
       await this.clock.sleep(10);
       if (error !== undefined) throw error;
-      return { status: 200, headers: {}, receivedAt: this.clock.monotonic(), value: undefined };
+      return { status: 200, headers: {}, receivedAt: this.clock.monotonic() };
     });
     await this.clock.runUntil(answer);
   }

@@ -1,34 +1,34 @@
 import { readFile } from 'node:fs/promises';
 import { Unusable } from '@research-mirror/runtime/errors';
 
-/** A user of the operating system, as `/etc/passwd` names it. */
+/** A user of the operating system, from `/etc/passwd`. */
 export interface SystemUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Tried in this order: users that exist on most systems and have no rights to speak of. */
-const CANDIDATES = ['postgres', '_postgres', 'nobody', 'daemon'];
+/** Tried in this order: users that exist on most systems and have few rights. */
+const USER_NAMES = ['postgres', '_postgres', 'nobody', 'daemon'];
 
 /**
- * The user as whom PostgreSQL runs when this program runs as root, which PostgreSQL refuses to be: an existing
- * one, for its programs look themselves up.
- * @param owner uid of an existing database: it must go on with the user who owns it
+ * The user that runs PostgreSQL when this program runs as root, which PostgreSQL refuses. It must have a line in
+ * `/etc/passwd`, for PostgreSQL's programs look it up.
+ * @param owner uid of an existing database's owner: only that user can run its server
  * @throws Unusable when there is no such user
  */
 export async function unprivilegedUser(owner: number | undefined): Promise<SystemUser> {
   const users = parsePasswd(await readFile('/etc/passwd', 'utf8'));
   const found =
     owner === undefined
-      ? CANDIDATES.map((name) => users.find((user) => user.name === name && user.uid > 0)).find(
+      ? USER_NAMES.map((name) => users.find((user) => user.name === name && user.uid > 0)).find(
           (user) => user !== undefined,
         )
       : users.find((user) => user.uid === owner && user.uid > 0);
   if (found !== undefined) return found;
   throw new Unusable(
     owner === undefined
-      ? `PostgreSQL refuses to run as root, and there is none of the users ${CANDIDATES.join(', ')} to run it as. ` +
+      ? `PostgreSQL refuses to run as root, and there is none of the users ${USER_NAMES.join(', ')} to run it as. ` +
           'Run research-mirror as an ordinary user, or set DATABASE_URL.'
       : owner === 0
         ? 'the embedded database belongs to root, as whom PostgreSQL refuses to run: give its folder to an ordinary user.'

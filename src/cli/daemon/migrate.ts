@@ -38,7 +38,7 @@ export const addMigrate: AddCommand = (program, run) => {
       run(async (shell, options: MigrateOptions) => {
         const config = loadConfig(shell.env, 'database');
         const reached = await reachMirror(config, shell, {
-          program: 'research-mirror migrate',
+          command: 'migrate',
           which: options.check === true ? 'own' : 'own or new',
           log: makeLog(config, shell, shell.err, 'warn'),
         });

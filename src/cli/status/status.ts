@@ -40,7 +40,7 @@ export const addStatus: AddCommand = (program, run) => {
         const config = loadConfig(shell.env, 'database');
         const log = makeLog(config, shell, shell.err, 'warn');
         const database = await reachMirror(config, shell, {
-          program: 'research-mirror status',
+          command: 'status',
           which: options.demo === true ? 'demo' : 'likely',
           log,
         });

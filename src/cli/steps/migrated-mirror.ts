@@ -16,18 +16,16 @@ export interface MigratedMirror {
 
 /**
  * Does `work` on the mirror's database, which must be there and of this version.
- * @param command `events`: what the database's own lists of connections show
  * @throws Unusable; errors of `work`
  */
 export async function onMigratedMirror<T>(
   shell: Shell,
   config: Config,
-  { command, which }: { readonly command: string; readonly which: ReachOptions['which'] },
+  options: Pick<ReachOptions, 'command' | 'which'>,
   work: (mirror: MigratedMirror) => Promise<T>,
 ): Promise<T> {
   const reached = await reachMirror(config, shell, {
-    program: `research-mirror ${command}`,
-    which,
+    ...options,
     log: makeLog(config, shell, shell.err, 'warn'),
   });
   try {

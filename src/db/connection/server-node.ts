@@ -8,14 +8,14 @@ import { sql, type RawBuilder } from 'kysely';
 export type ServerNode = string;
 
 /** By pool: which of the functions its user may call is asked once. */
-const expressions = new WeakMap<Db, Promise<RawBuilder<ServerNode>>>();
+const expressions = new WeakMap<Db['kysely'], Promise<RawBuilder<ServerNode>>>();
 
 /**
  * An SQL expression for the node that runs the statement. On Citus a statement on an account's row runs on that
  * account's node. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
  */
 export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
-  let found = expressions.get(db);
+  let found = expressions.get(db.kysely);
   if (found === undefined) {
     found = permitted(db).then(({ system, timeline }) => {
       const identifier = system ? sql`(pg_control_system()).system_identifier::text` : sql`''`;
@@ -24,8 +24,8 @@ export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
       return sql<ServerNode>`${identifier} || '/' || ${line}`;
     });
     // After a failure the next call asks again.
-    found.catch(() => expressions.delete(db));
-    expressions.set(db, found);
+    found.catch(() => expressions.delete(db.kysely));
+    expressions.set(db.kysely, found);
   }
   return found;
 }

@@ -5,10 +5,10 @@ import { isStoredDatabase } from './fingerprint.ts';
 export const LONGEST_GAP = 600_000;
 
 /** By pool, the last sign of life that this process has written through it. */
-const lastSigns = new WeakMap<Db, Date>();
+const lastSigns = new WeakMap<Db['kysely'], Date>();
 
 export function noteSignOfLife(db: Db, aliveAt: Date | undefined): void {
-  if (aliveAt !== undefined) lastSigns.set(db, aliveAt);
+  if (aliveAt !== undefined) lastSigns.set(db.kysely, aliveAt);
 }
 
 /**
@@ -24,7 +24,7 @@ export async function maySend(trx: Db, db: Db, now: Date): Promise<boolean> {
   const [row] = rows;
   if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
   if (!row.same || row.alive_at === null) return false;
-  const last = lastSigns.get(db);
+  const last = lastSigns.get(db.kysely);
   if (last !== undefined && row.alive_at < last) return false;
   return row.alive_at.getTime() > now.getTime() - LONGEST_GAP;
 }

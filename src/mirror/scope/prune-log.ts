@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { pruneInBatches } from '../../db/ownership/prune-in-batches.ts';
 import type { Fence } from '../../model/fence.ts';
 
-/** Polls of one list that found nothing are told for a day (ms): there may be fifty a minute. */
+/** How long polls of one list that found nothing are kept (ms): there may be fifty a minute. */
 const QUIET_LIST_MS = 86_400_000;
 
 /**

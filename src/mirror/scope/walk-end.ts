@@ -12,7 +12,7 @@ export interface WalkEnd {
   readonly collection?: CollectionChange;
 }
 
-/** `confirm`: reads rows in doubt again; `deletion`: what was proven is deleted, without a request. */
+/** `confirm`: reads suspected rows again; `deletion`: deletes what is proven, without a request. */
 export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
 
 /** Sums over the walk's pages, the last one included. */
@@ -30,7 +30,19 @@ export interface WalkTotals {
   readonly rateLimited: number;
 }
 
-/** A reading that keeps what was promised until it began. */
+export const NO_WALK_TOTALS: WalkTotals = {
+  pages: 0,
+  items: 0,
+  inserted: 0,
+  updated: 0,
+  deleted: 0,
+  unchanged: 0,
+  quarantined: 0,
+  requests: 0,
+  rateLimited: 0,
+};
+
+/** When a reading took place: it serves the runs that were due when it began, and misses those due since. */
 export interface Keeps {
   readonly begun: Date;
   readonly ended: Date;
@@ -42,16 +54,16 @@ export interface CollectionChange {
   readonly completeAsOf?: Date;
   readonly nextPollAt?: Date | null;
   readonly nextFullAt?: Date | null;
-  /** Given with the next moments by a reading: what fell due while it went on is not kept by it, and stays. */
+  /** Given with the next runs by a reading: a run that became due while it went on stays. */
   readonly keeps?: Keeps;
   /** A reading of everything was under way then. */
   readonly readingAt?: Date;
-  /** Since when nobody is asked to mirror it. */
+  /** Since when it is not mirrored, because nobody asks for it. */
   readonly pausedAt?: Date | null;
   readonly state?: StoredCollectionState;
-  /** A failure to show, or null: the last one is mended. */
+  /** A failure to show, or null: the last one is over. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
-/** `new`: never read to its end; `current`: it was, and what was tried last went well. */
+/** `new`: never read to its end; `current`: it was, and the last try went well. */
 export type StoredCollectionState = 'new' | 'current' | 'failing';

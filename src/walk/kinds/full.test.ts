@@ -1,136 +1,32 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ENOUGH, operate, playing, script, variants } from '../../../test/support/walks/walk-arbitraries.ts';
-import { WalkClient } from '../../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
+import { newMemory, type ScopeMemory } from '../memory/memory.ts';
+import type { ListDirection } from '../memory/order.ts';
+import { beginFull, hasReadThrough } from './full.ts';
+import type { FullWalk } from '../walk.ts';
 
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
+function memory(direction: ListDirection | null, inOrder = 20): ScopeMemory {
+  const fresh = newMemory('bigint');
+  return { ...fresh, evidence: { ...fresh.evidence, direction, inOrder } };
+}
 
-describe('a full walk', () => {
-  it('reads every row that existed throughout, crashes or not', () => {
-    fc.assert(
-      fc.property(
-        variants('falling', 'rising', 'shuffled'),
-        fc.array(fc.record({ requests: fc.integer({ min: 1, max: 4 }), steps: script }), { maxLength: 5 }),
-        (variant, crashes) => {
-          const source = new WalkSource(variant, 30);
-          const client = new WalkClient(source);
-          const before = source.liveKeys();
-          let running = client.beginFull();
-          for (const { requests, steps } of crashes) {
-            const play = playing(source, steps);
-            for (let i = 0; i < requests; i += 1) {
-              play();
-              running = client.once(running) ?? running;
-            }
-            if (running.ask.type === 'end') break;
-            running = client.restarted(running);
-          }
-          expect(client.run(running, ENOUGH)?.outcome).toBe('complete');
-          const now = new Set(source.liveKeys());
-          expect(before.filter((key) => now.has(key) && !client.mirror.has(key))).toEqual([]);
-        },
-      ),
-      { numRuns: 800 },
-    );
+function walk(recent: readonly string[], restarts = 0): FullWalk {
+  const begun = beginFull(memory(null), { liveRows: 5, now: 0 }).walk;
+  return { ...begun, recent, restarts };
+}
+
+describe('a full walk has read through a place', () => {
+  it('when its last item stands there or beyond, whether a row is there or not', () => {
+    expect(hasReadThrough(walk(['12', '10']), memory('falling'), '9')).toBe(false);
+    expect(hasReadThrough(walk(['12', '9']), memory('falling'), '9')).toBe(true);
+    expect(hasReadThrough(walk(['12', '8']), memory('falling'), '9')).toBe(true);
+    expect(hasReadThrough(walk(['8', '9']), memory('rising'), '10')).toBe(false);
+    expect(hasReadThrough(walk(['9', '11']), memory('rising'), '10')).toBe(true);
   });
 
-  it('earns an order only while every page since it began agrees with it', () => {
-    fc.assert(
-      fc.property(
-        variants('updated', 'score', 'shuffled'),
-        fc.array(script, { maxLength: 5 }),
-        (variant, scripts) => {
-          const source = new WalkSource(variant, 30);
-          const client = new WalkClient(source);
-          for (const steps of scripts) {
-            client.pages.length = 0;
-            const end = client.run(client.beginFull(), ENOUGH, playing(source, steps));
-            if (client.pages.some(disordered)) expect(client.grade).toBe('none');
-            expect(end?.outcome).toMatch(/complete|failed/);
-          }
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
-  it('never trusts a list by last change, which keeps changed rows at its top', () => {
-    fc.assert(
-      fc.property(
-        fc.record({ ...FALLING_BY_CHANGE, pageSize: fc.integer({ min: 5, max: 30 }) }),
-        fc.array(fc.array(fc.nat(40), { maxLength: 6 }), { maxLength: 12 }),
-        (variant, updates) => {
-          const source = new WalkSource(variant, 40);
-          const client = new WalkClient(source);
-          client.run(client.beginFull(), ENOUGH);
-          for (const rows of updates) {
-            for (const row of rows) source.update(row);
-            if (client.run(client.beginPoll(), ENOUGH)?.outcome === 'full-needed') {
-              client.run(client.beginFull(), ENOUGH);
-            }
-            expect(client.grade).not.toBe('trusted');
-          }
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
-  it('trusts a list by ID once changed rows have kept their places, until something contradicts', () => {
-    const source = new WalkSource(FALLING, 40);
-    const client = new WalkClient(source);
-    client.run(client.beginFull(), ENOUGH);
-    operate(
-      source,
-      [1, 6, 11].map((n) => ({ kind: 'update', n })),
-    );
-    client.run(client.beginFull(), ENOUGH);
-    expect(client.grade).toBe('trusted');
-  });
-
-  it('regains a withdrawn order by a clean complete walk, not before', () => {
-    const source = new WalkSource({ ...FALLING, order: 'updated' }, 40);
-    const client = new WalkClient(source);
-    client.run(client.beginFull(), ENOUGH);
-    source.update(20);
-    client.run(client.beginPoll(), ENOUGH);
-    expect(client.grade).toBe('none');
-    client.run(client.beginFull(), ENOUGH);
-    expect(client.grade).toBe('none');
-    // The changed row comes to stand where its ID belongs.
-    for (let id = Number(source.liveKeys()[0]) + 1; id <= 40; id += 1) {
-      source.update(source.liveKeys().indexOf(String(id)));
-    }
-    const half = client.beginFull();
-    client.run(half, 5);
-    expect(client.grade).toBe('none');
-    client.run(client.beginFull(), ENOUGH);
-    expect(client.grade).toBe('usable');
-  });
-
-  it('lets polls see new rows while the first load goes on', () => {
-    const source = new WalkSource(FALLING, 60);
-    const client = new WalkClient(source);
-    let full = client.beginFull();
-    for (let i = 0; i < 5; i += 1) full = client.once(full) ?? full;
-    source.insert();
-    expect(client.run(client.beginPoll(), 1)?.outcome).toBe('reached');
-    expect(client.mirror.has('61')).toBe(true);
-    expect(client.run(full, ENOUGH)?.outcome).toBe('complete');
-    expect(client.mirror.size).toBe(61);
+  it('only where the order says where that is, and it did not begin again', () => {
+    expect(hasReadThrough(walk(['8']), memory(null), '9')).toBe(false);
+    expect(hasReadThrough(walk(['8']), memory('falling', 19), '9')).toBe(false);
+    expect(hasReadThrough(walk(['8'], 1), memory('falling'), '9')).toBe(false);
+    expect(hasReadThrough(walk([]), memory('falling'), '9')).toBe(false);
   });
 });
-
-const FALLING_BY_CHANGE = {
-  order: fc.constant('updated' as const),
-  cursor: fc.constantFrom('keyset' as const, 'inclusive' as const),
-  hasMore: fc.constant('exact' as const),
-};
-
-function disordered(keys: readonly string[]): boolean {
-  const numbers = keys.map(Number);
-  const falls = numbers.some((n, i) => i > 0 && n < (numbers[i - 1] ?? n));
-  const rises = numbers.some((n, i) => i > 0 && n > (numbers[i - 1] ?? n));
-  return falls && rises;
-}

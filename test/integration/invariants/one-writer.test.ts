@@ -142,7 +142,7 @@ describe('a process that lost the account', () => {
 
   it('asks the service nothing more, as soon as it can’t say that it lives', async () => {
     const running = await createTestProcess(account);
-    const { transport } = running.parts.link;
+    const { transport } = running.context.link;
     const get = async (): Promise<unknown> =>
       transport.get('/v1/ping', account.sandbox.key, new AbortController().signal, 'page');
     const post = async (): Promise<unknown> =>

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { createTransport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
-import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
@@ -30,7 +29,7 @@ export interface TestAccount {
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
   readonly walks: WalkEnded[];
-  /** Waits for the settle time. */
+  /** Waits for the grace period. */
   readonly waits: SuspectsWait[];
   /** Whoever is added hears of all that follows. */
   readonly observers: SyncObserver[];

@@ -23,7 +23,7 @@ export interface Table {
   readonly db: pg.Pool;
 }
 
-/** Full readings after the quiet: docs/design/deletions.md, "Confirming" promises one, and a second where only P2 can prove. */
+/** Full readings after the quiet: docs/design/deletions.md, "Confirming", needs one, and a second where only P2 can prove. */
 const READINGS = 2;
 /**
  * Plays one game: walks and polls of a small account while things happen in the source between and during their
@@ -118,7 +118,7 @@ class Run {
       await account.close();
     }
     const { seed } = this.#game;
-    const { byFault } = this.#source.state.traffic.counters();
+    const { byFault } = this.#source.state.requests.counters();
     const own = { operations: this.#operator.count, requests: account.requests };
     const counts = { ...this.#record.counts, ...own, ...byFault };
     const what = `${describeGame(this.#game)}; user ${this.#user}, ${collections.length} collections`;

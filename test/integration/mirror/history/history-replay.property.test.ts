@@ -6,14 +6,15 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { runs } from '../../../support/effort.ts';
 
 /**
  * Whatever happens to the rows, the mirror as of every moment at which it changed is the mirror as it was then, in
- * all columns: told by a replay in memory.
+ * all columns, compared with a replay in memory.
  */
 
 let database: MigratedDatabase;
-let runs = 0;
+let accounts = 0;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -26,7 +27,7 @@ type Step =
       readonly kind: 'page';
       readonly rows: readonly { readonly id: number; readonly n: number; readonly extra?: string }[];
     }
-  /** These are gone, by two proofs. */
+  /** Deletes these by two proofs. */
   | { readonly kind: 'delete'; readonly ids: readonly number[] };
 
 const id = fc.nat({ max: 5 });
@@ -66,8 +67,8 @@ it.each(['soft', 'hard'] as const)(
     const steps = fc.array(step, { minLength: 2, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
-        runs += 1;
-        const run = runs;
+        accounts += 1;
+        const run = accounts;
         const account = await MirroredAccount.make(database, String(run), { gracePeriodMs: 0, deletes });
         await openHistory(database.db, account.fence, ['research_jobs'], true);
         const live = new Map<number, Record<string, unknown>>();
@@ -111,7 +112,7 @@ it.each(['soft', 'hard'] as const)(
           group by 1, 2 having count(*) > 1`);
         expect(doubled).toEqual([]);
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: runs(5, 25), endOnFailure: true },
     );
   },
   60_000,

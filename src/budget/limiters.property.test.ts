@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
+import {
+  both,
+  fixedWindow,
+  slidingCounter,
+  slidingLog,
+  tokenBucket,
+  withRemaining,
+  type Limiter,
+} from '../../test/support/budget/limiters.ts';
+import { runs } from '../../test/support/effort.ts';
+
+/**
+ * The budget against whole services in virtual time: the scenarios of the design's model of the budget. Latency
+ * jitters from tens of milliseconds to seconds.
+ */
+const seed = fc.integer({ min: 0, max: 1_000_000 });
+
+/** Limiters that accept every client whose sliding log is honest. */
+const honest: Record<string, (limit: number, offset: number) => Limiter> = {
+  'a strict sliding log': (limit) => slidingLog(limit),
+  'a sliding log that counts refused requests too': (limit) => slidingLog(limit, { countsRefused: true }),
+  'a fixed window': (limit, offset) => fixedWindow(limit, offset),
+  'a token bucket': (limit) => tokenBucket(limit),
+};
+
+/** Ways in which the budget's life may be hard without a request being refused for it. */
+const life = fc.record({
+  workers: fc.integer({ min: 1, max: 20 }),
+  share: fc.constantFrom(1, 0.8, 0.3),
+  group: fc.constantFrom(
+    'other' as const,
+    'sequence' as const,
+    'clay_enrich' as const,
+    'bulk_lists' as const,
+  ),
+  lost: fc.constantFrom(0, 0.02, 0.2),
+  unsent: fc.constantFrom(0, 0.02, 0.5),
+  kills: fc.option(fc.integer({ min: 1_000, max: 90_000 })),
+  pages: fc.constantFrom(0, 0.5, 1),
+  failingPages: fc.constantFrom(0, 0.5),
+});
+const LIMITS = { other: 60, sequence: 20, clay_enrich: 5, bulk_lists: 2, research_enrich: 10 } as const;
+
+describe.each(Object.entries(honest))('against %s', (_name, limiter) => {
+  it('no request is refused: not by jitter, lost answers, lost pages or kills', async () => {
+    await fc.assert(
+      fc.asyncProperty(seed, life, async (seed, { kills, lost, ...rest }) => {
+        const outcome = await play({
+          seed,
+          minutes: 6,
+          limiter: limiter(LIMITS[rest.group], seed % 60_000),
+          network: { lost },
+          ...(kills === null ? {} : { killEveryMs: kills }),
+          ...rest,
+        });
+        expect(outcome.refused).toBe(0);
+        // Killed each second with one slot a minute, the few attempts may all be ones that never leave.
+        if (rest.unsent < 0.5) expect(outcome.sent).toBeGreaterThan(0);
+      }),
+      { numRuns: runs(8, 40) },
+    );
+  }, 60_000);
+
+  it('what is possible is sent, although half of the attempts never leave', async () => {
+    const outcome = await play({ seed: 7, minutes: 20, limiter: limiter(60, 17_000), unsent: 0.5 });
+    const possible = (60 * 60_000) / (60_250 + outcome.meanResponseMs);
+    expect(outcome.refused).toBe(0);
+    expect(outcome.sent / 20).toBeGreaterThan(0.95 * possible);
+  });
+
+  it('what is possible is sent', async () => {
+    const outcome = await play({ seed: 7, minutes: 20, limiter: limiter(60, 17_000) });
+    const possible = (60 * 60_000) / (60_250 + outcome.meanResponseMs);
+    expect(outcome.sent / 20).toBeGreaterThan(0.97 * possible);
+  });
+});
+
+describe('kills', () => {
+  it('cost little when pages carry what came free', async () => {
+    const network = { latency: (random: () => number) => 10 + random() * 90 };
+    const outcome = await play({
+      seed: 3,
+      minutes: 10,
+      limiter: slidingLog(60),
+      killEveryMs: 12_000,
+      network,
+    });
+    expect(outcome.refused).toBe(0);
+    expect(outcome.sent / 10).toBeGreaterThan(57);
+  });
+});
+
+describe('a limiter that refuses what a sliding log allows', () => {
+  const odd: Record<string, { limiter: () => Limiter; minutes: number; atLeast: number }> = {
+    'a sliding counter': { limiter: () => slidingCounter(60), minutes: 20, atLeast: 40 },
+    'a token bucket with a burst of 5': { limiter: () => tokenBucket(60, 5), minutes: 40, atLeast: 45 },
+    'a token bucket without a burst': { limiter: () => tokenBucket(60, 1), minutes: 40, atLeast: 40 },
+    'a limit that is half of what its headers say': {
+      limiter: () => lying(30, 60),
+      minutes: 40,
+      atLeast: 22,
+    },
+  };
+
+  it.each(Object.entries(odd))(
+    '%s is learnt: then nothing is refused',
+    async (_name, { limiter, minutes, atLeast }) => {
+      for (const seed of [1, 2, 3]) {
+        const outcome = await play({ seed, minutes, limiter: limiter() });
+        expect(outcome.refusedAt.filter((minute) => minute >= 15)).toEqual([]);
+        expect(outcome.refused).toBeLessThan(30);
+        expect(outcome.sent / minutes).toBeGreaterThan(atLeast);
+        expect(outcome.events.some((event) => event.message.includes('one request each'))).toBe(true);
+      }
+    },
+  );
+
+  it('is remembered after a kill', async () => {
+    const scenario: Scenario = { seed: 5, minutes: 60, limiter: slidingCounter(60), killEveryMs: 600_000 };
+    const outcome = await play(scenario);
+    expect(outcome.refusedAt.filter((minute) => minute >= 15)).toEqual([]);
+  });
+});
+
+describe('a Remaining that counts nothing', () => {
+  it.each([0, 7, 60])('stuck at %i is ignored, with a message, and costs nothing', async (stuck) => {
+    const limiter = withRemaining(slidingLog(60), () => stuck);
+    const outcome = await play({ seed: 2, minutes: 10, limiter });
+    expect(outcome.refused).toBe(0);
+    expect(outcome.sent / 10).toBeGreaterThan(57);
+    expect(outcome.events.map((event) => event.kind)).toContain('remaining-ignored');
+  });
+});
+
+describe('somebody else with the same key', () => {
+  it('is left room for, and refuses us next to nothing', async () => {
+    let [sent, refused, foreignSent, foreignRefused] = [0, 0, 0, 0];
+    for (const seed of [1, 2, 3, 4]) {
+      const outcome = await play({ seed, minutes: 60, limiter: slidingLog(60), foreignPerMinute: 30 });
+      sent += outcome.sent;
+      refused += outcome.refused;
+      foreignSent += outcome.foreignSent;
+      foreignRefused += outcome.foreignRefused;
+    }
+    expect(refused / sent).toBeLessThan(0.005);
+    expect(sent / 240).toBeGreaterThan(12);
+    expect(foreignRefused / foreignSent).toBeLessThan(0.2);
+  });
+});
+
+describe('a second limit over all endpoints', () => {
+  it('is kept like any other once it was met', async () => {
+    const limiter = both(slidingLog(60), slidingLog(40));
+    const outcome = await play({ seed: 4, minutes: 20, limiter });
+    expect(outcome.refusedAt.filter((minute) => minute >= 2)).toEqual([]);
+    expect(outcome.sent / 20).toBeGreaterThan(35);
+  });
+});
+
+/** A sliding log with other headers than its own. */
+function lying(real: number, shown: number): Limiter {
+  const log = slidingLog(real);
+  return { ask: (now) => ({ ...log.ask(now), limit: shown, remaining: real }) };
+}

@@ -1,0 +1,148 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { StatusReport } from '../../src/model/status-report.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { createMetrics } from '../../src/status/metrics.ts';
+import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
+import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
+import { sampleAccount, sampleCollection, sampleReport } from '../support/processes/status-report.ts';
+
+// The page as people see it: a real browser, with and without script, in the light and on a phone.
+
+let browser: Browser;
+beforeAll(async () => {
+  if (isBrowserTested()) browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+const servers: StatusServer[] = [];
+afterEach(async () => {
+  for (const each of servers.splice(0)) await each.stop();
+});
+
+async function serve(status: () => StatusReport, port = 0): Promise<StatusServer> {
+  const server = createStatusServer({
+    host: '127.0.0.1',
+    port,
+    token: undefined,
+    status: async () => status(),
+    ready: async () => ({ ok: true }),
+    metrics: createMetrics('1.2.3'),
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+  });
+  servers.push(server);
+  await server.start();
+  return server;
+}
+
+const withRows = (liveRows: number): StatusReport =>
+  sampleReport({ accounts: [sampleAccount({ collections: [sampleCollection({ liveRows })] })] });
+
+describe.runIf(isBrowserTested())('the status page', () => {
+  it('shows what is mirrored, how fresh, and what is going on', async () => {
+    const { page, complaints } = await browser.open((await serve(() => sampleReport())).url());
+    expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
+    const jobs = page.getByRole('row', { name: /^research_jobs/ });
+    expect(await jobs.innerText()).toMatch(/current\s+48,210\s+20 s ago\s+11:59:40 UTC\s+2 h ago/);
+    const walk = page.getByRole('row', { name: 'full list_items of list 17' });
+    expect(await walk.innerText()).toMatch(/10 s\s+12\s+6,000\s+600\s+40\s+7/);
+    expect(await page.getByText('31 of 48').first().isVisible()).toBe(true);
+    expect(await page.getByText('GET /v1/watchlist was answered 503: busy').isVisible()).toBe(true);
+    const webhook = page.getByRole('row', { name: /^registered mirror\.example\.com/ });
+    expect(await webhook.innerText()).toMatch(/45 s ago\s+11:59:15 UTC\s+2\s+950\s+50/);
+    expect(await page.getByRole('row', { name: '3 1 0 40 2 0 0' }).isVisible()).toBe(true);
+    await page.waitForFunction('document.querySelector("#live").textContent === "live"');
+    expect(complaints).toEqual([]);
+  });
+
+  it('follows changes in place: what the reader selected and folded stays', async () => {
+    let report = withRows(100);
+    const { page, complaints } = await browser.open((await serve(() => report)).url());
+    await page.getByText('Account 42').click();
+    await page.evaluate('window.heading = document.querySelector("h1")');
+    report = { ...withRows(101), healthy: false, problems: ['the disk is full'] };
+    await page.getByText('the disk is full').waitFor();
+    expect(await page.title()).toBe('The mirror needs attention – research-mirror');
+    expect(await page.evaluate('window.heading === document.querySelector("h1")')).toBe(true);
+    expect(await page.locator('details').getAttribute('open')).toBeNull();
+    await page.getByText('Account 42').click();
+    expect(await page.getByRole('row', { name: /^research_jobs/ }).innerText()).toContain('101');
+    expect(complaints).toEqual([]);
+  });
+
+  it('says that it is not live when the daemon is gone, and goes on when it is back', async () => {
+    const first = await serve(() => withRows(100));
+    const { page } = await browser.open(first.url());
+    await page.waitForFunction('document.querySelector("#live").textContent === "live"');
+    await first.stop();
+    await page.getByText('connection lost, trying again').waitFor();
+    await serve(() => withRows(102), Number(new URL(first.url()).port));
+    await page
+      .getByRole('row', { name: /^research_jobs/ })
+      .getByText('102')
+      .waitFor();
+    expect(await page.locator('#live').innerText()).toBe('live');
+  });
+
+  it('runs nothing that a service or a database wrote', async () => {
+    const evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>';
+    let email = 'ada@example.com';
+    const report = (): StatusReport =>
+      sampleReport({ accounts: [sampleAccount({ email })], problems: [email], healthy: false });
+    const { page, complaints } = await browser.open((await serve(report)).url());
+    await page.waitForFunction('document.querySelector("#live").textContent === "live"');
+    email = evil;
+    await page.locator('summary').getByText(evil).waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.evaluate('window.evil')).toBeUndefined();
+    // Even markup that got in would not run.
+    await page.evaluate('document.querySelector("main").innerHTML += `<img src=x onerror="window.evil=1">`');
+    await expect.poll(() => complaints.join('\n')).toContain('Content Security Policy');
+    expect(await page.evaluate('window.evil')).toBeUndefined();
+  });
+
+  it('breaks no state and no figure within a word, however long the error beside it', async () => {
+    const lastError = `25 lists could not be read: ${'GET /v1/lists/1068 was refused; '.repeat(10)}`;
+    const failing = sampleCollection({ state: 'failing', liveRows: 1_234_567, lastError });
+    const report = sampleReport({ accounts: [sampleAccount({ collections: [failing] })] });
+    const { page } = await browser.open((await serve(() => report)).url());
+    const lines = (selector: string): Promise<number> =>
+      page.evaluate<number>(`(() => {
+        const words = document.createRange();
+        words.selectNodeContents(document.querySelector(${JSON.stringify(selector)}));
+        return new Set([...words.getClientRects()].map(({ top }) => Math.round(top))).size;
+      })()`);
+    for (const width of [1280, 760]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      expect([width, await lines('td .chip'), await lines('td.figure')]).toEqual([width, 1, 1]);
+    }
+  });
+
+  it('fits a phone', async () => {
+    const { page, complaints } = await browser.open((await serve(() => sampleReport())).url());
+    await page.setViewportSize({ width: 360, height: 740 });
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(overflow)).toBe(0);
+    const jobs = page.getByRole('row', { name: /^research_jobs/ });
+    expect((await jobs.boundingBox())?.width).toBeLessThanOrEqual(360);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe.runIf(isBrowserTested())('without script', () => {
+  let plain: Browser;
+  beforeAll(async () => {
+    plain = await startBrowser({ javaScriptEnabled: false, colorScheme: 'dark' });
+  });
+  afterAll(() => plain.close());
+
+  it('the page is whole, and reloads by itself', async () => {
+    const { page, complaints } = await plain.open((await serve(() => sampleReport())).url());
+    expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
+    expect(await page.getByRole('row', { name: /^research_jobs/ }).innerText()).toContain('48,210');
+    expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+});

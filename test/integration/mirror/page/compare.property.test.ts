@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  compareItems,
+  type StorageRules,
+  type UnequalItem,
+} from '../../../../src/mirror/page/compare-rows.ts';
+import type { CollectionName } from '../../../../src/model/collections.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { runs } from '../../../support/effort.ts';
+
+let database: MigratedDatabase;
+let users = 0;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const NO_RULES: StorageRules = { ignore: new Set(), exclude: new Set() };
+
+function makeAccount(options: Parameters<typeof MirroredAccount.make>[2] = {}): Promise<MirroredAccount> {
+  users += 1;
+  return MirroredAccount.make(database, String(users), options);
+}
+
+async function unequal(
+  account: MirroredAccount,
+  json: string,
+  { name = 'research_jobs', rules = NO_RULES }: { name?: CollectionName; rules?: StorageRules } = {},
+): Promise<readonly UnequalItem[]> {
+  const compared = await compareItems(database.db, account.scope(name), itemsOf(name, json), rules);
+  return compared.unequal;
+}
+
+const JOB =
+  '{"job_id":1,"status":"done","ratio":1.10,"tags":["a",{"b":1.50}],"ok":true,"parts_count":7,"created_at":"2026-01-02T03:04:05Z"}';
+
+describe('an item that was mirrored', () => {
+  it('is equal to its row', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${JOB}]`);
+    expect(await unequal(account, `[${JOB}]`)).toEqual([]);
+  });
+
+  it('is equal in any spelling: order of fields, white space, escapes', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1,"a":"é \\u0000","b":[1, 2]}]');
+    expect(await unequal(account, '[ {"b":[1,2], "a":"\\u00e9 \\u0000","job_id":1} ]')).toEqual([]);
+  });
+
+  it.each<[string, string, string]>([
+    ['text', `status = 'x'`, 'status'],
+    ['text, to NULL', 'status = null', 'status'],
+    ['a number, by its last zero', 'ratio = 1.1', 'ratio'],
+    ['an integer', 'parts_count = 8', 'parts_count'],
+    ['a truth value', 'ok = not ok', 'ok'],
+    ['a moment, by a microsecond', `created_at = created_at + interval '1 microsecond'`, 'created_at'],
+    ['a structure, by a digit deep inside', `tags = '["a",{"b":1.5}]'`, 'tags'],
+    ['_raw, by a digit', `_raw = jsonb_set(_raw, '{ratio}', '1.1')`, '_raw.ratio'],
+    ['_raw, by a field more', `_raw = _raw || '{"more":null}'`, '_raw.more'],
+    ['_raw, by a field less', `_raw = _raw - 'ok'`, '_raw.ok'],
+    ['_raw, that is no object', `_raw = '[1]'`, '_raw,_raw.created_at,_raw.job_id,_raw.ok'],
+    ['_hash', `_hash = '\\x00'`, '_hash'],
+    ['_verbatim', `_verbatim = '{}'`, '_verbatim'],
+  ])('is different when somebody changed %s', async (_, set, names) => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${JOB},{"job_id":2,"status":"done"}]`);
+    await account.query(
+      `update mirror.research_jobs set ${set} where _user_id = ${account.fence.userId} and job_id = 1`,
+    );
+    const found = await unequal(account, `[${JOB},{"job_id":2,"status":"done"}]`);
+    expect(found).toMatchObject([{ key: '1', kind: 'different' }]);
+    expect(
+      found[0]?.fields
+        .map(({ name }) => name)
+        .toSorted()
+        .join(),
+    ).toMatch(new RegExp(`^${names.replaceAll('.', '\\.')}`));
+  });
+
+  it('reports both values, cut where they are long', async () => {
+    const account = await makeAccount();
+    const long = 'long '.repeat(1000);
+    await account.page('research_jobs', `[{"job_id":1,"status":"${long}"}]`);
+    const [found] = await unequal(account, '[{"job_id":1,"status":"short"}]');
+    expect(found?.fields.find(({ name }) => name === 'status')).toEqual({
+      name: 'status',
+      source: 'short',
+      mirror: `${long.slice(0, 120)}…`,
+    });
+  });
+
+  it.each([
+    ['delete from mirror.research_jobs', undefined],
+    ['update mirror.research_jobs set _deleted_at = now()', changeId(1)],
+    ['update mirror.research_jobs set job_id = 99', undefined],
+  ])('is missing after %s', async (statement, row) => {
+    const account = await makeAccount();
+    await account.page('research_jobs', `[${JOB}]`);
+    await account.query(`${statement} where _user_id = ${account.fence.userId}`);
+    expect(await unequal(account, `[${JOB}]`)).toMatchObject([
+      { key: '1', kind: 'missing', row, fields: [] },
+    ]);
+  });
+
+  it('of the account differs in its credits, whatever their shape', async () => {
+    const account = await makeAccount();
+    const item = '{"user_id":1,"email":"a@b.example","credits":{"balance":1250,"unit":"cents"}}';
+    await account.single(item);
+    expect(await unequal(account, `[${item}]`, { name: 'account' })).toEqual([]);
+    await account.query(`update mirror.account set credits = 12.51 where _user_id = ${account.fence.userId}`);
+    expect(await unequal(account, `[${item}]`, { name: 'account' })).toMatchObject([
+      { kind: 'different', fields: [{ name: 'credits', source: '12.50', mirror: '12.51' }] },
+    ]);
+  });
+
+  it('is equal whatever is in it', async () => {
+    const account = await makeAccount();
+    let key = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.object({ maxDepth: 2 }), { maxLength: 4 }), async (objects) => {
+        const items = objects.map((fields) => {
+          key += 1;
+          return JSON.stringify({ ...fields, bulk_job_id: key });
+        });
+        // In a table of its own: it gets as many columns as a table may have.
+        await account.page('bulk_research_jobs', `[${items.join()}]`);
+        const found = await unequal(account, `[${items.join()}]`, { name: 'bulk_research_jobs' });
+        expect(found.filter(({ kind }) => kind !== 'quarantined')).toEqual([]);
+      }),
+      { numRuns: runs(8, 40) },
+    );
+  });
+});
+
+describe('fields that settings name', () => {
+  it('that are ignored may be older in the mirror', async () => {
+    const ignoreFields = { ...noFields(), research_jobs: ['score'] };
+    const account = await makeAccount({ ignoreFields });
+    const rules = { ...NO_RULES, ignore: new Set(['score']) };
+    await account.page('research_jobs', '[{"job_id":1,"status":"done","score":1}]');
+    expect(await unequal(account, '[{"job_id":1,"status":"done","score":2}]', { rules })).toEqual([]);
+    expect(await unequal(account, '[{"job_id":1,"status":"done","score":"\\u0000"}]', { rules })).toEqual([]);
+    await account.query(
+      `update mirror.research_jobs set status = 'x' where _user_id = ${account.fence.userId}`,
+    );
+    expect(await unequal(account, '[{"job_id":1,"status":"done"}]', { rules })).toMatchObject([
+      { kind: 'different', fields: [{ name: 'status' }] },
+    ]);
+  });
+
+  it('that are excluded must not be in the mirror', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1,"secret":"s"}]');
+    const rules = { ...NO_RULES, exclude: new Set(['secret']) };
+    const [found] = await unequal(account, '[{"job_id":1,"secret":"s"}]', { rules });
+    expect(found?.fields.map(({ name }) => name).toSorted()).toEqual(['_hash', '_raw.secret', 'secret']);
+    const excludeFields = { ...noFields(), research_jobs: ['secret'] };
+    const careful = await makeAccount({ excludeFields });
+    await careful.page('research_jobs', '[{"job_id":1,"secret":"s"}]');
+    expect(await unequal(careful, '[{"job_id":1,"secret":"s"}]', { rules })).toEqual([]);
+  });
+});
+
+describe('columns', () => {
+  it('that are not filled yet are compared in the rows that came since', async () => {
+    const account = await makeAccount({ schemaDrift: 'raw' });
+    const userId = account.fence.userId;
+    await account.page('research_jobs', '[{"job_id":1,"late_word":"a"}]');
+    const later = await MirroredAccount.make(database, userId);
+    await later.page('research_jobs', '[{"job_id":2,"late_word":"b"}]');
+    const both = '[{"job_id":1,"late_word":"a"},{"job_id":2,"late_word":"b"}]';
+    const first = `select late_word from mirror.research_jobs where _user_id = ${userId} and job_id = 1`;
+    expect(await account.query(first)).toEqual([{ late_word: null }]);
+    expect(await unequal(account, both)).toEqual([]);
+    await account.query(`update mirror.research_jobs set late_word = 'x' where _user_id = ${userId}`);
+    expect(await unequal(account, both)).toMatchObject([{ key: '2', fields: [{ name: 'late_word' }] }]);
+    // As if the batch with the first row were filled, and others still to come.
+    const fill = (doneThrough: string): Promise<unknown> =>
+      account.query(
+        `update mirror_sync.backfill set done_through = ${doneThrough} where _user_id = ${userId}`,
+      );
+    await fill('until');
+    const keys = (await unequal(account, both)).map(({ key }) => key);
+    expect(new Set(keys)).toEqual(new Set(['1', '2']));
+    await fill('0');
+    await account.query(
+      `update mirror.research_jobs set late_word = _raw ->> 'late_word' where _user_id = ${userId}`,
+    );
+    while (await later.mirror.backfill(later.fence));
+    expect(await unequal(account, both)).toEqual([]);
+    await account.query(
+      `update mirror.research_jobs set late_word = null where _user_id = ${userId} and job_id = 1`,
+    );
+    expect(await unequal(account, both)).toMatchObject([{ key: '1', fields: [{ name: 'late_word' }] }]);
+  });
+
+  it('that somebody dropped or changed by hand are not compared', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1,"gone_word":"a","odd_word":"b"}]');
+    await account.query('alter table mirror.research_jobs drop column gone_word cascade');
+    await account.query(
+      'alter table mirror.research_jobs drop column odd_word cascade, add column odd_word integer',
+    );
+    expect(await unequal(account, '[{"job_id":1,"gone_word":"a","odd_word":"b"}]')).toEqual([]);
+  });
+});
+
+describe('items that can’t be mirrored', () => {
+  it('are set apart while they are in quarantine, and missing when nothing has them', async () => {
+    const account = await makeAccount();
+    const page = '[{"job_id":1,"ratio":1e400000},{"status":"no ID"},{"job_id":3},{"job_id":4}]';
+    await account.page('research_jobs', page);
+    expect(await unequal(account, page)).toMatchObject([
+      { key: '1', kind: 'quarantined' },
+      { key: undefined, kind: 'quarantined' },
+    ]);
+    await account.query(`delete from mirror.quarantine where _user_id = ${account.fence.userId}`);
+    expect(await unequal(account, page)).toMatchObject([
+      { key: '1', kind: 'missing' },
+      { key: undefined, kind: 'missing' },
+    ]);
+  });
+
+  it('are set apart where an older version is mirrored', async () => {
+    const account = await makeAccount();
+    await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
+    await account.page('research_jobs', '[{"job_id":1,"ratio":1e400000}]');
+    expect(await unequal(account, '[{"job_id":1,"ratio":1e400000}]')).toMatchObject([
+      { key: '1', kind: 'quarantined' },
+    ]);
+    expect(await unequal(account, '[{"job_id":1,"ratio":2}]')).toMatchObject([
+      { key: '1', kind: 'different' },
+    ]);
+  });
+});

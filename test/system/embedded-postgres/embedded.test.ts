@@ -1,0 +1,256 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
+import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
+import { systemClock } from '@research-mirror/runtime/clock';
+
+/** Starts the embedded server in a process of its own. */
+const PROGRAM = fileURLToPath(new URL('../../support/postgres/try-embedded.ts', import.meta.url));
+
+const folders: string[] = [];
+const servers: EmbeddedServer[] = [];
+const programs: ChildProcess[] = [];
+
+afterEach(async () => {
+  for (const program of programs.splice(0)) program.kill('SIGKILL');
+  for (const server of servers.splice(0)) await server.stop();
+  for (const folder of folders.splice(0)) {
+    // What killed programs left running is found and stopped as the next program would.
+    if (existsSync(join(folder, 'pg18-password'))) await (await begin(folder)).stop();
+    const elsewhere = await readFile(join(folder, 'pg18-location'), 'utf8').catch(() => '');
+    if (elsewhere !== '') await rm(elsewhere.trim(), { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+async function newFolder(mode = 0o755): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'embedded-'));
+  await chmod(folder, mode);
+  folders.push(folder);
+  return folder;
+}
+
+async function begin(dataDir: string, port: number | 'free' = 'free'): Promise<EmbeddedServer> {
+  const log = { info: () => {}, warn: () => {} };
+  const server = await startEmbedded({
+    dataDir,
+    port,
+    program: 'a test',
+    log,
+    clock: systemClock,
+    durable: false,
+  });
+  servers.push(server);
+  return server;
+}
+
+interface Told {
+  readonly url?: string;
+  readonly owned?: boolean;
+  readonly port?: number;
+  readonly error?: string;
+}
+
+/** A second program; resolves with the line that it prints. */
+async function beginProgram(dataDir: string, port = 'free'): Promise<{ program: ChildProcess; told: Told }> {
+  const program = spawn(process.execPath, [PROGRAM, dataDir, port], { stdio: ['pipe', 'pipe', 'inherit'] });
+  programs.push(program);
+  const lines = createInterface(program.stdout);
+  const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
+  if (line === undefined) throw new Error('the second program ended without a word');
+  return { program, told: JSON.parse(line) as Told };
+}
+
+async function end(program: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const exit = once(program, 'exit');
+  program.kill(signal);
+  await exit;
+}
+
+async function ask(url: string, text: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(text);
+    return Object.values(rows[0] ?? {})[0];
+  } finally {
+    await client.end();
+  }
+}
+
+describe('the embedded PostgreSQL', () => {
+  it('keeps its data from one start to the next, with fsync on, reachable on loopback with a password only', async () => {
+    const folder = await newFolder();
+    const first = await begin(folder);
+    expect(first.owned).toBe(true);
+    await ask(first.url, 'create table kept as select 42 as answer');
+    expect(await ask(first.url, 'show fsync')).toBe('on');
+    expect(await ask(first.url, 'show listen_addresses')).toBe('127.0.0.1');
+    expect((await stat(join(folder, 'pg18-password'))).mode & 0o777).toBe(0o600);
+    const wrong = first.url.replace(/:[0-9a-f]+@/, ':wrong@');
+    await expect(ask(wrong, 'select 1')).rejects.toThrow(/password authentication failed/);
+    await first.stop();
+    const second = await begin(folder);
+    expect(await ask(second.url, 'select answer from kept')).toBe(42);
+    expect((await readdir(folder)).sort()).toEqual(['pg18', 'pg18-password', 'pg18.log']);
+  });
+
+  it('runs in a process group of its own, so that Ctrl-C does not reach it', async () => {
+    const folder = await newFolder();
+    await begin(folder);
+    const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
+    // A group of that number exists only if the server leads it.
+    expect(process.kill(-pid, 0)).toBe(true);
+  });
+
+  it('gives nothing of our environment to the server', async () => {
+    process.env['MIRROR_API_KEY'] = 'a key that nobody may see';
+    const folder = await newFolder();
+    await begin(folder);
+    const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
+    delete process.env['MIRROR_API_KEY'];
+    const environment = await environmentOf(pid);
+    expect(environment).toContain('TZ=UTC');
+    expect(environment).not.toContain('MIRROR_API_KEY');
+  });
+
+  it('is shared by programs: the last one stops it, whoever started it', async () => {
+    const folder = await newFolder();
+    const { program, told } = await beginProgram(folder);
+    expect(told.owned).toBe(true);
+    const here = await begin(folder);
+    expect(here).toMatchObject({ owned: false, url: told.url });
+    await end(program, 'SIGTERM');
+    expect(await ask(here.url, 'select 1')).toBe(1);
+    await here.stop();
+    expect(await runningPostmaster(join(folder, 'pg18'))).toBeUndefined();
+  });
+
+  it('is one server when several programs begin at once on an empty folder', async () => {
+    const folder = await newFolder();
+    const told = await Promise.all([1, 2, 3].map(() => beginProgram(folder).then((each) => each.told)));
+    expect(told.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
+    expect(new Set(told.map(({ url }) => url)).size).toBe(1);
+    expect(told.filter(({ owned }) => owned)).toHaveLength(1);
+  });
+
+  it('survives programs that begin while others stop it', async () => {
+    const folder = await newFolder();
+    await (await begin(folder)).stop();
+    const rounds = async (): Promise<void> => {
+      for (let round = 0; round < 6; round += 1) {
+        const server = await begin(folder);
+        // A server that was stopped just as this program connected is restarted.
+        await expect
+          .poll(() => ask(server.url, 'select 1').catch(() => undefined), { timeout: 20_000, interval: 50 })
+          .toBe(1);
+        await server.stop();
+      }
+    };
+    await Promise.all([rounds(), rounds(), rounds()]);
+    expect(await runningPostmaster(join(folder, 'pg18'))).toBeUndefined();
+  });
+
+  it('survives a program that is killed: the next one finds it and stops it', async () => {
+    const folder = await newFolder();
+    const { program, told } = await beginProgram(folder);
+    const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
+    await end(program, 'SIGKILL');
+    const next = await begin(folder);
+    expect(next).toMatchObject({ owned: false, url: told.url });
+    await next.stop();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it('is restarted on its port when it is killed while a program uses it', async () => {
+    const folder = await newFolder();
+    const server = await begin(folder);
+    const cluster = join(folder, 'pg18');
+    const pid = (await runningPostmaster(cluster))?.pid ?? 0;
+    process.kill(pid, 'SIGKILL');
+    await expect
+      .poll(() => ask(server.url, 'select 1').catch(() => undefined), { timeout: 20_000, interval: 50 })
+      .toBe(1);
+    expect((await runningPostmaster(cluster))?.pid).not.toBe(pid);
+  });
+
+  it('starts although a dead server’s process ID is another program’s by now', async () => {
+    const folder = await newFolder();
+    await (await begin(folder)).stop();
+    await writeFile(join(folder, 'pg18', 'postmaster.pid'), `${process.pid}\n${folder}/pg18\n1\n5999\n\n\n`);
+    const again = await begin(folder);
+    expect(again.owned).toBe(true);
+  });
+
+  it('starts although a crash left an empty postmaster.pid', async () => {
+    const folder = await newFolder();
+    await (await begin(folder)).stop();
+    const file = join(folder, 'pg18', 'postmaster.pid');
+    await writeFile(file, '');
+    await utimes(file, 1_000, 1_000);
+    expect((await begin(folder)).owned).toBe(true);
+  });
+
+  it('is the same server by whatever path the folder is reached', async () => {
+    const folder = await newFolder();
+    const alias = `${folder}-alias`;
+    await symlink(folder, alias);
+    const first = await begin(folder);
+    const second = await begin(alias);
+    expect(second).toMatchObject({ owned: false, url: first.url });
+    await rm(alias);
+  });
+
+  it('says so when its port is taken, and names the variable', async () => {
+    const folder = await newFolder();
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    await expect(begin(folder, port)).rejects.toThrow(
+      new RegExp(`port ${port} is taken by another program.*MIRROR_PG_PORT`),
+    );
+    other.close();
+  });
+
+  it('says so when the database is another PostgreSQL’s, or its password is lost or wrong', async () => {
+    const folder = await newFolder();
+    const server = await begin(folder);
+    const password = await readFile(join(folder, 'pg18-password'), 'utf8');
+    await rm(join(folder, 'pg18-password'));
+    await expect(begin(folder)).rejects.toThrow(/password file .* is missing: put it back/);
+    await writeFile(join(folder, 'pg18-password'), 'another\n');
+    await expect(begin(folder)).rejects.toThrow(/does not accept the password of its password file/);
+    await writeFile(join(folder, 'pg18-password'), password);
+    await server.stop();
+    await writeFile(join(folder, 'pg18', 'PG_VERSION'), '15\n');
+    await expect(begin(folder)).rejects.toThrow(/made by PostgreSQL 15, but 18 is embedded/);
+    await writeFile(join(folder, 'pg18', 'PG_VERSION'), '18\n');
+  });
+
+  it('works in a folder that other users can’t enter, as root, too', async () => {
+    const folder = await newFolder(0o700);
+    const server = await begin(folder);
+    expect(await ask(server.url, 'select 1')).toBe(1);
+    await server.stop();
+    const again = await begin(folder);
+    expect(again.owned).toBe(true);
+    const pointer = await readFile(join(folder, 'pg18-location'), 'utf8').catch(() => folder);
+    // PostgreSQL runs on a folder of its own user only, and never as root.
+    expect((await stat(join(pointer.trim(), 'pg18'))).uid).not.toBe(0);
+  });
+});
+
+async function environmentOf(pid: number): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/environ`, 'utf8');
+  return (await promisify(execFile)('ps', ['-Eww', '-o', 'command=', '-p', String(pid)])).stdout;
+}
