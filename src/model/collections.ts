@@ -47,36 +47,10 @@ export interface SingleCollection extends CollectionBase {
 export type Collection = ListCollection | SingleCollection;
 
 export const COLLECTIONS: readonly Collection[] = [
-  {
-    kind: 'single',
-    name: 'account',
-    path: () => '/v1/account',
-    route: '/v1/account',
-  },
-  {
-    kind: 'list',
-    name: 'research_jobs',
-    keyField: 'job_id',
-    keyType: 'bigint',
-    path: () => '/v1/research',
-    route: '/v1/research',
-  },
-  {
-    kind: 'list',
-    name: 'bulk_research_jobs',
-    keyField: 'bulk_job_id',
-    keyType: 'bigint',
-    path: () => '/v1/research/bulk',
-    route: '/v1/research/bulk',
-  },
-  {
-    kind: 'list',
-    name: 'lists',
-    keyField: 'list_id',
-    keyType: 'bigint',
-    path: () => '/v1/lists',
-    route: '/v1/lists',
-  },
+  { kind: 'single', name: 'account', path: () => '/v1/account', route: '/v1/account' },
+  topList('research_jobs', 'job_id', 'bigint', '/v1/research'),
+  topList('bulk_research_jobs', 'bulk_job_id', 'bigint', '/v1/research/bulk'),
+  topList('lists', 'list_id', 'bigint', '/v1/lists'),
   {
     kind: 'list',
     name: 'list_items',
@@ -86,15 +60,13 @@ export const COLLECTIONS: readonly Collection[] = [
     path: (parent) => `/v1/lists/${encodeURIComponent(parent)}`,
     route: '/v1/lists/{id}',
   },
-  {
-    kind: 'list',
-    name: 'watchlist',
-    keyField: 'id',
-    keyType: 'text',
-    path: () => '/v1/watchlist',
-    route: '/v1/watchlist',
-  },
+  topList('watchlist', 'id', 'text', '/v1/watchlist'),
 ];
+
+/** A list that an account has one of. */
+function topList(name: CollectionName, keyField: string, keyType: KeyType, route: string): ListCollection {
+  return { kind: 'list', name, keyField, keyType, path: () => route, route };
+}
 
 export const COLLECTION_NAMES: readonly CollectionName[] = COLLECTIONS.map((collection) => collection.name);
 

@@ -3,18 +3,8 @@
  * sent at most once, and kept with their outcome. `db` keeps them, `submit` sends them; neither imports the other.
  */
 
-/** Operations as `<schema>.submit` names them (specification 4.4). */
-export type OperationName =
-  | 'research'
-  | 'enrich'
-  | 'clay_enrich'
-  | 'bulk_research'
-  | 'list'
-  | 'list_analyze'
-  | 'sequence';
-
-/** In the order in which messages name them. */
-export const OPERATION_NAMES: readonly OperationName[] = [
+/** Operations as `<schema>.submit` names them (specification 4.4), in the order in which messages name them. */
+export const OPERATION_NAMES = [
   'research',
   'enrich',
   'clay_enrich',
@@ -22,20 +12,15 @@ export const OPERATION_NAMES: readonly OperationName[] = [
   'list',
   'list_analyze',
   'sequence',
-];
+] as const;
 
-/** `unknown`: it may have taken effect, and is never sent again. `held`: after a restore or copy, until released. */
-export type SubmissionState =
-  | 'queued'
-  | 'sending'
-  | 'accepted'
-  | 'rejected'
-  | 'unknown'
-  | 'cancelled'
-  | 'held';
+export type OperationName = (typeof OPERATION_NAMES)[number];
 
-/** In the order of a submission's life. */
-export const SUBMISSION_STATES: readonly SubmissionState[] = [
+/**
+ * In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: it may have taken
+ * effect, and is never sent again.
+ */
+export const SUBMISSION_STATES = [
   'held',
   'queued',
   'sending',
@@ -43,7 +28,9 @@ export const SUBMISSION_STATES: readonly SubmissionState[] = [
   'rejected',
   'unknown',
   'cancelled',
-];
+] as const;
+
+export type SubmissionState = (typeof SUBMISSION_STATES)[number];
 
 export interface QueuedSubmission {
   /** `submission_id`: decimal digits of a bigint. */

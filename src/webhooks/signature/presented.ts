@@ -41,11 +41,8 @@ export function presentedSignatures(headers: IncomingHttpHeaders, header: string
 
 /** False where no secret could make the delivery's signature right. */
 export function isSigned(presented: Presented): boolean {
-  return (
-    presented.bare.length > 0 ||
-    presented.timestamped !== undefined ||
-    presented.standardWebhooks !== undefined
-  );
+  const { bare, timestamped, standardWebhooks } = presented;
+  return bare.length > 0 || timestamped !== undefined || standardWebhooks !== undefined;
 }
 
 function bareMacs(value: string): Presented['bare'] {

@@ -91,30 +91,20 @@ export function proofsOf(
   }
   if (timestamped !== undefined && schemes.has('timestamped')) {
     const { signedAt, macs } = timestamped;
-    const right = equalsAny(
-      keys.map((key) => mac(key, `${signedAt.text}.`)),
-      macs,
-    );
-    if (right) proofs.push({ scheme: 'timestamped', signedAt: signedAt.ms });
+    const right = keys.map((key) => mac(key, `${signedAt.text}.`));
+    if (equalsAny(right, macs)) proofs.push({ scheme: 'timestamped', signedAt: signedAt.ms });
   }
   if (standardWebhooks !== undefined && schemes.has('standard-webhooks')) {
     const { id, signedAt, macs } = standardWebhooks;
-    const right = equalsAny(
-      standardWebhooksKeys(secret).map((key) => mac(key, `${id}.${signedAt.text}.`)),
-      macs,
-    );
-    if (right) proofs.push({ scheme: 'standard-webhooks', signedAt: signedAt.ms });
+    const right = standardWebhooksKeys(secret).map((key) => mac(key, `${id}.${signedAt.text}.`));
+    if (equalsAny(right, macs)) proofs.push({ scheme: 'standard-webhooks', signedAt: signedAt.ms });
   }
   if (bare.length > 0 && schemes.has('canonical-json')) {
     const text = canonical(proofs.length > 0);
     if (text === LATER) return LATER;
-    const right =
-      text !== undefined &&
-      equalsAny(
-        keys.map((key) => mac(key, '', text)),
-        bare.map((each) => each.mac),
-      );
-    if (right) proofs.push({ scheme: 'canonical-json', signedAt: undefined });
+    const right = text === undefined ? [] : keys.map((key) => mac(key, '', text));
+    const claimed = bare.map(({ mac }) => mac);
+    if (equalsAny(right, claimed)) proofs.push({ scheme: 'canonical-json', signedAt: undefined });
   }
   return proofs;
 }
