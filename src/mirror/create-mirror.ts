@@ -53,8 +53,8 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
             write,
           ),
         );
-        refused.remember(written.refused);
-        return written.result;
+        if (written.state === 'applied') refused.remember(written.refused);
+        return written;
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;
         if (error instanceof NewFields) await columns.add(error.fields);

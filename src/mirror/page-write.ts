@@ -3,6 +3,7 @@ import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from 
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/unseen.ts';
+import type { RefusedRow } from './quarantine/write-carefully.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
 /** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
@@ -123,6 +124,8 @@ export type PageResult =
       readonly decision: Decision;
       /** For NOTIFY after the commit: the greatest `_change_id` of the page; undefined where no row changed. */
       readonly changed: ChangedTable | undefined;
+      /** Items that Postgres refused: they are in quarantine. */
+      readonly refused: readonly RefusedRow[];
     }
   /** Nothing of the page was written: its list is deleted. */
   | { readonly state: 'parent_deleted' };

@@ -6,7 +6,7 @@ import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
-import { cutRow, payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
@@ -71,7 +71,7 @@ export async function compareItems(
   const registry = await readRegistry(db, table);
   const filled = await unfilledColumns(db, scope);
   const payloads = page.keyed.map((row) =>
-    rowPayload(cutRow({ ...row, change: 'updated' }, exclude), table.name, registry.columns),
+    rowPayload({ ...row, change: 'updated' }, exclude, table.name, registry.columns),
   );
   const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
 

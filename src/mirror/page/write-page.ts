@@ -25,7 +25,7 @@ import { newFields } from '../columns/new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite } from '../page-write.ts';
 import { updateQuarantine } from '../quarantine/update-quarantine.ts';
 import { forgetUnseen } from '../quarantine/unseen.ts';
-import { cutRow, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { saveSuspects } from '../deletion/save-suspects.ts';
 import { markChildrenDue, saveScope } from '../scope/scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
@@ -62,12 +62,6 @@ export interface PageContext {
   readonly stateOf: (item: Item) => StateClass;
 }
 
-/** A written page, and the items that Postgres refused on the way. */
-export interface WrittenPage {
-  readonly result: PageResult;
-  readonly refused: readonly RefusedRow[];
-}
-
 /**
  * Everything that a page makes true, inside the fenced transaction `trx` (docs/design/writing-a-page.md).
  * @param at the database's clock when the transaction got its fence
@@ -79,7 +73,7 @@ export async function writePage(
   context: PageContext,
   page: SortedPage,
   write: PageWrite,
-): Promise<WrittenPage> {
+): Promise<PageResult> {
   const { table } = context;
   const { scope } = write;
   const stored = await readStoredRows(
@@ -88,7 +82,7 @@ export async function writePage(
     scope,
     page.keyed.map(({ key }) => key),
   );
-  if (stored.gone) return { result: { state: 'parent_deleted' }, refused: [] };
+  if (stored.gone) return { state: 'parent_deleted' };
   const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
   const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.hasSuspects);
 
@@ -146,7 +140,7 @@ export async function writePage(
   await write.alsoInTransaction?.(trx);
   if (decision.walkEnd !== undefined) await logWalk(trx, decision.walkEnd, at);
   await saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted);
-  return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
+  return { state: 'applied', outcomes, counts, at, decision, changed: changeId, refused };
 }
 
 /** Keys of the items that are mirrored now, unchanged ones too. */
@@ -172,12 +166,11 @@ async function writeChanged(
   changed: readonly ChangedRow[],
 ): Promise<WrittenRows> {
   const { table, registry, careful } = context;
-  const cut = changed.map((row) => cutRow(row, context.rule.exclude));
-  const unknown = newFields(cut, registry);
+  const payloads = changed.map((row) => rowPayload(row, context.rule.exclude, table.name, registry.columns));
+  const unknown = newFields(payloads, registry);
   if (unknown.size > 0) throw new NewFields(unknown);
   if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
 
-  const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
   const before = await takeChangeIds(trx, scope.userId, payloads.length);
   const archived = context.history ? registry.archived : undefined;
   const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };

@@ -11,24 +11,11 @@ export interface FieldColumn {
   readonly type: ColumnType;
 }
 
-/** A changed row, cut into its fields. */
-export interface CutRow {
-  readonly row: ChangedRow;
-  /** The item's text without what is never stored. */
-  readonly source: string;
-  /** Source texts of its fields. */
-  readonly fields: ReadonlyMap<string, string>;
-}
-
-/** @param exclude fields that are never stored */
-export function cutRow(row: ChangedRow, exclude: ReadonlySet<string>): CutRow {
-  const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
-  return { row, source, fields: fieldSources(source) };
-}
-
-/** A row as the write statement takes it. */
+/** A changed row as the write statement takes it. */
 export interface RowPayload {
   readonly row: ChangedRow;
+  /** Source texts of the fields that are stored. */
+  readonly fields: ReadonlyMap<string, string>;
   /** A JSON object without its closing brace: the change ID is added when the row is sent. */
   readonly json: string;
   /** Fields whose value did not fit their column. */
@@ -38,12 +25,16 @@ export interface RowPayload {
 /**
  * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had to
  * replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
+ * @param exclude fields that are never stored
  */
 export function rowPayload(
-  { row, source, fields }: CutRow,
+  row: ChangedRow,
+  exclude: ReadonlySet<string>,
   collection: string,
   columns: readonly FieldColumn[],
 ): RowPayload {
+  const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
+  const fields = fieldSources(source);
   const { raw, verbatim } = jsonbText(source);
   const { others, conflicts } = otherValues(fields, collection, columns);
   const parts = [
@@ -52,7 +43,7 @@ export function rowPayload(
     ...(verbatim === undefined ? [] : [`"v":${JSON.stringify(verbatim)}`]),
     `"r":${raw}`,
   ];
-  return { row, json: parts.join(','), conflicts };
+  return { row, fields, json: parts.join(','), conflicts };
 }
 
 /**

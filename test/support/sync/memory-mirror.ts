@@ -114,6 +114,6 @@ export class MemoryMirror {
       ...(fullAt === undefined ? {} : { fullAt }),
       ...(polledAt === undefined ? {} : { polledAt }),
     });
-    return { state: 'applied', outcomes, counts, at, decision, changed: undefined };
+    return { state: 'applied', outcomes, counts, at, decision, changed: undefined, refused: [] };
   }
 }
