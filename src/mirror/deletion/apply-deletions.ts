@@ -15,6 +15,7 @@ import {
 } from './delete-rows.ts';
 import { clearDeletions, isBlocked } from './deletion-volume.ts';
 import { logWalk } from '../scope/log-walk.ts';
+import { NO_WALK_TOTALS } from '../scope/walk-end.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { countSuspects, forgetSuspects } from './save-suspects.ts';
@@ -199,17 +200,7 @@ function logDeletion(
   { scope, deleted }: { readonly scope: Scope; readonly deleted: number },
   at: Date,
 ): Promise<void> {
-  const totals = {
-    pages: 0,
-    items: 0,
-    inserted: 0,
-    updated: 0,
-    deleted,
-    unchanged: 0,
-    quarantined: 0,
-    requests: 0,
-    rateLimited: 0,
-  };
+  const totals = { ...NO_WALK_TOTALS, deleted };
   const end = { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals } as const;
   return logWalk(trx, end, at);
 }

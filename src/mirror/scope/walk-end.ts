@@ -30,6 +30,18 @@ export interface WalkTotals {
   readonly rateLimited: number;
 }
 
+export const NO_WALK_TOTALS: WalkTotals = {
+  pages: 0,
+  items: 0,
+  inserted: 0,
+  updated: 0,
+  deleted: 0,
+  unchanged: 0,
+  quarantined: 0,
+  requests: 0,
+  rateLimited: 0,
+};
+
 /** A reading that keeps what was promised until it began. */
 export interface Keeps {
   readonly begun: Date;
