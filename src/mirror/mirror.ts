@@ -1,4 +1,5 @@
 import type { SuspectChange } from '../model/absence.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
@@ -80,15 +81,9 @@ export interface SingleWrite {
   readonly after: number;
   readonly item: Item;
   readonly decide: PageWrite['decide'];
-  readonly sentAgo: PageWrite['sentAgo'];
+  readonly sentAfter: number;
   readonly alsoInTransaction?: NonNullable<PageWrite['alsoInTransaction']>;
 }
-
-/**
- * Whether a row may still change, by what its state says (src/walk knows the words): `failed` is finished by a word
- * that services take back.
- */
-export type StateClass = 'finished' | 'failed' | 'open';
 
 export interface MirrorOptions {
   /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
@@ -103,5 +98,6 @@ export interface MirrorOptions {
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */
   readonly history: boolean;
-  readonly stateOf: (collection: CollectionName, item: Item) => StateClass;
+  /** The one by which requests are dated (`PageWrite.sentAfter`). */
+  readonly clock: Pick<Clock, 'monotonic'>;
 }

@@ -3,7 +3,6 @@ import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from 
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/unseen.ts';
-import type { RefusedRow } from './quarantine/write-carefully.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
 /** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
@@ -21,8 +20,11 @@ export interface PageWrite {
   readonly where?: PagePlace;
   /** Items that Postgres refused before are tried again: what refused them may be gone. */
   readonly again?: boolean;
-  /** Milliseconds since the page's request was sent, by a monotonic clock: asked once the transaction has its time. */
-  readonly sentAgo: () => number;
+  /**
+   * A moment of the mirror's monotonic clock, milliseconds: the page's request was not sent before. Where a cache
+   * answered, it had the answer no longer than since then.
+   */
+  readonly sentAfter: number;
   /** Given where a cache on the way had held the page: what was observed later than it was made is newer than it. */
   readonly copy?: {
     /** As of when all rows were mirrored; undefined: never so far. */
@@ -115,6 +117,20 @@ export interface ScopeChange {
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
+/** An item of a page that can't be stored. */
+export interface BadItem {
+  /** Its place in the page. */
+  readonly index: number;
+  readonly item: Item;
+  /** To follow "the item …". */
+  readonly reason: string;
+}
+
+export interface RefusedItem extends BadItem {
+  /** Its own text is the reason: it will be refused again, whatever the table looks like. */
+  readonly hopeless: boolean;
+}
+
 export type PageResult =
   | {
       readonly state: 'applied';
@@ -124,8 +140,8 @@ export type PageResult =
       readonly decision: Decision;
       /** For NOTIFY after the commit: the greatest `_change_id` of the page; undefined where no row changed. */
       readonly changed: ChangedTable | undefined;
-      /** Items that Postgres refused: they are in quarantine. */
-      readonly refused: readonly RefusedRow[];
+      /** What Postgres refused: it is in quarantine. */
+      readonly refused: readonly RefusedItem[];
     }
   /** Nothing of the page was written: its list is deleted. */
   | { readonly state: 'parent_deleted' };

@@ -19,7 +19,6 @@ import { createAccountStore, type AccountStore } from '../../sync/reader/account
 import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
-import { stateClass } from '../../walk/memory/warmth.ts';
 import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
@@ -45,6 +44,7 @@ export interface OpenAccount {
   readonly store: AccountStore;
   readonly mirror: Mirror;
   readonly reader: AccountReader;
+  readonly clock: Clock;
   /** Stores what the budgets learnt, and gives the account up; also after the lease was lost. */
   close(): Promise<void>;
 }
@@ -86,7 +86,7 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
     gracePeriodMs: config.gracePeriodMs,
     deletes: config.deletes,
     history: config.history.kept,
-    stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
+    clock: parts.clock,
   });
   const reader = new AccountReader(
     {
@@ -105,6 +105,7 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
     fence,
     source,
     store,
+    clock: parts.clock,
     mirror,
     reader,
     close: async () => {

@@ -90,7 +90,7 @@ async function retryScope(
  * @returns where to go on; undefined when these were the last ones
  */
 async function retryBatch(
-  { fence, mirror }: OpenAccount,
+  { fence, mirror, clock }: OpenAccount,
   { db, onChanged }: RetryPass,
   list: ListCollection,
   session: ScopeSession,
@@ -122,7 +122,7 @@ async function retryBatch(
           items: tried,
           again: true,
           // The items are as old as their last sighting: what was seen since is believed before them.
-          sentAgo: () => age,
+          sentAfter: clock.monotonic() - age,
           // It says nothing of what the service has now: neither of other rows, nor of rows in doubt.
           decide: () => ({ scope: {} }),
         });

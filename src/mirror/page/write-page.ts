@@ -2,9 +2,9 @@ import type { Db } from '../../db/connection/db.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { commitDurably } from '../../db/connection/durable-commit.ts';
 import type { Scope } from '../../model/collections.ts';
-import type { Item } from '../../model/page.ts';
+import { stateOf } from '../../model/row-state.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import {
-  type BadItem,
   changedRows,
   type ChangedRow,
   countOutcomes,
@@ -17,12 +17,11 @@ import type { ContentRule } from '../rows/content-hash.ts';
 import { countConflicts, countRows } from '../rows/counters.ts';
 import { contradicting } from '../deletion/deferred.ts';
 import { logWalk } from '../scope/log-walk.ts';
-import type { StateClass } from '../mirror.ts';
 import type { SeenFields } from '../columns/add-columns.ts';
 import { readAbsence } from '../deletion/page-absence.ts';
 import { rehashSame } from './rehash.ts';
 import { newFields } from '../columns/new-fields.ts';
-import type { ChangedTable, PageResult, PageWrite } from '../page-write.ts';
+import type { ChangedTable, PageResult, PageWrite, RefusedItem } from '../page-write.ts';
 import { updateQuarantine } from '../quarantine/update-quarantine.ts';
 import { forgetUnseen } from '../quarantine/unseen.ts';
 import { rowPayload, type RowPayload } from '../rows/row-payload.ts';
@@ -31,7 +30,7 @@ import { markChildrenDue, saveScope } from '../scope/scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
 import type { Table } from '../table.ts';
 import { recordUnfinished } from '../rows/unfinished.ts';
-import { type RefusedRow, writeCarefully } from '../quarantine/write-carefully.ts';
+import { writeCarefully } from '../quarantine/write-carefully.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
 /** The page holds fields that want a column: add them between pages, and write the page again. */
@@ -59,7 +58,7 @@ export interface PageContext {
   readonly gracePeriodMs: number;
   /** Some rows of this page were refused: find them, one by one. */
   readonly careful: boolean;
-  readonly stateOf: (item: Item) => StateClass;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
@@ -86,7 +85,7 @@ export async function writePage(
   const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
   const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.hasSuspects);
 
-  const sentAt = new Date(at.getTime() - write.sentAgo());
+  const sentAt = new Date(at.getTime() - (context.clock.monotonic() - write.sentAfter));
   const hashed = changedRows(page.keyed, stored.rows);
   const { rule, registry } = context;
   const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
@@ -151,7 +150,7 @@ function goodKeys(page: SortedPage, others: readonly { readonly index: number }[
 
 interface WrittenRows {
   readonly written: readonly ChangedRow[];
-  readonly refused: readonly RefusedRow[];
+  readonly refused: readonly RefusedItem[];
   readonly conflicts: number;
   readonly changeId: ChangedTable | undefined;
 }
@@ -174,13 +173,13 @@ async function writeChanged(
   const before = await takeChangeIds(trx, scope.userId, payloads.length);
   const archived = context.history ? registry.archived : undefined;
   const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
-  let refused: RefusedRow[] = [];
+  let refused: RefusedItem[] = [];
   if (careful) refused = await writeCarefully(trx, rowWrite, payloads, before);
   else await writeRows(trx, rowWrite, payloads, before);
 
-  const refusedAt = new Set(refused.map(({ index }: BadItem) => index));
+  const refusedAt = new Set(refused.map(({ index }) => index));
   const written = payloads.filter(({ row }) => !refusedAt.has(row.index));
-  await followUp(trx, at, context, scope, written);
+  await followUp(trx, at, scope, written);
   const last = payloads.findLastIndex(({ row }) => !refusedAt.has(row.index));
   return {
     written: written.map(({ row }) => row),
@@ -194,19 +193,13 @@ async function writeChanged(
 }
 
 /** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
-async function followUp(
-  trx: Db,
-  at: Date,
-  context: PageContext,
-  scope: Scope,
-  written: readonly RowPayload[],
-): Promise<void> {
+async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPayload[]): Promise<void> {
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
   const inserted = rows.filter(({ change }) => change === 'inserted').length;
   if (inserted + undeleted > 0) await countRows(trx, scope, inserted + undeleted, -undeleted);
   await countConflicts(trx, scope, countFields(written), at);
-  const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
+  const stated = rows.map((row) => ({ row, state: stateOf(row.item) }));
   await recordUnfinished(trx, scope, stated, at);
   const keys = rows.map(({ key }) => key);
   await markChildrenDue(trx, scope, keys, at);

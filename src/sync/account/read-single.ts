@@ -68,7 +68,7 @@ export async function readSingle(
         after: lastObs,
         item,
         ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
-        sentAgo: () => context.clock.monotonic() - sentAfter + agedMs,
+        sentAfter: sentAfter - agedMs,
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);

@@ -33,8 +33,9 @@ export async function walkQuietly(
       continue;
     }
     const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
-    const { page, answer } = await askPage(context, ask, { ...reading, broken });
-    ({ walk, memory, ask } = step(walk, memory, answer, context.clock.now()));
+    const asked = await askPage(context, ask, { ...reading, broken });
+    ({ walk, memory, ask } = step(walk, memory, asked, context.clock.now()));
+    const { page } = asked;
     if (page === undefined) continue;
     const isKnown = await onPage(page.items);
     const rows = page.items.flatMap(({ key }) =>

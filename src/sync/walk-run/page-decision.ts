@@ -1,5 +1,5 @@
 import { type SuspectChange, NO_SUSPECTS } from '../../model/absence.ts';
-import type { Decision, ObservedPage } from '../../mirror/page-write.ts';
+import type { Decision, ObservedPage, PageWrite } from '../../mirror/page-write.ts';
 import { STAMP_EVERY_MS } from '../../mirror/quarantine/plan.ts';
 import type { Unseen } from '../../mirror/quarantine/unseen.ts';
 import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
@@ -18,8 +18,7 @@ import { surelyBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
-export interface PageStep {
-  readonly scope: Scope;
+export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'sentAfter'> {
   /** When this run of the walk began. */
   readonly startedAt: Date;
   /** When its first request was sent, by the database's clock; undefined: the page's is the first. */
@@ -31,7 +30,6 @@ export interface PageStep {
   readonly walk: Walk;
   /** The scope's memory as the step left it. */
   readonly memory: ScopeMemory;
-  readonly items: readonly Item[];
   /** What the page says of absence; undefined where there is none (the request was refused). */
   readonly page: TakenPage | undefined;
   /** What its answer said of caches on the way; left out: nothing is known of it. */

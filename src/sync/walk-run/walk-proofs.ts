@@ -1,8 +1,7 @@
 import type { AbsenceProof } from '../../model/absence.ts';
-import { isCopy } from '../../model/page.ts';
+import { isCopy, type Page } from '../../model/page.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';
 import type { End, Walk } from '../../walk/walk.ts';
-import type { AskedPage } from './ask-page.ts';
 import { BadItems } from '../scope/bad-items.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
@@ -64,7 +63,7 @@ export class WalkProofs {
   }
 
   /** A page has come; `walk` is the step that took it, `keys` are its items'. */
-  pageCame(walk: Walk, { page }: AskedPage, keys: readonly string[]): void {
+  pageCame(walk: Walk, page: Page | undefined, keys: readonly string[]): void {
     // An item without usable key may be any row: what its page lacks is not known.
     if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
     // What a copy shows may be gone since before the walk that counts it.

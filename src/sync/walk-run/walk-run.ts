@@ -163,12 +163,12 @@ class WalkRun {
     this.#broken.signal.throwIfAborted();
     const before = this.#walk;
     const stepped = await this.#resolve(
-      step(this.#walk, this.#session.memory, asked.answer, this.#context.clock.now()),
+      step(this.#walk, this.#session.memory, asked, this.#context.clock.now()),
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
     if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
-    this.#proofs.pageCame(stepped.walk, asked, keys);
+    this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
     const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
@@ -224,28 +224,26 @@ class WalkRun {
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
-    const written = await writeStep(this.#context, this.#session, {
-      taken: {
-        scope,
-        startedAt: this.#startedAt,
-        firstSentAt: this.#proofs.began,
-        totals: this.#totals,
-        before: this.#session.memory,
-        walk,
-        memory: atEnd.memory ?? memory,
-        items,
-        page,
-        served: asked.page?.served,
-        end,
-        polledAt: atEnd.polledAt,
-        unbelieved: atEnd.unbelieved ?? [],
-        collection: atEnd.collection,
-        gracePeriodMs: this.#context.gracePeriodMs,
-      },
+    const taken = {
+      scope,
       obs,
+      items,
       sentAfter: asked.sentAfter,
-      whole: this.#proofs.reading,
-    });
+      startedAt: this.#startedAt,
+      firstSentAt: this.#proofs.began,
+      totals: this.#totals,
+      before: this.#session.memory,
+      walk,
+      memory: atEnd.memory ?? memory,
+      page,
+      served: asked.page?.served,
+      end,
+      polledAt: atEnd.polledAt,
+      unbelieved: atEnd.unbelieved ?? [],
+      collection: atEnd.collection,
+      gracePeriodMs: this.#context.gracePeriodMs,
+    };
+    const written = await writeStep(this.#context, this.#session, taken, this.#proofs.reading);
     if (end !== undefined) this.#ended = true;
     if (written.state === 'parent_deleted') {
       this.#parentDeleted = true;

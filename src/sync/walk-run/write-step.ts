@@ -7,16 +7,6 @@ import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
 
-/** A page in the write lane. */
-export interface StepWrite {
-  readonly taken: PageStep;
-  readonly obs: number;
-  /** A moment of the monotonic clock, milliseconds: the page's request was not sent before. */
-  readonly sentAfter: number;
-  /** What its walk has seen, while that may come to prove something. */
-  readonly whole: WholeReading | undefined;
-}
-
 /** What became of a page. */
 export type WrittenStep =
   | {
@@ -40,14 +30,15 @@ export type WrittenStep =
 /**
  * Writes a page with its checkpoint, its evidence, its rows in doubt and the budget's slots: one transaction. Then the
  * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
+ * @param whole what the walk has seen, while that may come to prove something
  */
 export async function writeStep(
   context: ReadingContext,
   session: ScopeSession,
-  write: StepWrite,
+  taken: PageStep,
+  whole: WholeReading | undefined,
 ): Promise<WrittenStep> {
-  const { taken, obs, whole } = write;
-  const { scope, walk, page, end } = taken;
+  const { scope, obs, items, sentAfter, served, walk, page, end } = taken;
   // What is the whole scope in one answer needs no second walk like it.
   const snapshot = page?.proof?.kind === 'snapshot';
   const judges = end?.outcome === 'complete' && !snapshot;
@@ -59,15 +50,15 @@ export async function writeStep(
       scope,
       obs,
       after: session.committed,
-      items: taken.items,
+      items,
+      sentAfter,
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       ...(page === undefined ? {} : { where: page.place }),
-      ...(isCopy(taken.served) ? { copy: { knownAsOf: session.polledAt } } : {}),
-      sentAgo: () => context.clock.monotonic() - write.sentAfter,
+      ...(isCopy(served) ? { copy: { knownAsOf: session.polledAt } } : {}),
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
-        whole?.note(taken.items, observed, taken.served);
+        whole?.note(items, observed, served);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         session.badItems?.note(observed.quarantined);
         decided = decide(taken, observed, present, session.badItems);

@@ -5,7 +5,7 @@ import { COUNTED_AT_ONCE, eventCoverage } from '../../../../src/app/accounts/eve
 import { readEventCoverage } from '../../../../src/db/webhook/stored-event-coverage.ts';
 import { openDatabase } from '../../../../src/db/connection/database.ts';
 import type { AccountStatus } from '../../../../src/model/status-report.ts';
-import { stateClass } from '../../../../src/walk/memory/warmth.ts';
+import { stateClass } from '../../../../src/model/row-state.ts';
 import { sampleAccount, sampleWebhook } from '../../../support/processes/status-report.ts';
 import {
   createMigratedDatabase,

@@ -7,6 +7,7 @@ import {
   type UnknownRow,
 } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { Db } from '../../../../src/db/connection/db.ts';
 import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
@@ -111,7 +112,7 @@ describe('a page', () => {
   it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
     const counter = new StatementCounter();
     const { database, fence } = await newAccount();
-    const counted = { ...database, kysely: database.kysely.withPlugin(counter) };
+    const counted = { ...database, db: new Db(database.kysely.withPlugin(counter), database.schema) };
     const account = await MirroredAccount.make(counted, fence.userId);
     const page = '[{"job_id":1},{"job_id":2}]';
     const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
@@ -198,7 +199,7 @@ describe('a page', () => {
       obs: 1,
       after: 0,
       items: itemsOf('watchlist', '[{"id":"a"}]'),
-      sentAgo: () => 0,
+      sentAfter: 0,
       decide: () => ({ scope: {} }),
     });
     // Whoever reads a scope has made its row: one that is not there any more tells that the database went back.
