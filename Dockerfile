@@ -5,7 +5,10 @@ WORKDIR /app
 # A registry other than npm's own: --build-arg NPM_CONFIG_REGISTRY=https://…
 ARG NPM_CONFIG_REGISTRY
 COPY package.json package-lock.json .npmrc ./
-COPY packages ./packages
+# What the workspaces need, without their sources: these change more often, and nothing is installed again then.
+COPY packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY packages/runtime/package.json packages/runtime/
+COPY packages/sandbox/package.json packages/sandbox/
 # The optional ones are an embedded Postgres and a runtime: here the database is outside, and the image brings Node.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
@@ -15,7 +18,9 @@ LABEL org.opencontainers.image.title="research-mirror" \
       org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
-COPY package.json ./
+# With the packages that npm put into a workspace because the root has another version of them.
+COPY --from=dependencies /app/packages ./packages
+COPY package.json LICENSE ./
 COPY bin ./bin
 COPY migrations ./migrations
 COPY packages ./packages

@@ -1,5 +1,5 @@
 /**
- * From an event to the row that it tells of: a daemon with a public URL, the sandbox without artificial latency. Each
+ * From an event to the row that it names: a daemon with a public URL, the sandbox without artificial latency. Each
  * event names a research job that was changed just before, without a trace that a poll would look for. Measured is
  * from the moment before the service is told to emit it until a reader saw the row by SQL (asked each 10 ms).
  *
@@ -26,7 +26,7 @@ import { Claims, print, printMachine, printTable, quantile } from './support/rep
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
 import { emitAndWatch } from './support/emit-and-watch.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 /** Specification 8.2, and the default of MIRROR_BUDGET_SHARE. */
 const REAL_LIMIT = 60;
@@ -68,7 +68,7 @@ await onStage(flags.postgres, async (stage) => {
   });
   const { control } = sandbox;
   const url = await stage.database();
-  const port = String(await lastingPort());
+  const port = String(await nonEphemeralPort());
   const env = {
     DATABASE_URL: url,
     MIRROR_HTTP_PORT: '0',

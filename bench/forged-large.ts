@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { startProgram } from '../test/support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { readFlags } from './support/flags.ts';
@@ -42,7 +42,7 @@ await onStage(flags.postgres, async (stage) => {
     deliveryRetryMs: 1_000,
   });
   await sandbox.control.clock({ freeze: true });
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   const loopFile = join(stage.folder, 'loop');
   const url = await stage.database();
   const { cwd, env } = programOptions({ sandbox, folder: stage.folder, env: { DATABASE_URL: url } });

@@ -18,7 +18,7 @@ import { type Answered, KINDS, type Kind, slowSenders, type Target } from './sup
 import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
 import { PRELOAD, programOptions } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const flags = readFlags({ deliveries: 100_000, connections: 128, slow: 200, postgres: '' });
 /** Before memory is measured for the first time: what the runtime compiles and pools is there then. */
@@ -34,7 +34,7 @@ const MB = 1e6;
 await onStage(flags.postgres, async (stage) => {
   const sandbox = await stage.sandbox({ ...STILL, limits: 'off', jobs: 50, lists: 3 });
   await sandbox.control.clock({ freeze: true });
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   const peakFile = join(stage.folder, 'peak');
   const url = await stage.database();
   const { cwd, env } = programOptions({ sandbox, folder: stage.folder, env: { DATABASE_URL: url } });

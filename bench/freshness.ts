@@ -4,7 +4,7 @@
  * and every item tells its own moments (`created_at`, `started_at`, …, here with milliseconds); the mirror is asked
  * by SQL, each second, for what is new. A delay so ends when a reader saw the row, up to a second after its commit.
  *
- * Claimed is that new rows and changes of unsettled rows come within two poll intervals. Changes of settled rows
+ * Claimed is that new rows and changes of unfinished rows come within two poll intervals. Changes of finished rows
  * (scores on lists and on the watchlist) are told, but promised by full walks only.
  *
  *     node bench/freshness.ts [--minutes 10] [--jobs 20000] [--lists 50] [--postgres URL]
@@ -33,7 +33,7 @@ interface Version {
 
 interface Change {
   readonly collection: string;
-  readonly kind: 'new row' | 'unsettled row' | 'settled row';
+  readonly kind: 'new row' | 'unfinished row' | 'finished row';
   readonly row: string;
   readonly at: number;
   readonly shownBy: (version: Version) => boolean;
@@ -76,7 +76,7 @@ await onStage(flags.postgres, async (stage) => {
       print(`${(log.length / span).toFixed(1)} requests a minute, ${rateLimited} answered with 429`);
       print(`longest time between two polls: ${longestGaps(log)}`);
       claims.check(rateLimited === 0, `${rateLimited} requests were answered with 429`);
-      claims.tell('every new row and every change of an unsettled row came within two poll intervals');
+      claims.tell('every new row and every change of an unfinished row came within two poll intervals');
     });
   } finally {
     daemon.child.kill('SIGTERM');
@@ -137,7 +137,7 @@ async function watch(
   return { versions, analyzed };
 }
 
-/** All changes that the sandbox's items tell of. */
+/** All changes that the sandbox's items show. */
 async function changesOf(
   control: SandboxControl,
   analyzed: ReadonlyMap<string, number>,
@@ -160,14 +160,14 @@ async function changesOf(
           });
         };
         add('new row', item['added_at'] === undefined ? 'created_at' : 'added_at');
-        add('unsettled row', 'started_at');
-        add('unsettled row', 'completed_at');
-        add('settled row', 'score_changed_at');
-        if (item['updated_at'] !== item['added_at'] && list !== '') add('settled row', 'updated_at');
+        add('unfinished row', 'started_at');
+        add('unfinished row', 'completed_at');
+        add('finished row', 'score_changed_at');
+        if (item['updated_at'] !== item['added_at'] && list !== '') add('finished row', 'updated_at');
         const at = collection.name === 'lists' ? analyzed.get(String(item['list_id'])) : undefined;
         if (at !== undefined) {
           const shownBy = ({ status }: Version): boolean => status === 'completed';
-          changes.push({ collection: 'lists', kind: 'unsettled row', row, at, shownBy });
+          changes.push({ collection: 'lists', kind: 'unfinished row', row, at, shownBy });
         }
       }
     }
@@ -190,7 +190,7 @@ function tell(changes: readonly Change[], versions: ReadonlyMap<string, readonly
   for (const { collection, kind, row, at, shownBy } of changes) {
     const seenAt = versions.get(row)?.find(shownBy)?.seenAt;
     const delay = seenAt === undefined ? Infinity : seenAt - at;
-    const late = kind !== 'settled row' && delay > 2 * POLL_MS;
+    const late = kind !== 'finished row' && delay > 2 * POLL_MS;
     claims.check(!late, `${row}: ${kind} of ${new Date(at).toISOString()} after ${seconds(delay)} s`);
     for (const name of [`${kind}: ${collection}`, `${kind}: all`]) {
       groups.set(name, [...(groups.get(name) ?? []), delay]);

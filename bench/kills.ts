@@ -33,7 +33,7 @@ import { Claims, print, printMachine, printTable, quantile } from './support/rep
 import { programOptions, type Setting } from './support/run-sync.ts';
 import { onStage, withClient } from './support/stage.ts';
 import { WalksInLog } from './support/walks-in-log.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const HOUR = 3_600_000;
 const PAGE = 100;
@@ -83,7 +83,7 @@ await onStage(flags.postgres, async (stage) => {
   const dataDir = join(stage.folder, 'data');
   const env =
     flags.postgres === ''
-      ? { MIRROR_DATA_DIR: dataDir, MIRROR_PG_PORT: String(await lastingPort()) }
+      ? { MIRROR_DATA_DIR: dataDir, MIRROR_PG_PORT: String(await nonEphemeralPort()) }
       : { DATABASE_URL: await stage.database() };
   const setting = { sandbox, folder: stage.folder, env };
   const inDatabase = <T>(use: (client: pg.Client) => Promise<T>): Promise<T> =>

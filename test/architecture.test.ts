@@ -81,14 +81,13 @@ describe('the architecture', () => {
       const [folder, room] = roomOf(file.path);
       if (room === undefined) return [];
       const plan = ROOMS[folder]?.[room];
-      if (plan === undefined) return [`${file.path}: say in test/support/rules/rooms.ts what ${room} holds`];
+      if (plan === undefined)
+        return [`${file.path}: say in test/support/rules/rooms.ts what may live in ${room}`];
       return file.imports
         .map((path) => ({ path, to: roomOf(path) }))
         .filter(({ to: [other, into] }) => other === folder && into !== undefined && into !== room)
         .filter(({ to: [, into] }) => !plan.imports.includes(into ?? ''))
-        .map(
-          ({ path }) => `${file.path} imports ${path}: ${folder}/${room} may not (it holds ${plan.holds})`,
-        );
+        .map(({ path }) => `${file.path} imports ${path}: ${folder}/${room} may not (it has ${plan.has})`);
     });
     expect(wrong).toEqual([]);
   });

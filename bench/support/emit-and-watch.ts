@@ -10,7 +10,7 @@ const PATIENCE_MS = 600_000;
 let notes = 0;
 
 /**
- * Changes a job and has the service tell of it, one after the other; and watches until the mirror shows each change
+ * Changes a job and has the service emit an event of it, one after the other; and watches until the mirror shows each change
  * (or a later one of the same job).
  * @returns the delays in ms, sorted
  */

@@ -25,14 +25,14 @@ export function printMachine(): void {
 export class Claims {
   readonly #broken: string[] = [];
 
-  check(holds: boolean, claim: string): void {
-    if (!holds) this.#broken.push(claim);
+  check(isTrue: boolean, claim: string): void {
+    if (!isTrue) this.#broken.push(claim);
   }
 
   /** Prints the verdict, and sets the exit code. */
-  tell(holding: string): void {
+  tell(claims: string): void {
     if (this.#broken.length === 0) {
-      print(`holds: ${holding}`);
+      print(`holds: ${claims}`);
       return;
     }
     for (const claim of this.#broken) print(`DOES NOT HOLD: ${claim}`);

@@ -4,6 +4,7 @@ import { seeded } from '../../test/support/random.ts';
 import { type Reaction, SubmitterScenario } from '../../test/support/submissions/submitter-scenario.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES } from '../model/submission.ts';
+import { runs } from '../../test/support/effort.ts';
 
 /** What networks and services do to a request; the plain answer most of all. */
 const reaction: fc.Arbitrary<Reaction> = fc.oneof(
@@ -82,7 +83,7 @@ describe('a submission, whatever happens', () => {
           expect(row.state).toMatch(/^(accepted|rejected|unknown|cancelled)$/);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(30, 150) },
     );
   }, 60_000);
 });

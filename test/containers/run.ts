@@ -44,9 +44,9 @@ for (const what of asked.length > 0 ? asked : ALL) {
 process.stdout.write(`\n${lines.join('')}`);
 
 function databaseTests(major: string): Promise<number | null> {
-  // The embedded server's own tests use no other.
+  // What else there is uses no database, or servers of its own.
   return vitest(
-    ['test/integration', 'test/system/reading/main-path.test.ts', '--exclude', '**/embedded.test.ts'],
+    ['--project', 'db', '--project', 'deep', 'test/integration', 'test/hostile', 'test/main-path'],
     {
       TEST_POSTGRES: 'testcontainers',
       TEST_POSTGRES_IMAGE: `postgres:${major}`,

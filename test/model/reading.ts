@@ -93,11 +93,11 @@ function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly stri
 interface Written {
   readonly world: World;
   readonly memory: ScopeMemory;
-  /** Rows are missing that changed too lately to be doubted. */
+  /** Rows are missing that changed too lately to be suspected. */
   readonly overlooks: boolean;
 }
 
-/** Writes a page: rows, evidence, rows in doubt. */
+/** Writes a page: rows, evidence, suspected deletions. */
 function write(world: World, { memory, page }: Step, keys: readonly string[]): Written {
   const { clock, list } = world;
   const mirror = new Map(world.mirror);

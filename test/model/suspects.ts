@@ -1,7 +1,7 @@
 import type { SuspectChange } from '../../src/model/absence.ts';
 import type { SuspectInWorld, World } from './world.ts';
 
-/** The rows in doubt after a change. @param present whether the source has had a row all through the present proof */
+/** The suspected deletions after a change. @param present whether the source has had a row all through the present proof */
 export function changed(
   { suspectChange, clock, trail }: World,
   { add, prove, withdraw, withdrawOrdered }: SuspectChange,
@@ -32,7 +32,7 @@ export function changed(
   return next;
 }
 
-/** Notes rows that are in doubt though they have just been read. */
+/** Notes rows that are suspected though they have just been read. */
 export function sighted(
   suspectChange: ReadonlyMap<string, SuspectInWorld>,
   keys: readonly string[],

@@ -27,7 +27,7 @@ export interface SuspectInWorld extends SuspectedDeletion {
 
 /**
  * What is done one after the other: `rest`: an interrupted full walk goes on, then `again`: what it had read is read again;
- * `confirm` where rows are in doubt, `pair` (a full walk once more) where only two
+ * `confirm` where deletions are suspected, `pair` (a full walk once more) where only two
  * whole walks can prove it.
  */
 export type Stage = 'full' | 'rest' | 'again' | 'confirm' | 'pair' | 'poll';
@@ -53,7 +53,7 @@ export interface Interrupted {
   readonly looked: boolean;
   /** Rows that the source had at some moment since it goes on. */
   readonly present: ReadonlySet<number>;
-  /** Everything is mirrored as of when it went on, once nothing is in doubt. */
+  /** Everything is mirrored as of when it went on, once nothing is suspected any more. */
   readonly claims: boolean;
 }
 

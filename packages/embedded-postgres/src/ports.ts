@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 
-/** A TCP port of the loopback interface that is free at this moment. */
+/** A TCP port of the loopback interface that is free now. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -13,22 +13,22 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Below what Linux, macOS and Windows give to outgoing connections, and to servers that ask for any port. */
+/** Below the ephemeral ports of Linux, macOS and Windows, which they give to outgoing connections and to `port: 0`. */
 const [FIRST, END] = [20_000, 32_000] as const;
 
 /**
- * A TCP port of the loopback interface for what is stopped and started again on it: while it is free, nothing that the
- * kernel hands out takes it.
+ * A free TCP port of the loopback interface for a server that is stopped and started again: the kernel gives it to
+ * nobody else meanwhile.
  */
-export async function lastingPort(): Promise<number> {
+export async function nonEphemeralPort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, END);
-    if (await isFree(port)) return port;
+    if (await isPortFree(port)) return port;
   }
 }
 
-/** Whether a server of the loopback interface could listen on it at this moment. */
-export function isFree(port: number): Promise<boolean> {
+/** Whether a server could listen on this port of the loopback interface now. */
+export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

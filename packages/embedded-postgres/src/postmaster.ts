@@ -4,41 +4,41 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '@research-mirror/runtime/clock';
 
-/** A running server, as its `postmaster.pid` tells. */
+/** A running server, as its `postmaster.pid` describes it. */
 export interface Postmaster {
   readonly pid: number;
   /** Undefined while it starts. */
   readonly port: number | undefined;
 }
 
-/** The server that runs on `cluster`; undefined when none does. */
-export async function runningPostmaster(cluster: string): Promise<Postmaster | undefined> {
-  const found = parsePidFile(await textOf(pidFile(cluster)));
-  if (found === undefined || !isAlive(found.pid) || !(await isPostgresOn(found.pid, cluster)))
+/** The server that runs on `pgData`; undefined when none does. */
+export async function runningPostmaster(pgData: string): Promise<Postmaster | undefined> {
+  const found = parsePidFile(await textOf(pidFile(pgData)));
+  if (found === undefined || !isAlive(found.pid) || !(await isPostgresOn(found.pid, pgData)))
     return undefined;
   return found;
 }
 
-/** A server writes its process ID into the file at once: an empty one as old as this (ms) was left by a crash. */
-const EMPTY_FOR = 5_000;
+/** A server writes its process ID into the file at once: an empty file of this age was left by a crash. */
+const EMPTY_AFTER_CRASH_MS = 5_000;
 
 /**
- * Takes away a file because of which PostgreSQL would not start: a dead server's whose process ID another program
- * has by now, and one that a crash left empty. What any other dead server left, PostgreSQL replaces itself.
+ * Removes a `postmaster.pid` with which PostgreSQL would not start: one whose process ID now belongs to another
+ * program, and one that a crash left empty. PostgreSQL itself replaces any other file that a dead server left.
  */
-export async function clearStalePidFile(cluster: string, clock: Clock): Promise<void> {
-  const file = pidFile(cluster);
+export async function clearStalePidFile(pgData: string, clock: Clock): Promise<void> {
+  const file = pidFile(pgData);
   const text = await textOf(file);
   if (text === undefined) return;
   const found = parsePidFile(text);
   if (found === undefined) {
     const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
-    if (clock.now() - mtimeMs < EMPTY_FOR) return;
-  } else if (!isAlive(found.pid) || (await isPostgresOn(found.pid, cluster))) return;
+    if (clock.now() - mtimeMs < EMPTY_AFTER_CRASH_MS) return;
+  } else if (!isAlive(found.pid) || (await isPostgresOn(found.pid, pgData))) return;
   const aside = `${file}.stale-${process.pid}`;
   try {
     await rename(file, aside);
-    // A server that started meanwhile gets its own back at once.
+    // A server started meanwhile and wrote its own: it gets it back at once.
     if ((await readFile(aside, 'utf8')) !== text) await link(aside, file);
     await rm(aside);
   } catch (error) {
@@ -47,8 +47,8 @@ export async function clearStalePidFile(cluster: string, clock: Clock): Promise<
   }
 }
 
-function pidFile(cluster: string): string {
-  return join(cluster, 'postmaster.pid');
+function pidFile(pgData: string): string {
+  return join(pgData, 'postmaster.pid');
 }
 
 async function textOf(file: string): Promise<string | undefined> {
@@ -60,7 +60,7 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** Lines: process ID, data folder, start time, port, …; the server writes them in steps. */
+/** Lines: process ID, data directory, start time, port, …; the server writes them one after another. */
 function parsePidFile(text: string | undefined): Postmaster | undefined {
   const lines = (text ?? '').split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
@@ -68,7 +68,7 @@ function parsePidFile(text: string | undefined): Postmaster | undefined {
   return { pid, port: Number.isInteger(port) && port > 0 ? port : undefined };
 }
 
-/** True while a process has this ID (also a stranger's, which we may not signal). */
+/** True while a process has this ID, whoever owns it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -78,8 +78,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** True when `pid` is a server started with `-D cluster`, and where that can't be found out. */
-async function isPostgresOn(pid: number, cluster: string): Promise<boolean> {
+/** True when `pid` is a server started with `-D pgData`, and when its command line can't be read. */
+async function isPostgresOn(pid: number, pgData: string): Promise<boolean> {
   const command =
     process.platform === 'linux'
       ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
@@ -88,5 +88,5 @@ async function isPostgresOn(pid: number, cluster: string): Promise<boolean> {
             stdout: '',
           }))
         ).stdout;
-  return command === '' || (command.includes('postgres') && command.includes(await realpath(cluster)));
+  return command === '' || (command.includes('postgres') && command.includes(await realpath(pgData)));
 }

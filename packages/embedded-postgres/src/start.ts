@@ -2,30 +2,30 @@ import { join } from 'node:path';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { MAJOR } from './binaries.ts';
-import { ensureCluster, ensurePassword, secretFile } from './cluster.ts';
-import { enter, type EmbeddedLog, type Installation } from './enter.ts';
-import { findPlace, SYSTEM_FOLDER } from './place.ts';
+import { ensureDataDirectory, ensurePassword, secretFile } from './data-directory.ts';
+import { connectOrStart, type MessageLogger, type ServerSetup } from './connect-or-start.ts';
+import { findLocation, SYSTEM_FOLDER } from './location.ts';
 import { runningPostmaster } from './postmaster.ts';
-import type { Presence } from './presence.ts';
-import { stopServer } from './server.ts';
-import { usableFolder } from './usable-folder.ts';
+import type { ProgramSession } from './program-session.ts';
+import { stopServer } from './server-process.ts';
+import { ensureWritableFolder } from './writable-folder.ts';
 
 export interface EmbeddedOptions {
-  /** `MIRROR_DATA_DIR`; made where missing. */
+  /** `MIRROR_DATA_DIR`; created where missing. */
   readonly dataDir: string;
-  /** Of the loopback interface; a server that already runs on `dataDir` keeps the one that it has. */
+  /** A port of the loopback interface. A server that already runs keeps its own. */
   readonly port: number | 'free';
   /** `application_name` of this program's connection: `research-mirror start`. */
   readonly program: string;
-  readonly log: EmbeddedLog;
+  readonly log: MessageLogger;
   readonly clock: Clock;
   /** Ends the wait for the server. */
   readonly signal?: AbortSignal | undefined;
-  /** Further settings of the server, when this program is the one to start it. */
+  /** Further settings of the server, used where this program starts it. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** false: initdb does not wait for the disk. For databases that nobody will miss. Default true. */
+  /** false: initdb does not wait for the disk, for databases that may be lost. Default true. */
   readonly durable?: boolean;
-  /** Default `/var/lib/research-mirror`. */
+  /** Where files go that PostgreSQL's user can't reach in `dataDir`. Default `/var/lib/research-mirror`. */
   readonly systemFolder?: string;
 }
 
@@ -35,35 +35,39 @@ export interface EmbeddedServer {
   readonly port: number;
   /** True when this program started the server, false when it found it running. */
   readonly owned: boolean;
-  /** Of a login that only reads: made on first use, in a file beside the server's own password. */
+  /** Password of a login that can only read: created on first use, in a file beside the server's own password. */
   readerPassword(): Promise<string>;
   /**
-   * Ends this program's presence; the last one out stops the server, whoever started it.
-   * This program's other connections should be closed before: an open transaction is waited for a second.
+   * Ends this program's registration. The last program stops the server, whoever started it.
+   * Close this program's other connections before: the stop waits a second for open transactions, then rolls them back.
    */
   stop(): Promise<void>;
 }
 
-/** Between two attempts to bring back a server that went away, milliseconds. */
-const BACK_OFF = 2_000;
-/** How long a stop waits for other transactions to end, milliseconds. */
-const DRAIN = 1_000;
+/** Between two attempts to restart a server that stopped unexpectedly. */
+const RESTART_DELAY_MS = 2_000;
+/** How long a stop waits for other transactions to end. */
+const DRAIN_TIMEOUT_MS = 1_000;
 
 /**
- * Gives the embedded PostgreSQL of `dataDir`: connects to it where it runs (a second command; one that a killed
- * daemon left), else starts it, made on first use. While this program is present, a server that goes away is
- * brought back on the same port.
+ * Connects to the embedded PostgreSQL of `dataDir` where it runs (another program started it, or a killed one left
+ * it), and starts it where it does not. The first start creates the database. Until `stop`, a server that stops
+ * unexpectedly is restarted on the same port.
  * @throws Unusable with what is wrong and the remedy; the signal's reason
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { clock, log } = options;
   options.signal?.throwIfAborted();
-  const dataDir = await usableFolder(options.dataDir);
-  const place = await findPlace(dataDir, process.getuid?.() === 0, options.systemFolder ?? SYSTEM_FOLDER);
-  const password = await ensurePassword(join(dataDir, `pg${MAJOR}-password`), place.cluster);
-  await ensureCluster(place, password, options.durable ?? true, clock, options.signal);
-  const installation: Installation = {
-    place,
+  const dataDir = await ensureWritableFolder(options.dataDir);
+  const location = await findLocation(
+    dataDir,
+    process.getuid?.() === 0,
+    options.systemFolder ?? SYSTEM_FOLDER,
+  );
+  const password = await ensurePassword(join(dataDir, `pg${MAJOR}-password`), location.pgData);
+  await ensureDataDirectory(location, password, options.durable ?? true, clock, options.signal);
+  const setup: ServerSetup = {
+    location,
     password,
     clock,
     log,
@@ -71,77 +75,82 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     settings: options.settings ?? {},
     program: options.program,
   };
-  const { presence, port, url, owned } = await enter(installation, options.port, options.signal);
+  const { session, port, url, owned } = await connectOrStart(setup, options.port, options.signal);
   if (options.port !== 'free' && options.port !== port) {
     log.info(`the embedded PostgreSQL of ${dataDir} already runs on port ${port}`);
   }
 
   const stopping = new AbortController();
-  const kept = keepPresent(installation, presence, port, stopping.signal);
-  let left: Promise<void> | undefined;
+  const lastSession = keepRunning(setup, session, port, stopping.signal);
+  let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stopping.abort();
-    const present = await kept;
-    if (present !== undefined) await leave(installation, present);
+    const open = await lastSession;
+    if (open !== undefined) await release(setup, open);
   };
   return {
     url,
     port,
     owned,
     readerPassword: () => secretFile(join(dataDir, `pg${MAJOR}-sql-password`)),
-    stop: () => (left ??= stop()),
+    stop: () => (stopped ??= stop()),
   };
 }
 
-/** Brings back a server that goes away, until `signal` aborts. @returns the presence of that moment, if there is one */
-async function keepPresent(
-  installation: Installation,
-  first: Presence,
+/**
+ * Restarts a server that stops unexpectedly, until `signal` aborts.
+ * @returns the session that is open at that moment; undefined while there is none
+ */
+async function keepRunning(
+  setup: ServerSetup,
+  first: ProgramSession,
   port: number,
   signal: AbortSignal,
-): Promise<Presence | undefined> {
-  const { clock, log } = installation;
+): Promise<ProgramSession | undefined> {
+  const { clock, log } = setup;
   const stopped = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  let presence: Presence | undefined = first;
+  let session: ProgramSession | undefined = first;
   for (;;) {
-    if (presence !== undefined) {
-      await Promise.race([presence.lost, stopped]);
-      if (signal.aborted) return presence;
-      log.warn('the embedded PostgreSQL went away: bringing it back');
-      presence = undefined;
+    if (session !== undefined) {
+      await Promise.race([session.lost, stopped]);
+      if (signal.aborted) return session;
+      log.warn('the embedded PostgreSQL stopped unexpectedly: restarting it');
+      session = undefined;
     }
     try {
-      ({ presence } = await enter(installation, port, signal));
+      ({ session } = await connectOrStart(setup, port, signal));
     } catch (error) {
       if (signal.aborted) return undefined;
       log.warn(messageOf(error));
-      await clock.sleep(BACK_OFF, signal).catch(() => {});
+      await clock.sleep(RESTART_DELAY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;
     }
   }
 }
 
-/** Ends the presence; stops the server where it was the last one. */
-async function leave({ place, clock, log }: Installation, presence: Presence): Promise<void> {
+/** Closes the session, and stops the server where no other program is registered. */
+async function release({ location, clock, log }: ServerSetup, session: ProgramSession): Promise<void> {
   try {
-    if (!(await presence.isLast())) {
-      log.info('the embedded PostgreSQL goes on: another program uses it');
+    if (!(await session.lockOthersOut())) {
+      log.info('the embedded PostgreSQL keeps running: another program uses it');
       return;
     }
-    await presence.drain(DRAIN);
-    const running = await runningPostmaster(place.cluster);
+    await session.drain(DRAIN_TIMEOUT_MS);
+    const running = await runningPostmaster(location.pgData);
     if (running === undefined) return;
-    const ending = await stopServer(running.pid, clock);
-    if (ending === 'crashed') {
-      log.warn('the embedded PostgreSQL was stopped the hard way: its next start recovers, nothing is lost');
-    } else if (ending === 'alive') {
-      log.warn(`the embedded PostgreSQL (process ${running.pid}) does not end: end it by hand`);
+    const outcome = await stopServer(running.pid, clock);
+    if (outcome === 'crashed') {
+      log.warn(
+        'the embedded PostgreSQL was stopped without a checkpoint: its next start recovers, nothing is lost',
+      );
+    } else if (outcome === 'alive') {
+      log.warn(`the embedded PostgreSQL (process ${running.pid}) does not stop: stop it by hand`);
     }
   } catch (error) {
-    log.warn(`the embedded PostgreSQL went away before it was stopped: ${messageOf(error)}`);
+    log.warn(`the connection to the embedded PostgreSQL was lost before the stop: ${messageOf(error)}`);
   } finally {
-    await presence.end();
+    await session.close();
   }
 }

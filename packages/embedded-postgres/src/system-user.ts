@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { Unusable } from '@research-mirror/runtime/errors';
 
-/** A user of the operating system, as `/etc/passwd` names it. */
+/** A user of the operating system, from `/etc/passwd`. */
 export interface SystemUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Tried in this order: users that exist on most systems and have no rights to speak of. */
+/** Tried in this order: users that exist on most systems and have few rights. */
 const CANDIDATES = ['postgres', '_postgres', 'nobody', 'daemon'];
 
 /**
- * The user as whom PostgreSQL runs when this program runs as root, which PostgreSQL refuses to be: an existing
- * one, for its programs look themselves up.
- * @param owner uid of an existing database: it must go on with the user who owns it
+ * The user that runs PostgreSQL when this program runs as root, which PostgreSQL refuses. It must have a line in
+ * `/etc/passwd`, for PostgreSQL's programs look it up.
+ * @param owner uid of an existing database's owner: only that user can run its server
  * @throws Unusable when there is no such user
  */
 export async function unprivilegedUser(owner: number | undefined): Promise<SystemUser> {

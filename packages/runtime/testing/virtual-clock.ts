@@ -78,7 +78,7 @@ export class VirtualClock implements Clock {
       throw new Error(`still busy after ${String(limitMs)} ms of virtual time`);
   }
 
-  /** Lets time pass until `promise` settles, and gives its value. @throws what it throws; when it can never settle */
+  /** Lets time pass until `promise` is fulfilled or rejected, and gives its value. @throws what it throws; when it stays open for ever */
   async runUntil<T>(promise: Promise<T>, limitMs: number = 86_400_000): Promise<T> {
     const end = this.#monotonic + limitMs;
     const state = { open: true };

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { usableFolder } from '@research-mirror/embedded-postgres/usable-folder';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { keptText } from '@research-mirror/runtime/kept-text';
-import { isFree, lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import type { Shell } from '../terminal/shell.ts';
 import { shortPath } from '../terminal/short-path.ts';
@@ -27,7 +27,7 @@ export async function startDemoService(
   shell: Shell,
   say: (text: string) => void,
 ): Promise<Sandbox> {
-  await usableFolder(folder);
+  await ensureWritableFolder(folder);
   const epoch = await epochOf(folder, shell);
   const port = await portOf(folder);
   for (;;) {
@@ -39,8 +39,8 @@ export async function startDemoService(
     }
     if (await isDemo(port, shell.signal)) {
       say(`a demo runs here already (its service is on port ${port}): this one waits for its end`);
-      while (!(await isFree(port))) await shell.clock.sleep(LOOK_EVERY, shell.signal);
-    } else if (!(await isFree(port))) {
+      while (!(await isPortFree(port))) await shell.clock.sleep(LOOK_EVERY, shell.signal);
+    } else if (!(await isPortFree(port))) {
       throw new Unusable(
         `something else uses port ${port}, at which the demo's mirror knows its service (${fileOf(folder, PORT)}): ` +
           `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
@@ -59,7 +59,7 @@ async function epochOf(folder: string, shell: Shell): Promise<string> {
 }
 
 async function portOf(folder: string): Promise<number> {
-  const text = await keptText(join(folder, PORT), async () => String(await lastingPort()));
+  const text = await keptText(join(folder, PORT), async () => String(await nonEphemeralPort()));
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw unreadable(folder, PORT, 'port');
   return port;

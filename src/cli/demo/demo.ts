@@ -3,7 +3,7 @@ import type { Config, ServiceConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Secret } from '../../config/secret.ts';
 import { freePort } from '@research-mirror/embedded-postgres/ports';
-import { lookForEmbedded } from '@research-mirror/embedded-postgres/look';
+import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { isStopped } from '@research-mirror/runtime/service';
 import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
@@ -65,7 +65,7 @@ async function runDemo(
   const sums = new Map<string, PassProgress>();
   // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
   // is shown, which must not look like a defect.
-  if ((await lookForEmbedded(config.dataDir)) === 'running') {
+  if ((await embeddedState(config.dataDir)) === 'running') {
     progress.say(
       "the demo's database runs already (another command uses it, or a demo was killed): " +
         'mirroring goes on as soon as nobody else does it',

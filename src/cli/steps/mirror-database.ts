@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { lookForEmbedded, type EmbeddedState } from '@research-mirror/embedded-postgres/look';
+import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { sqlLogin } from '../../db/roles/sql-login.ts';
@@ -22,7 +22,7 @@ export interface MirrorDatabase {
   readers(): Promise<readonly ConnectionOptions[]>;
   /** For people, without password: `embedded Postgres in data, port 54329`. */
   readonly words: string;
-  /** Ends this program's presence; an embedded server that nobody else uses stops. */
+  /** Closes the connection; an embedded server that no other program uses stops. */
   leave(): Promise<void>;
 }
 
@@ -91,8 +91,8 @@ export async function reachMirror(
 async function embeddedFolder(config: Config, shell: Shell, { which }: ReachOptions): Promise<string> {
   const folders = { own: config.dataDir, demo: demoFolder(config) };
   if (which === 'own or new') return folders.own;
-  const own = await lookForEmbedded(folders.own);
-  const demo = await lookForEmbedded(folders.demo);
+  const own = await embeddedState(folders.own);
+  const demo = await embeddedState(folders.demo);
   const choice = which === 'likely' ? chooseMirror(own, demo, config.service !== undefined) : which;
   if ((choice === 'own' ? own : demo) === 'absent') {
     throw new Unusable(

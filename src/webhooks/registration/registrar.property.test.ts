@@ -9,6 +9,7 @@ import {
   type Takeover,
   THEIRS,
 } from '../../../test/support/webhooks/registration-world.ts';
+import { runs } from '../../../test/support/effort.ts';
 
 const ALL_TYPES = [
   'watchlist.change_detected',
@@ -122,7 +123,7 @@ describe('the registration of a webhook', () => {
         expect(world.service.count('GET')).toBeLessThanOrEqual(27);
         expect(world.broken).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(8, 40) },
     );
   });
 
@@ -157,7 +158,7 @@ describe('the registration of a webhook', () => {
         const secrets = JSON.stringify(world.store.row).match(/secret-\d/);
         expect(secrets).toBeNull();
       }),
-      { numRuns: 60 },
+      { numRuns: runs(12, 60) },
     );
   });
 
@@ -189,7 +190,7 @@ describe('the registration of a webhook', () => {
           expect(world.broken).toEqual([]);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(8, 40) },
     );
   });
 });

@@ -5,7 +5,7 @@ import { DaemonLives } from '../real/daemon-lives.ts';
 import { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { type EventRow, judge } from './judge.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
 
@@ -39,7 +39,7 @@ export interface LaneOptions {
  */
 export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOptions): Promise<GameResult> {
   const scheme = new Draw(seed).one(SCHEMES) ?? 'hex';
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   const lives = await DaemonLives.open({
     seed,
     url,
@@ -95,7 +95,7 @@ async function isRegistered({ db }: DaemonLives): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Jobs change, and the service tells of it, until the signal aborts. */
+/** Jobs change, and the service emits events of it, until the signal aborts. */
 async function keepEmitting({ db, draw, sandbox }: DaemonLives, signal: AbortSignal): Promise<void> {
   const { rows } = await db.query<{ job_id: string }>('select job_id from mirror.research_jobs');
   for (let count = 1; !signal.aborted; count += 1) {
@@ -117,7 +117,7 @@ async function delivered({ sandbox }: DaemonLives): Promise<number> {
   return (await sandbox.control.counters()).deliveries.delivered;
 }
 
-/** An event that the service gave up says nothing any more: it then tells of every row once more. */
+/** An event that the service gave up is lost: every row is emitted once more. */
 async function tellAgainOfWhatWasGivenUp({ db, sandbox }: DaemonLives): Promise<void> {
   if ((await sandbox.control.counters()).deliveries.failed === 0) return;
   const { rows } = await db.query<{ job_id: string }>('select job_id from mirror.research_jobs');

@@ -3,7 +3,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Cluster } from '../../support/databases/cluster.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { createMovingDatabase, type MovingDatabase } from '../../support/databases/moving-database.ts';
 import type { Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
@@ -77,7 +77,7 @@ class Game {
     const account = this.#account;
     const { draw } = account;
     if (draw.chance(0.5)) {
-      const port = String(await lastingPort());
+      const port = String(await nonEphemeralPort());
       this.#env = { MIRROR_PUBLIC_URL: `http://127.0.0.1:${port}`, MIRROR_WEBHOOK_PORT: port };
     }
     let daemon = this.#begin();

@@ -16,7 +16,7 @@ const LONG_LIFE = 0.12;
 const LONG_LIFE_MS = 8_000;
 /** Part of the other kills whose moment is counted from the first request on. */
 const READING = 0.5;
-/** Part of the kills that wait for a statement that a brake holds. */
+/** Part of the kills that wait for a statement that a brake stops. */
 const BRAKED = 0.5;
 /** How the program is run in a life: the daemon, or a pass of its own. */
 const WAYS = { daemon: 3, 'sync --full': 1 };

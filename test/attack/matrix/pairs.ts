@@ -19,7 +19,7 @@ export const MANY = VARIANTS.order.length * VARIANTS.cursor.length;
 
 /**
  * Faults that tell a lie which the specification can't unmask: a page from the top that says that it is all there is.
- * Two of them, the settle time apart, are a proof. What guards the rows then is the brake, and it lets ten of them go:
+ * Two of them, the grace period apart, are a proof. What guards the rows then is the brake, and it lets ten of them go:
  * so they are played on collections that are larger.
  */
 const LIES: ReadonlySet<string> = new Set(['faultEmpty', 'faultRepeated']);

@@ -144,8 +144,8 @@ export class RealAccount {
     await this.#check(db);
   }
 
-  claim(holds: boolean, text: string): void {
-    if (!holds) this.findings.push({ kind: 'claim', text });
+  claim(isTrue: boolean, text: string): void {
+    if (!isTrue) this.findings.push({ kind: 'claim', text });
   }
 
   count(name: string, by = 1): void {

@@ -20,7 +20,7 @@ export interface AttackOptions {
   readonly parallel: number;
   /** Interrupts: no game begins any more, and what those under way come to does not count. */
   readonly signal: AbortSignal;
-  /** Told of each game as it ends. */
+  /** Called with each game as it ends. */
   readonly onGame: (result: GameResult) => void;
 }
 

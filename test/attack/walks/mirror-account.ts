@@ -116,7 +116,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   return Object.assign(account, { current: await open() });
 }
 
-/** Tells of each request before it goes out, and keeps what was answered. */
+/** Reports each request before it goes out, and keeps what was answered. */
 function watched(
   wire: Transport,
   account: Pick<MirrorAccount, 'answers' | 'onRequest' | 'requests'>,

@@ -174,7 +174,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await account.reopen();
     await account.read(name, 'poll');
     expect(await polledAt(account, name)).toBeLessThan(before);
-    // The settle time passes.
+    // The grace period passes.
     await deletedSince(name, row, '1 hour');
     const begun = Date.now();
     await account.read('lists', 'poll');
@@ -188,7 +188,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await account.read('research_jobs', 'full');
     const before = await polledAt(account, 'research_jobs');
     await deletedSince('research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)', '0');
-    // Left in doubt: the settle time is not waited for.
+    // The deletion stays suspected: nobody waits for the grace period.
     await account.current.reader.read('research_jobs', {
       what: 'rows',
       signal: new AbortController().signal,
@@ -197,7 +197,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     expect(await polledAt(account, 'research_jobs')).toBe(before);
   });
 
-  it('moves where no page showed it again in ten settle times: the one that did was stale', async () => {
+  it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
     await create();
     await account.read('research_jobs', 'full');
     const before = await polledAt(account, 'research_jobs');

@@ -45,7 +45,7 @@ async function submitting(
   const submit = { enabled: true, maxQueued: 10_000 };
   await openInstallation({ db, host: undefined, submit, clock: systemClock });
   const bell = new Doorbell();
-  /** Starts the loop; the promise settles with what ends it. */
+  /** Starts the loop; resolves with what ended it. */
   const start = (): Promise<unknown> => {
     const stop = new AbortController();
     const ended = submitLoop(account.current, account, bell)(stop.signal).catch((error: unknown) => error);

@@ -22,7 +22,7 @@ export interface Scenario {
   readonly group?: RateGroup;
   /** SIGKILL this often; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
-  /** Part of the attempts of which nothing is written: a refused connection, a claim that says no. */
+  /** Part of the attempts that write nothing: a refused connection, a claim that says no. */
   readonly unsent?: number;
   /** Part of the pages whose transaction carries freed slots, and part of those that fail. */
   readonly pages?: number;

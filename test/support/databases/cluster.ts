@@ -1,17 +1,17 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { run } from '@research-mirror/embedded-postgres/binaries';
-import { ensureCluster } from '@research-mirror/embedded-postgres/cluster';
-import { enter } from '@research-mirror/embedded-postgres/enter';
-import { findPlace, SYSTEM_FOLDER, type Place } from '@research-mirror/embedded-postgres/place';
+import { ensureDataDirectory } from '@research-mirror/embedded-postgres/data-directory';
+import { connectOrStart } from '@research-mirror/embedded-postgres/connect-or-start';
+import { findLocation, SYSTEM_FOLDER, type Location } from '@research-mirror/embedded-postgres/location';
 import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
-import { stopServer } from '@research-mirror/embedded-postgres/server';
+import { stopServer } from '@research-mirror/embedded-postgres/server-process';
 import { messageOf } from '@research-mirror/runtime/message';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import { quickFolder } from '../postgres/quick-folder.ts';
 
 const PASSWORD = 'test';
 
@@ -55,20 +55,22 @@ export async function createSite(): Promise<Site> {
   const folder = await mkdtemp(join(await quickFolder(), 'research-mirror-clusters-'));
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
-  const place = await findPlace(folder, process.getuid?.() === 0, SYSTEM_FOLDER);
-  const home = join(dirname(place.cluster), 'clusters');
+  const location = await findLocation(folder, process.getuid?.() === 0, SYSTEM_FOLDER);
+  const home = join(dirname(location.pgData), 'clusters');
   await mkdir(home, { recursive: true });
-  await giveTo(place, home);
+  await giveTo(location, home);
   const clusters = new Set<Cluster>();
   const add = (name: string): Cluster => {
-    const cluster = new Cluster({ ...place, cluster: join(home, name) }, () => add(`copy-${clusters.size}`));
+    const cluster = new Cluster({ ...location, pgData: join(home, name) }, () =>
+      add(`copy-${clusters.size}`),
+    );
     clusters.add(cluster);
     return cluster;
   };
   return {
     async cluster() {
       const cluster = add(`cluster-${clusters.size}`);
-      await ensureCluster(cluster.place, PASSWORD, false, systemClock, undefined);
+      await ensureDataDirectory(cluster.location, PASSWORD, false, systemClock, undefined);
       return cluster;
     },
     async remove() {
@@ -79,34 +81,21 @@ export async function createSite(): Promise<Site> {
   };
 }
 
-/** What the copies of a few dozen clusters may take, bytes. */
-const ROOM = 4 * 1024 ** 3;
-
-/** Where files are quick to copy: in memory where there is room, else among the temporary files. */
-async function quickFolder(): Promise<string> {
-  const memory = '/dev/shm';
-  const room = await statfs(memory).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => 0,
-  );
-  return room > ROOM ? memory : tmpdir();
-}
-
 /** Files of one PostgreSQL cluster, and the server that runs on them at times, always on the same port. */
 export class Cluster {
-  readonly place: Place;
+  readonly location: Location;
   readonly #beside: () => Cluster;
   #port: number | undefined;
 
   /** @param beside names a cluster that is to be made beside this one */
-  constructor(place: Place, beside: () => Cluster) {
-    this.place = place;
+  constructor(location: Location, beside: () => Cluster) {
+    this.location = location;
     this.#beside = beside;
   }
 
   /** Of a server that was started. */
   get port(): number {
-    if (this.#port === undefined) throw new Error(`${this.place.cluster} was never started`);
+    if (this.#port === undefined) throw new Error(`${this.location.pgData} was never started`);
     return this.#port;
   }
 
@@ -116,12 +105,12 @@ export class Cluster {
 
   /** Starts the server, after a crash with its recovery, and waits until it answers. */
   async start(settings: Settings = {}): Promise<void> {
-    this.#port ??= await lastingPort();
-    const { presence } = await enter(
+    this.#port ??= await nonEphemeralPort();
+    const { session } = await connectOrStart(
       {
-        place: this.place,
+        location: this.location,
         password: PASSWORD,
-        logFile: `${this.place.cluster}.log`,
+        logFile: `${this.location.pgData}.log`,
         settings: { ...SETTINGS, ...settings },
         program: 'research-mirror tests',
         clock: systemClock,
@@ -131,11 +120,11 @@ export class Cluster {
       undefined,
     );
     // Not waited for: it would not keep a program alive that has nothing else to do.
-    void presence.end();
+    void session.close();
   }
 
   async stop(): Promise<void> {
-    const running = await runningPostmaster(this.place.cluster);
+    const running = await runningPostmaster(this.location.pgData);
     if (running !== undefined) await stopServer(running.pid, systemClock);
   }
 
@@ -144,7 +133,7 @@ export class Cluster {
    * operating system yet is lost.
    */
   async crash(): Promise<void> {
-    const running = await runningPostmaster(this.place.cluster);
+    const running = await runningPostmaster(this.location.pgData);
     if (running === undefined) return;
     const others = await this.ask<{ pid: number }>('select pid from pg_stat_activity').catch(() => []);
     for (const pid of [running.pid, ...others.map(({ pid }) => pid)]) kill(pid);
@@ -173,7 +162,7 @@ export class Cluster {
     await onConnection(this.url, async (client) => {
       await client.query(`select pg_backup_start('test', true)`);
       await this.#copy('', copy);
-      await rm(join(copy.place.cluster, 'postmaster.pid'), { force: true });
+      await rm(join(copy.location.pgData, 'postmaster.pid'), { force: true });
       const { rows } = await client.query<{ labelfile: string }>(
         'select labelfile from pg_backup_stop(false)',
       );
@@ -186,44 +175,44 @@ export class Cluster {
 
   /** Puts `from`'s files in the place of its own; both servers are stopped. */
   async becomes(from: Cluster): Promise<void> {
-    await rm(this.place.cluster, { recursive: true });
+    await rm(this.location.pgData, { recursive: true });
     await from.#copy('', this);
   }
 
   /** Writes a file among its own. */
   async write(name: string, content: string): Promise<void> {
-    const file = join(this.place.cluster, name);
+    const file = join(this.location.pgData, name);
     await writeFile(file, content);
-    await giveTo(this.place, file);
+    await giveTo(this.location, file);
   }
 
   /** Files of a server that is not needed any more. */
   async remove(): Promise<void> {
-    const running = await runningPostmaster(this.place.cluster);
+    const running = await runningPostmaster(this.location.pgData);
     if (running === undefined) await this.#freeMemory();
     else {
       // Without a checkpoint; it cleans up after itself.
       process.kill(running.pid, 'SIGQUIT');
       await eventually('the postmaster to be gone', () => !isAlive(running.pid));
     }
-    await rm(this.place.cluster, { recursive: true, force: true });
-    await rm(`${this.place.cluster}.log`, { force: true });
+    await rm(this.location.pgData, { recursive: true, force: true });
+    await rm(`${this.location.pgData}.log`, { force: true });
   }
 
   /** A killed server that was not started again leaves the segment of shared memory that kept others from its files. */
   async #freeMemory(): Promise<void> {
-    const text = await readFile(join(this.place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+    const text = await readFile(join(this.location.pgData, 'postmaster.pid'), 'utf8').catch(() => '');
     const [, segment] = (text.split('\n')[6] ?? '').trim().split(/\s+/);
-    if (segment !== undefined) await run('ipcrm', ['-m', segment], this.place.user).catch(() => {});
+    if (segment !== undefined) await run('ipcrm', ['-m', segment], this.location.user).catch(() => {});
   }
 
   async #copy(part: string, to: Cluster): Promise<void> {
-    const source = join(this.place.cluster, part);
-    const target = join(to.place.cluster, part);
+    const source = join(this.location.pgData, part);
+    const target = join(to.location.pgData, part);
     await mkdir(target, { recursive: true, mode: 0o700 });
-    await giveTo(to.place, target);
+    await giveTo(to.location, target);
     try {
-      await run('cp', ['-Rp', `${source}/.`, target], this.place.user);
+      await run('cp', ['-Rp', `${source}/.`, target], this.location.user);
     } catch (error) {
       // A running server removes files meanwhile: none that the copy needs.
       const lines = messageOf(error).split('\n');
@@ -247,7 +236,7 @@ async function onConnection<T>(url: string, work: (client: pg.Client) => Promise
   }
 }
 
-async function giveTo({ user }: Place, path: string): Promise<void> {
+async function giveTo({ user }: Location, path: string): Promise<void> {
   if (user !== undefined) await chown(path, user.uid, user.gid);
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { removeTestServer } from '../postgres/postgres.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 /** A database server of one test's own, which it may take away and bring back at the same address. */
 export interface OwnServer {
@@ -20,7 +20,7 @@ export async function createOwnServer(): Promise<OwnServer> {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-own-server-'));
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   let server: EmbeddedServer | undefined;
   const down = async (): Promise<void> => {
     await server?.stop();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unprivilegedUser } from '@research-mirror/embedded-postgres/system-user';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 export interface Pooler {
   /** As the database's, through the pooler. */
@@ -44,7 +44,7 @@ const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew ins
 export async function startPgbouncer(databaseUrl: string): Promise<Pooler> {
   if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
   await chmod(folder, 0o755);
   const [user, password] = [decodeURIComponent(target.username), decodeURIComponent(target.password)];

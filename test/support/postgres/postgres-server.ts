@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StartedPostgreSqlContainer } from '@testcontainers/postgresql';
 import type { TestProject } from 'vitest/node';
 import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
 import { dropTemplates, removeTestServer, type TestServer } from './postgres.ts';
+import { QUICK_FOLDERS, quickFolder } from './quick-folder.ts';
 
 /**
  * Vitest's global set-up: decides which server the run's test databases live on, once. None is started before a
@@ -40,7 +40,7 @@ async function chooseServer(): Promise<TestServer> {
     throw new Error(`TEST_POSTGRES is ${kind}: it may be embedded or testcontainers`);
   }
   await sweep();
-  folder = join(tmpdir(), `${PREFIX}${process.pid}`);
+  folder = join(await quickFolder(), `${PREFIX}${process.pid}`);
   await mkdir(folder, { recursive: true });
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
@@ -57,11 +57,13 @@ const PREFIX = 'research-mirror-test-';
 
 /** Ends what killed runs left behind. */
 async function sweep(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const pid = /^research-mirror-test-(\d+)$/.exec(name)?.[1];
-    if (pid === undefined || isAlive(Number(pid))) continue;
-    await removeTestServer(join(tmpdir(), name)).catch(() => {
-      // Another user's, or another run is at it.
-    });
+  for (const folder of QUICK_FOLDERS) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      const pid = /^research-mirror-test-(\d+)$/.exec(name)?.[1];
+      if (pid === undefined || isAlive(Number(pid))) continue;
+      await removeTestServer(join(folder, name)).catch(() => {
+        // Another user's, or another run is at it.
+      });
+    }
   }
 }

@@ -46,7 +46,7 @@ export interface RunningSubmitter {
   readonly stop: AbortController;
   /** SIGKILL: from now on it neither writes a request nor reaches the database. */
   readonly kill: () => void;
-  /** Settles with what ended it; never after a kill. */
+  /** Resolves with what ended it; never after a kill. */
   readonly ended: Promise<unknown>;
 }
 

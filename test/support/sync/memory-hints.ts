@@ -4,7 +4,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
 import type { MemoryMirror } from './memory-mirror.ts';
 
-/** One account's hints in memory, and what their desk asks of the rows that they name. */
+/** One account's hints in memory, and what their dispatcher asks of the rows that they name. */
 export class MemoryHints {
   /** With the moment at which they are due. */
   readonly byRow = new Map<string, StoredHint & { readonly scope: Scope; dueAt: number }>();

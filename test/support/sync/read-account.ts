@@ -30,7 +30,7 @@ export interface TestAccount {
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
   readonly walks: WalkEnded[];
-  /** Waits for the settle time. */
+  /** Waits for the grace period. */
   readonly waits: SuspectsWait[];
   /** Whoever is added hears of all that follows. */
   readonly observers: SyncObserver[];

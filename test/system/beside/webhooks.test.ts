@@ -4,12 +4,12 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createSystem, type Daemon, type Environment, type System } from '../../support/processes/system.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 let system: System;
 afterEach(() => system.close());
 
-/** Everything in it was finished long ago: without polls nothing would tell of a job that goes on by itself. */
+/** Everything in it was finished long ago: without polls nothing would show a job that goes on by itself. */
 const still = (switches: Partial<SandboxOptions> = {}): Promise<System> =>
   createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
 
@@ -17,7 +17,7 @@ const still = (switches: Partial<SandboxOptions> = {}): Promise<System> =>
 const NO_POLLS: Environment = { MIRROR_POLL_CRON: 'never', MIRROR_FULL_CRON: 'never' };
 
 async function reachable(): Promise<{ readonly publicUrl: string; readonly env: Environment }> {
-  const port = await lastingPort();
+  const port = await nonEphemeralPort();
   const publicUrl = `http://127.0.0.1:${port}`;
   return { publicUrl, env: { ...NO_POLLS, MIRROR_PUBLIC_URL: publicUrl, MIRROR_WEBHOOK_PORT: String(port) } };
 }
@@ -280,7 +280,7 @@ describe('two daemons behind one public URL', () => {
     const { env } = await reachable();
     const owner = await registered(env);
     // As a load balancer would: the same URL, delivered to the other one's port.
-    const port = await lastingPort();
+    const port = await nonEphemeralPort();
     const other = await system.daemon({ ...env, MIRROR_WEBHOOK_PORT: String(port) });
     const { secret = '' } = (await system.sandbox.control.webhook()) ?? {};
     expect(secret).not.toBe('');

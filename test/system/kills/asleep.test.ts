@@ -27,7 +27,7 @@ describe('a daemon that was asleep when its cron lines fired', () => {
     await secondIs('the next minute', (second) => second > 2 && second < 50);
     const woken = new Date();
     daemon.child.kill('SIGCONT');
-    // Accounts are spread over a quarter of the line's interval; the next firing is most of a minute away.
+    // Accounts are spread over a quarter of the line's interval; the next run is most of a minute away.
     await eventually('the full walk', async () => (await fullWalksSince(woken)) > 0, 25_000);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });

@@ -8,6 +8,8 @@ import { createSystem, type Environment, type System } from '../../support/proce
 
 /** Long enough to be seen, short enough to be waited for. */
 const GRACE_PERIOD: Environment = { MIRROR_SETTLE: '1s' };
+/** Longer than a stop may take: who waits for it is broken off. */
+const PATIENT: Environment = { MIRROR_SETTLE: '50s' };
 const BLOCKED =
   /the brake holds (\d+) of (\d+) rows back from deletion.*sync watchlist --full --accept-deletions/;
 
@@ -20,8 +22,13 @@ async function mirrored(switches: Partial<SandboxOptions> = {}, freeze = true): 
   system = await createSystem({ maxLimit: 50, badLimit: 'clamped', ...switches });
   await system.sandbox.control.clock({ freeze });
   await system.sync(['--full'], { env: GRACE_PERIOD });
-  // Rows that came within the settle time may be unknown to a replica: they are no candidates yet.
-  await systemClock.sleep(1_100);
+  // Rows that came within the grace period may be unknown to a replica: they are not suspected yet. These came long ago.
+  for (const table of ['research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist']) {
+    await system.db.query(
+      `update mirror.${table} set _changed_at = _changed_at - interval '1 hour',
+         _first_seen_at = _first_seen_at - interval '1 hour'`,
+    );
+  }
 }
 
 async function ids(
@@ -134,7 +141,7 @@ describe('sync --full', () => {
     // A pass over what is new has nothing to do with it.
     await system.sync([], { env: GRACE_PERIOD });
 
-    // Beside a daemon, too; and it reads nothing again and again for what the brake holds.
+    // Beside a daemon, too; and it reads nothing again and again for what the brake blocks.
     const daemon = await system.daemon({ ...GRACE_PERIOD, MIRROR_POLL_CRON: 'never' });
     await system.sync(['--full', 'watchlist'], { env: GRACE_PERIOD, code: 1 });
     const { requests } = await system.sandbox.control.counters();
@@ -152,18 +159,17 @@ describe('sync --full', () => {
     expect((await system.run(['status'])).stdout).not.toMatch(BLOCKED);
   });
 
-  it('ends at once when it is interrupted in the settle time, and says before what it waits for', async () => {
+  it('ends at once when it is interrupted in the grace period, and says before what it waits for', async () => {
     await mirrored();
-    await systemClock.sleep(2_000);
     const [gone = ''] = await ids({ collection: 'watchlist' });
     await remove('watchlist', [gone]);
-    const running = system.begin(['sync', '--full', 'watchlist'], { MIRROR_SETTLE: '3s' });
+    const running = system.begin(['sync', '--full', 'watchlist'], PATIENT);
     await eventually('a doubt', async () => (await suspects()) === 1);
-    const begin = performance.now();
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
-    expect(performance.now() - begin).toBeLessThan(2_500);
+    // In peace: who is broken off, after eight seconds, leaves its row.
+    expect(await one('select count(*)::int as value from mirror_sync.process')).toBe(0);
     expect(stderr).toMatch(/watchlist \d+ \(1 missing, read again in \d+ s\)/);
     expect(await deletedRows('watchlist')).toBe(0);
   });
@@ -189,28 +195,23 @@ describe('a daemon', () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
-  it('goes on after a stop in the settle time, and stops at once in it', async () => {
+  it('goes on after a stop in the grace period, and stops at once in it', async () => {
     await mirrored();
     const [gone = ''] = await ids({ collection: 'watchlist' });
     await remove('watchlist', [gone]);
-    const patient: Environment = { MIRROR_SETTLE: '5s' };
-    // The rows are older than that, too.
-    await systemClock.sleep(4_000);
-    const first = await system.daemon({ ...patient, ...NEVER });
+    const first = await system.daemon({ ...PATIENT, ...NEVER });
     await eventually('a doubt', async () => (await suspects()) === 1);
-    const begin = performance.now();
     expect((await first.stop()).code).toBe(0);
-    expect(performance.now() - begin).toBeLessThan(4_000);
     expect(await deletedRows('watchlist')).toBe(0);
 
-    const second = await system.daemon({ ...patient, ...NEVER });
+    const second = await system.daemon({ ...GRACE_PERIOD, ...NEVER });
     await eventually('the deletion', async () => (await deletedRows('watchlist')) === 1);
     expect(await suspects()).toBe(0);
     await second.stop();
   });
 });
 
-describe('a replica that lags by less than the settle time', () => {
+describe('a replica that lags by less than the grace period', () => {
   it('deletes nothing that is there, and makes no history that never was', async () => {
     await mirrored({ watchlist: 60, staleMs: 700 }, false);
     await system.sandbox.control.change({ faultStale: 0.5 });

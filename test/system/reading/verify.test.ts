@@ -188,9 +188,9 @@ describe('verify while things change', () => {
        select _user_id, 'research_jobs', job_id, 'interval', 1, now() from mirror.research_jobs where job_id = $1`,
       [rows[0]?.job_id],
     );
-    const doubted = of(await verify(['research_jobs'], 0), 'research_jobs');
-    expect(doubted).toMatchObject({ extra: 0, changed: 1, discrepancies: [{ key: '900000001' }] });
-    expect(doubted?.discrepancies[0]?.note).toContain('waits for a second proof');
+    const suspected = of(await verify(['research_jobs'], 0), 'research_jobs');
+    expect(suspected).toMatchObject({ extra: 0, changed: 1, discrepancies: [{ key: '900000001' }] });
+    expect(suspected?.discrepancies[0]?.note).toContain('waits for a second proof');
     await system.db.query('update mirror_sync.candidate set proven_at = now()');
     const held = of(await verify(['research_jobs'], 1), 'research_jobs');
     expect(held).toMatchObject({ extra: 1, changed: 0 });

@@ -15,7 +15,7 @@ export interface EventOrder {
   readonly type: string;
   /** One event for each of these items, whether they exist or not. */
   readonly ids?: readonly (string | number)[];
-  /** `data` as it stands; without it and `ids`, events tell of the items at the top of the list. */
+  /** `data` as it stands; without it and `ids`, events name the items at the top of the list. */
   readonly data?: unknown;
   /** How many; 1 if left out. */
   readonly count?: number;

@@ -18,7 +18,7 @@ const FULL: Readonly<Record<EventType, readonly string[]>> = {
 
 /**
  * `data` of an event, with every digit of the item's fields; undefined: the envelope has none. Research events are as
- * specified, whatever the switch says. An item that there is not is told of all the same, by its ID.
+ * specified, whatever the switch says. An event of an item that does not exist has its ID alone.
  */
 export function eventData(data: UserData, occurrence: Occurrence, options: SandboxOptions): unknown {
   const { type, id, at } = occurrence;

@@ -1,6 +1,6 @@
 import type { SandboxCollection } from '../world/user-data.ts';
 
-/** Event types of specification 6, and the collection whose items they tell of. */
+/** Event types of specification 6, and the collection whose items they name. */
 export const COLLECTION_OF_EVENT = {
   'research.completed': 'research_jobs',
   'research.failed': 'research_jobs',

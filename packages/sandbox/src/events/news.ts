@@ -8,7 +8,7 @@ import { endingsOf, longestLifeMs } from './endings.ts';
 import { COLLECTION_OF_EVENT, endingEvent } from './event-types.ts';
 import type { Occurrence } from './occurrence.ts';
 
-/** Items that are looked at in one step of the clock, of each collection: only the last of more tell of anything. */
+/** Items that are looked at in one step of the clock, of each collection: of more, only the last ones bring events. */
 const MOST_AT_ONCE = 50_000;
 
 interface Expected extends Occurrence {
@@ -19,7 +19,7 @@ interface Expected extends Occurrence {
 const COLLECTIONS = ['research_jobs', 'bulk_research_jobs', 'lists'] as const;
 
 /**
- * What the service has to tell of one user's data, as time passes and things are done to it. Items are functions of
+ * The events of one user's data, as time passes and things are done to it. Items are functions of
  * time, so nothing is searched: each new item's endings are computed once and wait here; of ten million items that
  * were there before, only those that are not finished yet are looked at.
  */
@@ -59,7 +59,7 @@ export class News {
   /** What happened since the last call, oldest first. */
   until(now: number): Occurrence[] {
     this.#look(now, MOST_AT_ONCE);
-    return this.#take(now).filter((occurrence) => this.#holds(occurrence));
+    return this.#take(now).filter((occurrence) => this.#isStillTrue(occurrence));
   }
 
   #take(now: number): Expected[] {
@@ -128,7 +128,7 @@ export class News {
   }
 
   /** Whether it is so: the item is there, and nothing done to it stands in place of what it came to by itself. */
-  #holds({ type, id, at, byItself }: Expected): boolean {
+  #isStillTrue({ type, id, at, byItself }: Expected): boolean {
     const population = this.#data.collection(COLLECTION_OF_EVENT[type]);
     const ref = population.find(id, at);
     if (ref === undefined || !population.visible(ref, at)) return false;

@@ -51,7 +51,7 @@ export class Publisher {
     this.courier = new Courier({ clock, options, webhookOf });
   }
 
-  /** Tells of what has happened up to the present moment of the data. */
+  /** Emits what has happened up to the present moment of the data. */
   tick(): void {
     const now = this.#data.now();
     for (const { user, news } of this.#news)
@@ -66,7 +66,7 @@ export class Publisher {
     }
   }
 
-  /** Tells of something that happened to an item. @returns the event's ID; undefined where nobody is to be told */
+  /** Emits something that happened to an item. @returns the event's ID; undefined where nobody is to be told */
   tellOf(user: User, occurrence: Occurrence): string | undefined {
     return this.tell(user, occurrence.type, occurrence.at, () =>
       eventData(user.data, occurrence, this.#options()),
@@ -128,7 +128,7 @@ export class Publisher {
     return `evt_${createHash('sha256').update(source).digest('hex').slice(0, 24)}`;
   }
 
-  /** Throws the dice only where something hangs on them: what is off disturbs no other source of chance. */
+  /** Throws the dice only for switches that are on: one that is off disturbs no other source of chance. */
   #chance(share: number): boolean {
     return share > 0 && this.#random() < share;
   }

@@ -45,7 +45,7 @@ const IN_HAND_MS = 3_000;
 /**
  * Judges every deletion that the mirror ever made of the account, by the source's own log: it is false where the row
  * was in the source at each moment of the second proof; and it needs two proofs, the second one asked for at least the
- * settle time after the first one was answered, in which no page showed the row in between.
+ * grace period after the first one was answered, in which no page showed the row in between.
  */
 export async function checkDeletions(
   db: pg.Pool,
@@ -108,7 +108,7 @@ function problemOf(
 }
 
 /**
- * How many proofs, the settle time apart, answers within a version's time can have been: 2 stands for more.
+ * How many proofs, the grace period apart, answers within a version's time can have been: 2 stands for more.
  * @param lies an empty first page counts also where the list was not empty
  */
 function proofsOf(

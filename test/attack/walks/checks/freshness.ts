@@ -59,7 +59,7 @@ export async function checkFreshness(
   return problems.slice(0, 5).map((text) => ({ kind: 'claim', text: `freshness: ${text}` }));
 }
 
-/** Deletions of the account that the brake holds, and those that wait for a second proof. */
+/** Deletions of the account that the brake blocks, and those that wait for a second proof. */
 export async function openDeletions(
   db: pg.Pool,
   user: string,

@@ -15,9 +15,9 @@ interface Copy {
 }
 
 /**
- * A program that follows the mirror by `_change_id` alone, as the contract promises that it can: it never misses a
+ * A program that follows the mirror by `_change_id` alone, as docs/tables.md says that it can: it never misses a
  * change. Deletions that remove rows are seen in `_history`. Where the database says that it went back, it compares
- * what it holds once, by the query of docs/recipes.md.
+ * what it has once, by the query of docs/recipes.md.
  */
 export class WatermarkReader {
   /** How often it compared. */

@@ -1,6 +1,6 @@
 import type { Finding } from '../../support/findings.ts';
 
-/** What is told of a game while it is played. */
+/** What is reported of a game while it is played. */
 export class GameRecord {
   readonly trace: string[] = [];
   readonly findings: Finding[] = [];

@@ -20,7 +20,7 @@ export interface Game {
   readonly gracePeriodMs: number;
   readonly deletes: 'soft' | 'hard';
   readonly history: boolean;
-  /** The service tells of an end that is none, in pages from the top: nobody can know that rows are missing. */
+  /** The service reports an end that is not one, in pages from the top: nobody can know that rows are missing. */
   readonly lies: boolean;
 }
 

@@ -8,7 +8,7 @@ import type { ListName } from '../checks/mirrored.ts';
 const PATIENCE_MS = 180_000;
 
 export interface PassOptions {
-  /** Deletions that the brake holds are let through. */
+  /** Deletions that the brake blocks are accepted. */
   readonly accept?: boolean;
   readonly signal?: AbortSignal;
 }

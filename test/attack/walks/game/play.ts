@@ -23,7 +23,7 @@ export interface Table {
   readonly db: pg.Pool;
 }
 
-/** Full readings after the quiet: docs/design/deletions.md, "Confirming" promises one, and a second where only P2 can prove. */
+/** Full readings after the quiet: docs/design/deletions.md, "Confirming", needs one, and a second where only P2 can prove. */
 const READINGS = 2;
 /**
  * Plays one game: walks and polls of a small account while things happen in the source between and during their

@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '../../../../src/db/connection/datab
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
-import { lastingPort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const PASSWORD = 'never-to-be-seen';
 let database: TestDatabase;
@@ -30,7 +30,7 @@ const attempt = (change: (url: URL) => void): Promise<unknown> => {
 
 describe('opening a database', () => {
   it('says what is wrong and how it is mended, without the password', async () => {
-    const port = await lastingPort();
+    const port = await nonEphemeralPort();
     const failures: [unknown, new (message: string) => Error, RegExp][] = [
       [
         await attempt((url) => (url.password = PASSWORD)),

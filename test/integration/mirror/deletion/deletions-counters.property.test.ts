@@ -9,6 +9,7 @@ import {
 } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { runs } from '../../../support/effort.ts';
 
 const newAccount = testAccounts();
 
@@ -121,7 +122,7 @@ describe('after any sequence of pages and deletions', () => {
           { collection: 'lists', live_rows: '1' },
         ]);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(4, 12) },
     );
   });
 });

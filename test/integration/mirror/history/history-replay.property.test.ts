@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
@@ -7,6 +6,7 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { runs } from '../../../support/effort.ts';
 
 /**
  * Whatever happens to the rows, the mirror as of every moment at which it changed is the mirror as it was then, in
@@ -14,7 +14,7 @@ import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
  */
 
 let database: MigratedDatabase;
-let runs = 0;
+let accounts = 0;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -67,10 +67,10 @@ it.each(['soft', 'hard'] as const)(
     const steps = fc.array(step, { minLength: 2, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
-        runs += 1;
-        const run = runs;
+        accounts += 1;
+        const run = accounts;
         const account = await MirroredAccount.make(database, String(run), { gracePeriodMs: 0, deletes });
-        await openHistory(new Db(database.kysely, 'mirror'), account.fence, ['research_jobs'], true);
+        await openHistory(database.db, account.fence, ['research_jobs'], true);
         const live = new Map<number, Record<string, unknown>>();
         /** Moment of a change (the last one of several) to the rows after it. */
         const states = new Map<string, Record<string, unknown>[]>();
@@ -112,7 +112,7 @@ it.each(['soft', 'hard'] as const)(
           group by 1, 2 having count(*) > 1`);
         expect(doubled).toEqual([]);
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: runs(5, 25), endOnFailure: true },
     );
   },
   60_000,

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { runs } from '../../../support/effort.ts';
 
 // Contents come and go at once here: no page is taken for stale.
 const newAccount = testAccounts({ gracePeriodMs: 0 });
@@ -110,7 +111,7 @@ describe('after any sequence of pages', () => {
           ),
         ).toEqual(warm.toSorted((a, b) => Number(a) - Number(b)).map((key) => ({ key })));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(12, 60) },
     );
   });
 });

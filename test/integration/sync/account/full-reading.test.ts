@@ -10,7 +10,7 @@ const GRACE_PERIOD_MS = 1_000;
 let test: TestAccount;
 afterEach(() => test.close());
 
-/** Read once, older than the settle time. */
+/** Read once, older than the grace period. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
   test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   await test.sandbox.control.clock({ freeze: true });
@@ -34,7 +34,7 @@ async function deleted(table: string, key: string): Promise<string[]> {
 }
 
 describe('a full reading', () => {
-  it('deletes what two snapshots, the settle time apart, do not hold', async () => {
+  it('deletes what two snapshots, the grace period apart, do not hold', async () => {
     await mirrored();
     const [gone = ''] = await ids('watchlist');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id: gone });
@@ -183,7 +183,7 @@ describe('doubts', () => {
     await mirrored({ order: 'unordered' });
     const all = await ids('research_jobs');
     await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(all[7]) });
-    // A full walk that is stopped in its settle time leaves what only another whole walk can prove.
+    // A full walk that is stopped in its grace period leaves what only another whole walk can prove.
     const stop = new AbortController();
     const reading = test.read('research_jobs', 'full', stop.signal);
     await eventually('the wait', () => test.waits.length > 0);

@@ -10,7 +10,7 @@ const GRACE_PERIOD_MS = 1_000;
 let test: TestAccount;
 afterEach(() => test.close());
 
-/** Six pages of jobs, mirrored longer ago than the settle time. */
+/** Six pages of jobs, mirrored longer ago than the grace period. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
   test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   await test.sandbox.control.clock({ freeze: true });

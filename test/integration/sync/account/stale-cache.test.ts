@@ -11,7 +11,7 @@ const NEW = '990001';
 let test: TestAccount;
 afterEach(() => test.close());
 
-/** Mirrored, with a row that the cache's copies, of the sandbox's start, do not have; older than the settle time. */
+/** Mirrored, with a row that the cache's copies, of the sandbox's start, do not have; older than the grace period. */
 async function withNewRow(switches: Partial<SandboxOptions>): Promise<void> {
   // Long ago: what is there stands still, and was there when the sandbox started.
   const epoch = '2020-01-01T00:00:00Z';
@@ -128,7 +128,7 @@ describe('what a copy shows that is older than what is known', () => {
 });
 
 describe('what is gone', () => {
-  it('is deleted by two answers of the service itself, whose dates are the settle time apart', async () => {
+  it('is deleted by two answers of the service itself, whose dates are the grace period apart', async () => {
     await withNewRow({});
     await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id: NEW });
     expect((await test.read('watchlist', 'full')).error).toBeUndefined();

@@ -272,7 +272,7 @@ describe('a hinted scope', () => {
     expect(test.asked).toEqual([]);
   });
 
-  it('of unknown order is read whole, at most once in a settle time', async () => {
+  it('of unknown order is read whole, at most once in a grace period', async () => {
     await mirrored({ order: 'unordered' }, { MIRROR_SETTLE: '600s' });
     const all = await ids('research_jobs');
     const [first = '', second = ''] = all.slice(200);

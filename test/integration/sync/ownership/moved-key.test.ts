@@ -45,7 +45,7 @@ it('what was written since a key’s last good proof is listed when it answers f
   const { error } = await account.read('watchlist', 'poll').catch((thrown: unknown) => ({ error: thrown }));
   expect(String(error)).toContain(listed);
   expect(await account.query('select state from mirror_sync.account')).toEqual([{ state: 'stopped' }]);
-  // Nothing is concluded from what was read, and everything is owed anew.
+  // Nothing is concluded from what was read, and everything is due again.
   expect(await account.query('select from mirror_sync.candidate')).toEqual([]);
   expect(await account.query(`select from mirror_sync.scope where memory <> '{}'`)).toEqual([]);
 });

@@ -1,19 +1,20 @@
 import pg from 'pg';
 
-/** `key` of the advisory lock by which the programs on one embedded server know of each other. */
+/** Key of the advisory lock that every program on an embedded server holds in shared mode. */
 const LOCK = 7_307_251;
 
 /** What @types/pg leaves out. */
 type Referenced = pg.Client & { ref(): void; unref(): void };
 
 /**
- * A program's presence at the embedded server: one connection that holds a shared advisory lock for as long as the
- * program lives; the server itself releases it when the program is killed. Who wants to stop the server needs the
- * lock alone, and keeps it until the server is gone: whoever arrives in between waits, and starts it again.
+ * A program's registration at the embedded server: one connection that holds a shared advisory lock as long as the
+ * program lives. The server releases the lock when the program is killed. A program that wants to stop the server
+ * takes the lock exclusively and keeps it until the server has stopped: a program that connects meanwhile waits for
+ * the lock, loses its connection with the server, and starts the server again.
  */
-export class Presence {
+export class ProgramSession {
   readonly #client: pg.Client;
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is closed or lost. */
   readonly lost: Promise<void>;
 
   private constructor(client: pg.Client) {
@@ -24,8 +25,11 @@ export class Presence {
     client.on('end', () => resolve());
   }
 
-  /** @throws pg's errors: the server is absent, starting or stopping, or the password is wrong */
-  static async at(url: string, name: string): Promise<Presence> {
+  /**
+   * @param name `application_name` of the connection
+   * @throws pg's errors: the server is not running, is starting or stopping, or rejects the password
+   */
+  static async open(url: string, name: string): Promise<ProgramSession> {
     const client = new pg.Client({
       connectionString: url,
       ssl: false,
@@ -33,7 +37,7 @@ export class Presence {
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
     });
-    const presence = new Presence(client);
+    const session = new ProgramSession(client);
     try {
       await client.connect();
       await client.query('select pg_advisory_lock_shared($1)', [LOCK]);
@@ -41,16 +45,17 @@ export class Presence {
       client.end().catch(() => {});
       throw error;
     }
-    // A program that has nothing else to do may end without saying goodbye.
+    // This connection alone does not keep the process alive.
     (client as Referenced).unref();
-    return presence;
+    return session;
   }
 
   /**
-   * True when no other program is present, and none will be let in until this connection ends.
-   * False when another one is: this one's presence has ended then.
+   * Gives up the shared lock and tries to take the exclusive one.
+   * @returns true when no other program is registered: none can register until this session is closed. False when
+   * another one is: this session's registration has ended
    */
-  async isLast(): Promise<boolean> {
+  async lockOthersOut(): Promise<boolean> {
     (this.#client as Referenced).ref();
     await this.#client.query('select pg_advisory_unlock_shared($1)', [LOCK]);
     const { rows } = await this.#client.query<{ alone: boolean }>(
@@ -60,11 +65,11 @@ export class Presence {
     return rows[0]?.alone === true;
   }
 
-  /** Waits until no other client's transaction is open, `bound` milliseconds at most by the server's clock. */
-  async drain(bound: number): Promise<void> {
+  /** Waits until no other client has an open transaction, for at most `boundMs` milliseconds of the server's clock. */
+  async drain(boundMs: number): Promise<void> {
     await this.#client.query(
       `do $$
-       declare give_up timestamptz := clock_timestamp() + ${Math.trunc(bound)} * interval '1 ms';
+       declare give_up timestamptz := clock_timestamp() + ${Math.trunc(boundMs)} * interval '1 ms';
        begin
          while clock_timestamp() < give_up and exists (
            select 1 from pg_stat_activity
@@ -77,7 +82,7 @@ export class Presence {
     );
   }
 
-  async end(): Promise<void> {
+  async close(): Promise<void> {
     await this.#client.end().catch(() => {});
   }
 }

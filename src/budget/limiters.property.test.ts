@@ -10,6 +10,7 @@ import {
   withRemaining,
   type Limiter,
 } from '../../test/support/budget/limiters.ts';
+import { runs } from '../../test/support/effort.ts';
 
 /**
  * The budget against whole services in virtual time: the scenarios of the design's model of the budget. Latency
@@ -59,7 +60,7 @@ describe.each(Object.entries(honest))('against %s', (_name, limiter) => {
         // Killed each second with one slot a minute, the few attempts may all be ones that never leave.
         if (rest.unsent < 0.5) expect(outcome.sent).toBeGreaterThan(0);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(8, 40) },
     );
   }, 60_000);
 

@@ -7,6 +7,7 @@ import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk
 import { PRIORITY } from '../../budget/priorities.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { HintedOutcome } from './read-hinted.ts';
+import { runs } from '../../../test/support/effort.ts';
 
 const NAME = 'research_jobs';
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 10 };
@@ -67,7 +68,7 @@ describe('a reading of hinted rows', () => {
           expect(keys.filter((key) => stale.has(key))).toEqual([]);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(30, 150) },
     );
   });
 
@@ -91,7 +92,7 @@ describe('a reading of hinted rows', () => {
           expect(ids.map(String).filter((key) => covers(key) && stale.includes(key))).toEqual([]);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(30, 150) },
     );
   });
 

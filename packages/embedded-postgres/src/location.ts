@@ -15,56 +15,56 @@ import {
 } from './binaries.ts';
 import { unprivilegedUser, type SystemUser } from './system-user.ts';
 
-/** Where the embedded server's programs and data are, and as whom it runs. */
-export interface Place {
+/** Where the embedded server's programs and data are, and as which user it runs. */
+export interface Location {
   /** Folder with PostgreSQL's `bin`, `lib` and `share`. */
-  readonly native: string;
-  /** PostgreSQL's data folder; need not exist yet. */
-  readonly cluster: string;
-  /** Undefined: as this program's own user. */
+  readonly programs: string;
+  /** PostgreSQL's data directory (PGDATA); it need not exist yet. */
+  readonly pgData: string;
+  /** Undefined: this program's own user. */
   readonly user: SystemUser | undefined;
 }
 
-/** Home of databases whose `MIRROR_DATA_DIR` PostgreSQL's user can't enter. */
+/** Holds the databases whose `MIRROR_DATA_DIR` PostgreSQL's user can't enter. */
 export const SYSTEM_FOLDER = '/var/lib/research-mirror';
 
-/** Beginning of the names of folders that are temporary: ensureCluster removes what a killed program left. */
+/** Prefix of temporary folders: ensureDataDirectory removes those that a killed program left. */
 export const UNFINISHED = `pg${MAJOR}.new-`;
 
-/** In `MIRROR_DATA_DIR`: one line, the folder in which the database is instead. */
-const POINTER = 'pg18-location';
+/** File in `MIRROR_DATA_DIR` that names the folder where the database is instead. */
+const POINTER = `pg${MAJOR}-location`;
 
 /**
- * Finds or makes a place that works, checked by trying it:
- * - as an ordinary user the database lies in `dataDir`; binaries are used where npm put them, or copied into
- *   `dataDir` when that folder is read-only and links are missing
- * - as root PostgreSQL runs as an existing unprivileged user. What that user can't reach (a checkout under a
- *   0700 home) goes elsewhere: binaries to `<systemFolder>/postgres-<version>`, data to
- *   `<systemFolder>/<hash of dataDir>`, to which `dataDir` keeps a pointer
+ * Finds a location that works, and checks that by using it:
+ * - For an ordinary user the database is in `dataDir`. The programs run where npm put them; they are copied into
+ *   `dataDir` where that folder is read-only and links are missing.
+ * - For root PostgreSQL runs as an existing unprivileged user. What that user can't reach (a checkout under a 0700
+ *   home) goes elsewhere: the programs to `<systemFolder>/postgres-<version>`, the data to
+ *   `<systemFolder>/<hash of dataDir>`; a file in `dataDir` names that folder.
  * @throws Unusable with the remedy
  */
-export async function findPlace(
+export async function findLocation(
   dataDir: string,
   isRoot: boolean,
   systemFolder: string,
   given?: Binaries,
-): Promise<Place> {
+): Promise<Location> {
   const binaries = given ?? (await findBinaries());
   const linked = await makeLinks(binaries.root);
   const pointer = join(dataDir, POINTER);
   if (!isRoot) {
     if (await exists(pointer)) {
       throw new Unusable(
-        `the embedded database of ${dataDir} was made by root and lies in ${(await readFile(pointer, 'utf8')).trim()}: ` +
+        `the embedded database of ${dataDir} was created by root and is in ${(await readFile(pointer, 'utf8')).trim()}: ` +
           'run research-mirror as root again, or set MIRROR_DATA_DIR to another folder.',
       );
     }
-    const cluster = join(dataDir, `pg${MAJOR}`);
-    await checkOwn(cluster);
+    const pgData = join(dataDir, `pg${MAJOR}`);
+    await checkOwner(pgData);
     const { root } = linked ? binaries : await copyBinaries(binaries, dataDir);
     const problem = await whyNotRunnable(root, undefined);
     if (problem !== undefined) throw notRunnable(problem);
-    return { native: root, cluster, user: undefined };
+    return { programs: root, pgData, user: undefined };
   }
 
   const own = join(systemFolder, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16));
@@ -89,18 +89,18 @@ export async function findPlace(
     }
     await writeFile(pointer, `${folder}\n`);
   }
-  let native = binaries.root;
-  if (!linked || (await whyNotRunnable(native, user)) !== undefined) {
+  let programs = binaries.root;
+  if (!linked || (await whyNotRunnable(programs, user)) !== undefined) {
     await makeFolder(systemFolder);
     await chmod(systemFolder, 0o755);
-    native = (await copyBinaries(binaries, systemFolder)).root;
-    const problem = await whyNotRunnable(native, user);
+    programs = (await copyBinaries(binaries, systemFolder)).root;
+    const problem = await whyNotRunnable(programs, user);
     if (problem !== undefined) throw notRunnable(problem);
   }
-  return { native, cluster: join(folder, `pg${MAJOR}`), user };
+  return { programs, pgData: join(folder, `pg${MAJOR}`), user };
 }
 
-/** True when `user` can work in a folder below `folder`. The proof is that it does. */
+/** True when `user` can write in a folder below `folder`: it tries. */
 async function canUse(folder: string, user: SystemUser): Promise<boolean> {
   const probe = await mkdtemp(join(folder, UNFINISHED));
   try {
@@ -114,12 +114,12 @@ async function canUse(folder: string, user: SystemUser): Promise<boolean> {
   }
 }
 
-async function checkOwn(cluster: string): Promise<void> {
-  const owner = await ownerOf(cluster);
+async function checkOwner(pgData: string): Promise<void> {
+  const owner = await ownerOf(pgData);
   if (owner !== undefined && owner !== process.getuid?.()) {
     throw new Unusable(
-      `the embedded database in ${cluster} belongs to user ID ${owner}: run research-mirror as that user ` +
-        '(or as root, if root made it), or set MIRROR_DATA_DIR to another folder.',
+      `the embedded database in ${pgData} belongs to user ID ${owner}: run research-mirror as that user ` +
+        '(or as root, if root created it), or set MIRROR_DATA_DIR to another folder.',
     );
   }
 }

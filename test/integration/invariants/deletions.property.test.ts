@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { AbsenceProof } from '../../../src/model/absence.ts';
 import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/mirror/deleting.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
+import { runs } from '../../support/effort.ts';
 
 /*
  * Invariant 5: no deletion without proof, twice, and never beyond the brake. Whatever pages say, in whatever order: each
- * row that went is looked up in the record of all observations, which knows nothing of candidates.
+ * row that went is looked up in the record of all observations, which knows nothing of suspected deletions.
  */
 
 const newAccount = testAccounts();
@@ -112,17 +113,17 @@ interface Observation extends Page {
   readonly at: number;
 }
 
-const holds = ({ without }: Page, row: number): boolean => !without.includes(row);
+const shows = ({ without }: Page, row: number): boolean => !without.includes(row);
 
 function saysAbsent(observed: Observation, row: number): boolean {
   const said = observed.proof;
-  if (said === undefined || holds(observed, row)) return false;
+  if (said === undefined || shows(observed, row)) return false;
   if (said.kind === 'snapshot') return true;
   const above = said.after === null || row < Number(said.after);
   return above && (said.through === null || row >= Number(said.through));
 }
 
-/** Two proofs, the settle time apart, that nothing has contradicted since the first one. */
+/** Two proofs, the grace period apart, that nothing has contradicted since the first one. */
 function isProven(record: readonly Observation[], row: number, changedAt: number): boolean {
   return record.some((first, index) => {
     const since = record.slice(index + 1);
@@ -130,7 +131,7 @@ function isProven(record: readonly Observation[], row: number, changedAt: number
     return (
       saysAbsent(first, row) &&
       first.sentAt - changedAt >= GRACE_PERIOD &&
-      since.every((later) => !holds(later, row) && !(ordered && later.contradiction)) &&
+      since.every((later) => !shows(later, row) && !(ordered && later.contradiction)) &&
       since.some((second, place) => {
         const afterwards = since.slice(place + 1);
         const fragile = second.proof?.kind === 'interval';
@@ -145,7 +146,7 @@ function isProven(record: readonly Observation[], row: number, changedAt: number
 }
 
 describe('no deletion without proof', () => {
-  it('whatever pages say: two proofs, the settle time apart, uncontradicted; never beyond the brake', async () => {
+  it('whatever pages say: two proofs, the grace period apart, uncontradicted; never beyond the brake', async () => {
     let deletions = 0;
     let blocked = 0;
     await fc.assert(
@@ -167,7 +168,7 @@ describe('no deletion without proof', () => {
           } else if (each.op === 'page') {
             // A request is sent when the one before is answered.
             const took = Math.min(each.took, now - (record.at(-1)?.at ?? 0));
-            const seen = KEYS.filter((row) => holds(each, row));
+            const seen = KEYS.filter((row) => shows(each, row));
             const { proof: said, contradiction } = each;
             const result = await account.observe('research_jobs', items(each.version, each.without), {
               ...(said === undefined ? {} : { proof: said }),
@@ -208,7 +209,7 @@ describe('no deletion without proof', () => {
         expect(await liveJobs(account)).toEqual(truth);
         expect(await account.suspects('research_jobs')).toEqual([]);
       }),
-      { numRuns: 40, examples: [[MASS_DELETION], [CONTRADICTED]] },
+      { numRuns: runs(8, 40), examples: [[MASS_DELETION], [CONTRADICTED]] },
     );
     expect(deletions).toBeGreaterThan(0);
     expect(blocked).toBeGreaterThan(0);

@@ -6,13 +6,16 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { ROOT } from '../../support/rules/source-files.ts';
+
+/** Starts the embedded server in a process of its own. */
+const PROGRAM = fileURLToPath(new URL('../../support/postgres/try-embedded.ts', import.meta.url));
 
 const folders: string[] = [];
 const servers: EmbeddedServer[] = [];
@@ -60,10 +63,11 @@ interface Told {
 
 /** A second program; resolves with the line that it prints. */
 async function beginProgram(dataDir: string, port = 'free'): Promise<{ program: ChildProcess; told: Told }> {
-  const file = join(ROOT, 'test', 'support', 'try-embedded.ts');
-  const program = spawn(process.execPath, [file, dataDir, port], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const program = spawn(process.execPath, [PROGRAM, dataDir, port], { stdio: ['pipe', 'pipe', 'inherit'] });
   programs.push(program);
-  const [line] = (await once(createInterface(program.stdout), 'line')) as [string];
+  const lines = createInterface(program.stdout);
+  const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
+  if (line === undefined) throw new Error('the second program ended without a word');
   return { program, told: JSON.parse(line) as Told };
 }
 
@@ -120,7 +124,7 @@ describe('the embedded PostgreSQL', () => {
     expect(environment).not.toContain('MIRROR_API_KEY');
   });
 
-  it('is shared by programs: the last one out stops it, whoever started it', async () => {
+  it('is shared by programs: the last one stops it, whoever started it', async () => {
     const folder = await newFolder();
     const { program, told } = await beginProgram(folder);
     expect(told.owned).toBe(true);
@@ -146,7 +150,7 @@ describe('the embedded PostgreSQL', () => {
     const rounds = async (): Promise<void> => {
       for (let round = 0; round < 6; round += 1) {
         const server = await begin(folder);
-        // One that was stopped in the moment of our knock is brought back.
+        // A server that was stopped just as this program connected is restarted.
         await expect
           .poll(() => ask(server.url, 'select 1').catch(() => undefined), { timeout: 20_000, interval: 50 })
           .toBe(1);
@@ -157,7 +161,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await runningPostmaster(join(folder, 'pg18'))).toBeUndefined();
   });
 
-  it('outlives a program that is killed, and is adopted and stopped by the next one', async () => {
+  it('survives a program that is killed: the next one finds it and stops it', async () => {
     const folder = await newFolder();
     const { program, told } = await beginProgram(folder);
     const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
@@ -168,7 +172,7 @@ describe('the embedded PostgreSQL', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('is brought back on its port when it is killed under a program', async () => {
+  it('is restarted on its port when it is killed while a program uses it', async () => {
     const folder = await newFolder();
     const server = await begin(folder);
     const cluster = join(folder, 'pg18');

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../../src/model/status-report.ts';
+import type { StatusReport } from '../../src/model/status-report.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createMetrics } from '../../../src/status/metrics.ts';
-import { createStatusServer, type StatusServer } from '../../../src/status/server.ts';
-import { isBrowserTested, startBrowser, type Browser } from '../../support/processes/browser.ts';
-import { sampleAccount, sampleCollection, sampleReport } from '../../support/processes/status-report.ts';
+import { createMetrics } from '../../src/status/metrics.ts';
+import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
+import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
+import { sampleAccount, sampleCollection, sampleReport } from '../support/processes/status-report.ts';
 
 // The page as people see it: a real browser, with and without script, in the light and on a phone.
 

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { PROGRAM_ENVIRONMENT } from './binaries.ts';
-import type { Place } from './place.ts';
+import type { Location } from './location.ts';
 import { isAlive } from './postmaster.ts';
 
-/** A log longer than this (bytes) becomes `<log>.1` at the next start. */
-const MAX_LOG = 4 * 1024 * 1024;
+/** A longer log is renamed to `<log>.1` at the next start. */
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
-/** A server process that this program has started. */
-export interface Spawned {
-  /** Undefined when it could not be started at all. */
+/** A server process that this program started. */
+export interface ServerProcess {
+  /** Undefined when the system could not start it. */
   readonly pid: number | undefined;
   readonly port: number;
-  /** Resolves when the process has ended. */
-  readonly ended: Promise<Ended>;
+  /** Resolves when the process has exited. */
+  readonly exit: Promise<ServerExit>;
 }
 
-export interface Ended {
+export interface ServerExit {
   /** Exit code; null after a signal. */
   readonly code: number | null;
   /** What it wrote to the log since its start (the first 64 KB). */
@@ -27,31 +27,31 @@ export interface Ended {
 }
 
 /**
- * Starts the server in a process group (and session) of its own, so that a Ctrl-C meant for us does not reach it,
- * with its log in a file, so that it outlives us.
+ * Starts the server in its own process group and session: a Ctrl-C for this program does not reach it. Its log goes to
+ * a file: the server survives this program.
  */
 export async function spawnServer(
-  place: Place,
+  location: Location,
   port: number,
   settings: Readonly<Record<string, string>>,
   logFile: string,
-): Promise<Spawned> {
+): Promise<ServerProcess> {
   const size = await stat(logFile).then(
     (found) => found.size,
     () => 0,
   );
-  if (size > MAX_LOG) await rename(logFile, `${logFile}.1`);
+  if (size > MAX_LOG_BYTES) await rename(logFile, `${logFile}.1`);
   const log = await open(logFile, 'a', 0o600);
   const begin = (await log.stat()).size;
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), ...settings };
-  const identity = place.user === undefined ? {} : { uid: place.user.uid, gid: place.user.gid };
+  const identity = location.user === undefined ? {} : { uid: location.user.uid, gid: location.user.gid };
   const child = spawn(
-    join(place.native, 'bin', 'postgres'),
-    ['-D', place.cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    join(location.programs, 'bin', 'postgres'),
+    ['-D', location.pgData, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     { cwd: '/', env: PROGRAM_ENVIRONMENT, detached: true, stdio: ['ignore', log.fd, log.fd], ...identity },
   );
   child.unref();
-  const ended = new Promise<Ended>((resolve) => {
+  const exit = new Promise<ServerExit>((resolve) => {
     const unreadable = (error: unknown): string => `FATAL: ${messageOf(error)}`;
     child.once('error', (error) => resolve({ code: null, log: unreadable(error) }));
     child.once('exit', (code) => {
@@ -61,7 +61,7 @@ export async function spawnServer(
     });
   });
   await log.close();
-  return { pid: child.pid, port, ended };
+  return { pid: child.pid, port, exit };
 }
 
 async function readFrom(file: string, begin: number): Promise<string> {
@@ -75,21 +75,21 @@ async function readFrom(file: string, begin: number): Promise<string> {
   }
 }
 
-/** How long a fast shutdown may take before the server is told to stop without a checkpoint, milliseconds. */
-const FAST_STOP = 5_000;
-/** And that. */
-const IMMEDIATE_STOP = 3_000;
+/** How long PostgreSQL's fast shutdown may take, before the immediate one follows. */
+const FAST_SHUTDOWN_MS = 5_000;
+/** How long the immediate shutdown may take. */
+const IMMEDIATE_SHUTDOWN_MS = 3_000;
 
 /**
- * Stops the server: SIGINT (fast: open transactions are rolled back, a checkpoint is written), after a bound SIGQUIT
- * (at once; the next start recovers from the WAL).
- * @returns how it ended
+ * Stops the server: SIGINT is PostgreSQL's fast shutdown (open transactions are rolled back, a checkpoint is written).
+ * Where that takes too long, SIGQUIT is its immediate shutdown (the next start recovers from the WAL).
+ * @returns `clean` after the fast shutdown, `crashed` after the immediate one, `alive` when both failed
  */
 export async function stopServer(pid: number, clock: Clock): Promise<'clean' | 'crashed' | 'alive'> {
   signal(pid, 'SIGINT');
-  if (await endsWithin(pid, FAST_STOP, clock)) return 'clean';
+  if (await endsWithin(pid, FAST_SHUTDOWN_MS, clock)) return 'clean';
   signal(pid, 'SIGQUIT');
-  return (await endsWithin(pid, IMMEDIATE_STOP, clock)) ? 'crashed' : 'alive';
+  return (await endsWithin(pid, IMMEDIATE_SHUTDOWN_MS, clock)) ? 'crashed' : 'alive';
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

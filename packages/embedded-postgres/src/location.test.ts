@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findBinaries, whyNotRunnable } from './binaries.ts';
-import { findPlace } from './place.ts';
+import { findLocation } from './location.ts';
 
 const isRoot = process.getuid?.() === 0;
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'place-'));
+  folder = await mkdtemp(join(tmpdir(), 'location-'));
   await chmod(folder, 0o755);
 });
 afterEach(async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('findPlace', () => {
+describe('findLocation', () => {
   it('copies binaries that can’t be used where npm put them, and makes the links that npm can’t pack', async () => {
     const { root } = await findBinaries();
     const there = join(folder, 'package', 'native');
@@ -28,13 +28,13 @@ describe('findPlace', () => {
     else await chmod(join(there, 'lib'), 0o555);
     const dataDir = join(folder, 'data');
     await mkdir(dataDir);
-    const place = await findPlace(dataDir, isRoot, join(folder, 'system'), {
+    const location = await findLocation(dataDir, isRoot, join(folder, 'system'), {
       root: there,
       version: '18.0.0-test',
     });
     const copy = join(folder, isRoot ? 'system' : 'data', 'postgres-18.0.0-test', 'native');
-    expect(place).toMatchObject({ native: copy, cluster: join(dataDir, 'pg18') });
-    expect(await whyNotRunnable(copy, place.user)).toBeUndefined();
-    expect(place.user === undefined).toBe(!isRoot);
+    expect(location).toMatchObject({ programs: copy, pgData: join(dataDir, 'pg18') });
+    expect(await whyNotRunnable(copy, location.user)).toBeUndefined();
+    expect(location.user === undefined).toBe(!isRoot);
   });
 });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
 import { hostileDifferences } from './hostile-truth.ts';
 

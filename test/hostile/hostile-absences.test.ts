@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
+import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
 import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
 import { hostileDifferences } from './hostile-truth.ts';
 
@@ -23,7 +23,7 @@ describe('replicas that lag', () => {
     const collection = 'research_jobs' as const;
     await account.readAll();
     const keys = (await control.truth({ collection, user })).map((source) => /\d+/.exec(source)?.[0] ?? '');
-    // They lag by less than the settle time; so that they lag at all, the data's clock runs.
+    // They lag by less than the grace period; so that they lag at all, the data's clock runs.
     await control.clock({ resume: true });
     await control.change({ faultStale: 0.5, staleMs: 400 });
     const signal = new AbortController().signal;
@@ -130,7 +130,7 @@ describe('a list that is deleted, answers empty, and whose row is still mirrored
     expect(await differencesNow()).toEqual([]);
   });
 
-  it('takes its rows with a second answer, the settle time after the first, and they come back with it', async () => {
+  it('takes its rows with a second answer, the grace period after the first, and they come back with it', async () => {
     const items = await live();
     const asked: { readonly at: number; readonly live: number }[] = [];
     account.onRequest = async (path) => {

@@ -6,26 +6,26 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
-import { ensureCluster } from './cluster.ts';
+import { ensureDataDirectory } from './data-directory.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cluster-'));
+  folder = await mkdtemp(join(tmpdir(), 'data-directory-'));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('ends the making of a database when it is interrupted, and leaves nothing half-made', async () => {
+it('stops initdb when it is interrupted, and leaves nothing behind', async () => {
   const begun = join(folder, 'begun');
   const data = join(folder, 'data');
   await mkdir(join(folder, 'bin'));
   await mkdir(data);
-  // A slow disk's: it would go on for longer than any stop may take.
+  // As on a slow disk: it takes longer than any stop may.
   await writeFile(join(folder, 'bin', 'initdb'), `#!/bin/sh\n: > ${begun}\nexec sleep 600\n`);
   await chmod(join(folder, 'bin', 'initdb'), 0o755);
 
   const interrupt = new AbortController();
-  const place = { native: folder, cluster: join(data, 'pg18'), user: undefined };
-  const made = ensureCluster(place, 'password', false, systemClock, interrupt.signal);
+  const location = { programs: folder, pgData: join(data, 'pg18'), user: undefined };
+  const made = ensureDataDirectory(location, 'password', false, systemClock, interrupt.signal);
   made.catch(() => {});
   await eventually('initdb to run', () => Promise.resolve(existsSync(begun)));
   interrupt.abort(new Stopped('the program'));

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { makeFolder } from '@research-mirror/runtime/make-folder';
 import { messageOf } from '@research-mirror/runtime/message';
-import { UNFINISHED } from './place.ts';
+import { UNFINISHED } from './location.ts';
 
 /**
- * Makes the folder, and proves that it can be written.
- * @returns its one name, however it was reached: running servers are known by it
+ * Creates the folder, and checks that this user can write in it.
+ * @returns its real path: running servers are found by that
  * @throws Unusable
  */
-export async function usableFolder(given: string): Promise<string> {
+export async function ensureWritableFolder(given: string): Promise<string> {
   try {
     await makeFolder(given);
     const folder = await realpath(given);
-    // Another program that begins at the same time may clear it away as a killed one's.
+    // Another program that starts at the same time may remove it, as if a killed program had left it.
     await rm(await mkdtemp(join(folder, UNFINISHED)), { recursive: true, force: true });
     return folder;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 

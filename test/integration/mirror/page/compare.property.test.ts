@@ -11,6 +11,7 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { runs } from '../../../support/effort.ts';
 
 let database: MigratedDatabase;
 let users = 0;
@@ -131,7 +132,7 @@ describe('an item that was mirrored', () => {
         const found = await unequal(account, `[${items.join()}]`, { name: 'bulk_research_jobs' });
         expect(found.filter(({ kind }) => kind !== 'quarantined')).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(8, 40) },
     );
   });
 });

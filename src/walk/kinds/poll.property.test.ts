@@ -13,6 +13,7 @@ import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk
 import { OVERLAP } from '../memory/frontier.ts';
 import { beginPoll } from './poll.ts';
 import type { WalkAnswer, FullWalk, PollWalk } from '../walk.ts';
+import { runs } from '../../../test/support/effort.ts';
 
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
 const RISING: SourceVariant = { ...FALLING, order: 'rising' };
@@ -78,7 +79,7 @@ describe('a poll', () => {
         expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
         expect(missing(source, client)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     );
   });
 
@@ -116,7 +117,7 @@ describe('a poll', () => {
         expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
         expect(missing(source, client)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60, 300) },
     );
   });
 
@@ -127,7 +128,7 @@ describe('a poll', () => {
         for (const steps of scripts) client.run(client.beginPoll(), 4, playing(source, steps));
         expect(client.grade).not.toBe('none');
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60, 300) },
     );
   });
 
@@ -154,7 +155,7 @@ describe('a poll', () => {
         if (end?.outcome === 'full-needed') client.run(client.beginFull(), ENOUGH);
         expect(missing(source, client)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     );
   });
 
@@ -188,7 +189,7 @@ describe('a poll', () => {
         client.run(client.beginPoll(), ENOUGH);
         expect(missing(source, client)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(100, 500) },
     );
   });
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { MigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import type { MigratedDatabase } from '../support/databases/migrated-database.ts';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
 /** An emulated service, and the database that its users are mirrored into. */

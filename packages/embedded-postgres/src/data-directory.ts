@@ -6,15 +6,15 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { keptText } from '@research-mirror/runtime/kept-text';
 import { messageOf } from '@research-mirror/runtime/message';
 import { exists, MAJOR, run } from './binaries.ts';
-import { UNFINISHED, type Place } from './place.ts';
+import { UNFINISHED, type Location } from './location.ts';
 
-/** Superuser of the embedded server, and the database that holds the mirror. */
+/** Superuser of the embedded server, and the database that URLs name. */
 export const SUPERUSER = 'postgres';
 export const DATABASE = 'postgres';
 
 /**
- * Written into postgresql.conf when the database is made, where users may change it: a small server on a
- * developer's machine or a small host. Durability stays as PostgreSQL has it (fsync on).
+ * Written into postgresql.conf when the data directory is created; users may change them there. For a small server on
+ * a developer's machine or a small host. Durability is PostgreSQL's default (fsync on).
  */
 const SETTINGS: Record<string, string> = {
   max_connections: '60',
@@ -24,49 +24,50 @@ const SETTINGS: Record<string, string> = {
   max_wal_senders: '0',
   max_wal_size: '512MB',
   min_wal_size: '64MB',
-  // Plans of short statements cost more to compile than they win.
+  // Compiling the plans of short statements costs more than it saves.
   jit: 'off',
   log_checkpoints: 'off',
 };
 
-/** The server's password, made once. @throws Unusable where its file is gone */
-export async function ensurePassword(file: string, cluster: string): Promise<string> {
-  if (!(await exists(file)) && (await exists(cluster))) {
+/** The server's password, created once. @throws Unusable where its file is missing */
+export async function ensurePassword(file: string, pgData: string): Promise<string> {
+  if (!(await exists(file)) && (await exists(pgData))) {
     throw new Unusable(
-      `the password file ${file} of the embedded database in ${cluster} is missing: put it back, or move the database away to begin anew.`,
+      `the password file ${file} of the embedded database in ${pgData} is missing: put it back, or move the database away to start with an empty one.`,
     );
   }
   return secretFile(file);
 }
 
-/** A random secret in a file that only its owner reads, made where there is none. */
+/** A random secret in a file that only its owner can read, created where it is missing. */
 export function secretFile(file: string): Promise<string> {
   return keptText(file, () => randomBytes(24).toString('hex'), 0o600);
 }
 
 /**
- * Makes the database where there is none: in a folder beside it, which then takes the name in one step, so that
- * an interrupted initdb leaves nothing half-made and of two programs one wins.
- * @throws Unusable for a database of another PostgreSQL, and with initdb's own words when it fails; the signal's reason
+ * Runs initdb where there is no data directory: in a temporary folder beside it, which is renamed when initdb has
+ * finished. So an interrupted initdb leaves nothing behind, and of two programs one wins.
+ * @throws Unusable for the data directory of another major version, and with initdb's error where that fails; the
+ * signal's reason
  */
-export async function ensureCluster(
-  place: Place,
+export async function ensureDataDirectory(
+  location: Location,
   password: string,
   durable: boolean,
   clock: Clock,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const folder = dirname(place.cluster);
+  const folder = dirname(location.pgData);
   await removeAbandoned(folder, clock);
-  if (await exists(place.cluster)) return checkVersion(place.cluster);
+  if (await exists(location.pgData)) return checkVersion(location.pgData);
   const unfinished = await mkdtemp(join(folder, UNFINISHED));
   const passwordFile = join(unfinished, 'password');
   const data = join(unfinished, 'data');
   try {
     await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
-    if (place.user !== undefined) {
-      await chown(unfinished, place.user.uid, place.user.gid);
-      await chown(passwordFile, place.user.uid, place.user.gid);
+    if (location.user !== undefined) {
+      await chown(unfinished, location.user.uid, location.user.gid);
+      await chown(passwordFile, location.user.uid, location.user.gid);
     }
     const options = [
       `--pgdata=${data}`,
@@ -81,13 +82,13 @@ export async function ensureCluster(
       ...Object.entries(SETTINGS).map(([name, value]) => `--set=${name}=${value}`),
       ...(durable ? [] : ['--no-sync']),
     ];
-    await run(join(place.native, 'bin', 'initdb'), options, place.user, signal);
-    await rename(data, place.cluster);
+    await run(join(location.programs, 'bin', 'initdb'), options, location.user, signal);
+    await rename(data, location.pgData);
   } catch (error) {
     signal?.throwIfAborted();
-    if (await exists(place.cluster)) return;
+    if (await exists(location.pgData)) return;
     throw new Unusable(
-      `the embedded database could not be made in ${folder}: ${lastError(messageOf(error))}`,
+      `the embedded database could not be created in ${folder}: ${lastError(messageOf(error))}`,
       {
         cause: error,
       },
@@ -98,31 +99,31 @@ export async function ensureCluster(
   }
 }
 
-/** Longer than anybody takes to make a database, milliseconds. */
-const ABANDONED = 3_600_000;
+/** Much longer than any initdb takes. */
+const ABANDONED_AFTER_MS = 3_600_000;
 
-/** What a killed program left behind; those of living ones are younger. */
+/** Removes what killed programs left behind: the folders of running ones are younger. */
 async function removeAbandoned(folder: string, clock: Clock): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(UNFINISHED)) continue;
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
-    if (clock.now() - mtimeMs > ABANDONED) await rm(path, { recursive: true, force: true });
+    if (clock.now() - mtimeMs > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true });
   }
 }
 
-async function checkVersion(cluster: string): Promise<void> {
-  const version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
+async function checkVersion(pgData: string): Promise<void> {
+  const version = (await readFile(join(pgData, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
   if (version !== MAJOR) {
     throw new Unusable(
       version === ''
-        ? `${cluster} is not a PostgreSQL database: move it away to begin anew.`
-        : `the database in ${cluster} was made by PostgreSQL ${version}, but ${MAJOR} is embedded: move it away to begin anew.`,
+        ? `${pgData} is not a PostgreSQL database: move it away to start with an empty one.`
+        : `the database in ${pgData} was made by PostgreSQL ${version}, but ${MAJOR} is embedded: move it away to start with an empty one.`,
     );
   }
 }
 
-/** initdb's `initdb: error: …`, and its detail where it gives one. */
+/** The lines of initdb's output that say what failed: `initdb: error: …`, and its detail and hint. */
 function lastError(output: string): string {
   const lines = output.split('\n').filter((line) => /error|FATAL|detail|hint/i.test(line));
   return (lines.length === 0 ? output.split('\n').slice(-1) : lines)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainFailure } from './failure.ts';
+import { explainFailure } from './start-failure.ts';
 
 it.each([
   ['FATAL:  could not write lock file "postmaster.pid": No space left on device', /disk is full/],
@@ -13,7 +13,7 @@ it.each([
     'LOG:  one\n2026 UTC [1] FATAL:  could not locate a valid checkpoint record',
     /^could not locate a valid checkpoint record \(details: \/log\)$/,
   ],
-  ['', /ended without a word/],
+  ['', /ended and logged no reason/],
 ])('explains %j in one sentence', (log, sentence) => {
   expect(explainFailure(log, 5999, '/log')).toMatch(sentence);
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ENOUGH, operate, playing, script, variants } from '../../../test/support/walks/walk-arbitraries.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
+import { runs } from '../../../test/support/effort.ts';
 
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
 
@@ -31,7 +32,7 @@ describe('a full walk', () => {
           expect(before.filter((key) => now.has(key) && !client.mirror.has(key))).toEqual([]);
         },
       ),
-      { numRuns: 800 },
+      { numRuns: runs(160, 800) },
     );
   });
 
@@ -51,7 +52,7 @@ describe('a full walk', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(60, 300) },
     );
   });
 
@@ -73,7 +74,7 @@ describe('a full walk', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(60, 300) },
     );
   });
 

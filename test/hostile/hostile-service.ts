@@ -1,20 +1,17 @@
-import { createTransport } from '../../../../src/api/transport.ts';
-import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
-import type { AccountContext } from '../../../../src/app/accounts/open-account.ts';
-import { openAccount, type OpenAccount } from '../../../../src/app/accounts/open-account.ts';
-import { createSchedule } from '../../../../src/app/accounts/next-runs.ts';
-import { loadConfig } from '../../../../src/config/load.ts';
-import { ensureAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
-import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../../../../src/model/collections.ts';
-import { KeyRefused } from '../../../../src/model/errors.ts';
+import { createTransport } from '../../src/api/transport.ts';
+import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
+import type { AccountContext } from '../../src/app/accounts/open-account.ts';
+import { openAccount, type OpenAccount } from '../../src/app/accounts/open-account.ts';
+import { createSchedule } from '../../src/app/accounts/next-runs.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { ensureAccount, takeAccount } from '../../src/db/ownership/lease.ts';
+import { ownIdentity } from '../../src/db/ownership/process-identity.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
+import { KeyRefused } from '../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
 const USERS_A_SERVICE = 60;
