@@ -1,5 +1,5 @@
 import { collection, type CollectionName } from '../../model/collections.ts';
-import { AccountMoved, KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../../model/errors.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { isStopped, type Service, service } from '@research-mirror/runtime/service';
@@ -227,8 +227,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       try {
         await runLoops(signal);
       } catch (error) {
-        const isRefused = error instanceof KeyRefused && !(error instanceof AccountMoved);
-        if (signal.aborted || !isRefused) throw error;
+        if (signal.aborted || !refusesKey(error)) throw error;
         await untilGood(error, signal);
         ringAll();
       }

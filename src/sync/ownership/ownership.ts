@@ -3,12 +3,12 @@ import { type Api, type ObjectRequest, Withheld } from '../../api/api.ts';
 import type { ObjectAnswer } from '../../api/envelope.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
-import { AccountMoved, KeyRefused, MalformedAnswer } from '../../model/errors.ts';
+import { AccountMoved, type KeyRefused, MalformedAnswer, refusesKey } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { CompleteClaims } from './complete-claims.ts';
 import { ownerOf, pingedOwner } from './owner-of.ts';
 import { ProofTracker } from './proof-tracker.ts';
-import { SharedCall } from './shared-call.ts';
+import { SharedPings } from './shared-pings.ts';
 
 /** What was stored of an account before the request of a proof was sent. */
 export interface ProofMark {
@@ -39,8 +39,15 @@ export interface OwnedKey {
   readonly api: Api;
 }
 
-/** An answer that is the account's own; or a ping was refused, and the request was not sent. */
-export type OwnAnswer<T> = { readonly answer: T } | { readonly refusal: KeyRefused };
+/** A ping refused the key, so the request was not sent. An endpoint's own refusal is a `KeyRefused`. */
+export class PingRefused extends Error {
+  readonly refusal: KeyRefused;
+
+  constructor(refusal: KeyRefused) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+  }
+}
 
 export interface OwnershipOptions {
   readonly userId: string;
@@ -55,14 +62,6 @@ interface Asked {
 }
 
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
-
-/** A ping of one key, which all wait for together who want one. */
-interface Flight {
-  readonly call: SharedCall<void>;
-  readonly ended: Promise<unknown>;
-  /** It says nothing of what is answered from then on. */
-  begun: boolean;
-}
 
 const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
 
@@ -82,7 +81,7 @@ export class Ownership {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #tracker = new ProofTracker();
   readonly #claims = new CompleteClaims();
-  readonly #flights = new Map<string, Flight>();
+  readonly #pings = new SharedPings<OwnedKey>((key, stop) => this.#ping(key, stop));
   /** Keys that were used. */
   readonly #used = new Map<string, OwnedKey>();
   #moved: AccountMoved | undefined;
@@ -111,21 +110,20 @@ export class Ownership {
    * Sends a request whose answer rests on a fresh proof, which is asked for where there is none.
    * @param send must ask `mayStart` when its slot is there: the wait for it may have been long. It asks the request's own
    *   one, too
-   * @throws AccountMoved; what `send` and pings throw
+   * @throws PingRefused, AccountMoved; what `send` throws, and pings otherwise
    */
   async asOwner<T>(
     key: OwnedKey,
     request: Waiting & Pick<ObjectRequest, 'mayStart'>,
     send: (mayStart: () => boolean) => Promise<T>,
-  ): Promise<OwnAnswer<T>> {
+  ): Promise<T> {
     for (;;) {
       this.assertOwn();
-      const refusal = this.#isCovered(key) ? undefined : await this.#whyRefused(key, request);
-      if (refusal !== undefined) return { refusal };
+      if (!this.#isCovered(key)) await this.#proveFirst(key, request);
       try {
         const answer = await send(() => this.#isCovered(key) && (request.mayStart?.() ?? true));
         this.#answered(key);
-        return { answer };
+        return answer;
       } catch (error) {
         if (!(error instanceof Withheld)) throw error;
       }
@@ -133,12 +131,12 @@ export class Ownership {
   }
 
   /** Reads an object that itself may name its owner: then nothing else is asked. @throws as `asOwner` */
-  async readOwned(key: OwnedKey, request: ObjectRequest): Promise<OwnAnswer<ObjectAnswer>> {
+  async readOwned(key: OwnedKey, request: ObjectRequest): Promise<ObjectAnswer> {
     this.assertOwn();
     const { answer, owner } = await this.#ask(key, request);
-    if (owner !== undefined) return { answer };
+    if (owner !== undefined) return answer;
     const own = await this.asOwner(key, request, (mayStart) => key.api.object({ ...request, mayStart }));
-    const named = 'answer' in own ? ownerOf(own.answer) : undefined;
+    const named = ownerOf(own);
     if (named === undefined || named === this.#userId) return own;
     throw new MalformedAnswer(`GET ${request.path} was answered with account ${named}, not ${this.#userId}`);
   }
@@ -148,8 +146,7 @@ export class Ownership {
    * @throws AccountMoved; KeyRefused; what pings throw
    */
   prove(key: OwnedKey, waiting: Waiting): Promise<void> {
-    const flight = this.#flights.get(key.keyHash);
-    return wait(flight === undefined || flight.call.isOver ? this.#fly(key, flight) : flight, waiting);
+    return this.#pings.current(key, waiting);
   }
 
   /**
@@ -159,15 +156,12 @@ export class Ownership {
    */
   async proveAll(waiting: Waiting): Promise<boolean> {
     let proven = true;
-    for (const [keyHash, key] of this.#used) {
+    for (const key of this.#used.values()) {
       this.assertOwn();
-      const flight = this.#flights.get(keyHash);
-      const joined =
-        flight === undefined || flight.begun || flight.call.isOver ? this.#fly(key, flight) : flight;
       try {
-        await wait(joined, waiting);
+        await this.#pings.next(key, waiting);
       } catch (error) {
-        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
+        if (!refusesKey(error)) throw error;
         proven = false;
       }
     }
@@ -175,14 +169,12 @@ export class Ownership {
     return proven;
   }
 
-  /** Asks whose the key is. @returns the service's refusal of the key; undefined: it is the account's */
-  async #whyRefused(key: OwnedKey, waiting: Waiting): Promise<KeyRefused | undefined> {
+  /** @throws PingRefused, AccountMoved; what pings throw otherwise */
+  async #proveFirst(key: OwnedKey, waiting: Waiting): Promise<void> {
     try {
       await this.prove(key, waiting);
-      return undefined;
     } catch (error) {
-      if (error instanceof KeyRefused && !(error instanceof AccountMoved)) return error;
-      throw error;
+      throw refusesKey(error) ? new PingRefused(error) : error;
     }
   }
 
@@ -193,22 +185,6 @@ export class Ownership {
   #answered(key: OwnedKey): void {
     this.#used.set(key.keyHash, key);
     this.#tracker.answered(key.keyHash);
-  }
-
-  /** Begins a ping, after the one before it. */
-  #fly(key: OwnedKey, before: Flight | undefined): Flight {
-    const call = new SharedCall(async (over) => {
-      await before?.ended;
-      over.throwIfAborted();
-      flight.begun = true;
-      await this.#ping(key, over);
-    });
-    const ended = call.settled().finally(() => {
-      if (this.#flights.get(key.keyHash) === flight) this.#flights.delete(key.keyHash);
-    });
-    const flight: Flight = { call, ended, begun: false };
-    this.#flights.set(key.keyHash, flight);
-    return flight;
   }
 
   async #ping(key: OwnedKey, stop: AbortSignal): Promise<void> {
@@ -222,7 +198,7 @@ export class Ownership {
         if (left === 1) throw new MalformedAnswer(PING_WAS_CACHED);
       }
     } catch (error) {
-      if (!(error instanceof KeyRefused) || error instanceof AccountMoved) throw error;
+      if (!refusesKey(error)) throw error;
       if (this.#tracker.hasUnproven(key.keyHash)) {
         this.#claims.forget();
         await this.#store.distrust();
@@ -275,8 +251,4 @@ export class Ownership {
     this.#moved = new AccountMoved(told);
     return this.#moved;
   }
-}
-
-function wait({ call }: Flight, { signal, stop }: Waiting): Promise<void> {
-  return call.wait(stop === undefined ? signal : AbortSignal.any([signal, stop]));
 }

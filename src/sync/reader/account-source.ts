@@ -11,9 +11,9 @@ import type { Budget } from '../../budget/budget.ts';
 import type { RateGroup } from '../../budget/rate-groups.ts';
 import type { FreedSlots } from '../../budget/store/store.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
-import { AccountMoved, KeyRefused, RequestRefused } from '../../model/errors.ts';
+import { KeyRefused, refusesKey, RequestRefused } from '../../model/errors.ts';
 import type { Page } from '../../model/page.ts';
-import type { OwnAnswer, Ownership } from '../ownership/ownership.ts';
+import { type Ownership, PingRefused } from '../ownership/ownership.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
 export interface AccountKey {
@@ -93,11 +93,15 @@ export class AccountSource implements Api {
   async once(request: OnceRequest): Promise<KeyAnswer | undefined> {
     for (;;) {
       const key = this.#firstGood();
-      const sent = await this.#ownership.asOwner(key, request, (mayStart) =>
-        sendIf(mayStart, request, (given) => key.api.once(given)),
-      );
-      if ('refusal' in sent) this.#refuse(key, sent.refusal);
-      else return sent.answer === undefined ? undefined : { ...sent.answer, keyHash: key.keyHash };
+      try {
+        const answer = await this.#ownership.asOwner(key, request, (mayStart) =>
+          sendIf(mayStart, request, (given) => key.api.once(given)),
+        );
+        return answer === undefined ? undefined : { ...answer, keyHash: key.keyHash };
+      } catch (error) {
+        if (!(error instanceof PingRefused)) throw error;
+        this.#refuse(key, error.refusal);
+      }
     }
   }
 
@@ -133,7 +137,7 @@ export class AccountSource implements Api {
         this.#refused.delete(key);
         return;
       } catch (error) {
-        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
+        if (!refusesKey(error)) throw error;
         this.#refused.add(key);
         refusal = error;
       }
@@ -157,16 +161,18 @@ export class AccountSource implements Api {
     }
   }
 
-  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<OwnAnswer<T>>): Promise<T> {
+  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<T>): Promise<T> {
     for (;;) {
       const key = this.#firstGood();
       try {
-        const sent = await send(key);
-        if ('answer' in sent) return sent.answer;
-        this.#refuse(key, sent.refusal);
+        return await send(key);
       } catch (error) {
-        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
-        // 401 and 403 may also mean this endpoint alone (a plan without it): the ping tells the key's own state.
+        if (error instanceof PingRefused) {
+          this.#refuse(key, error.refusal);
+          continue;
+        }
+        if (!refusesKey(error)) throw error;
+        // 401 and 403 may also refuse this endpoint alone (a plan without it): a ping tells which.
         if (await this.#isStillGood(key, request)) throw new RequestRefused(error.message, error.status);
         this.#refuse(key, error);
       }
@@ -198,7 +204,7 @@ export class AccountSource implements Api {
       await this.#ownership.prove(key, stop === undefined ? { signal } : { signal, stop });
       return true;
     } catch (error) {
-      if (error instanceof KeyRefused && !(error instanceof AccountMoved)) return false;
+      if (refusesKey(error)) return false;
       throw error;
     }
   }
