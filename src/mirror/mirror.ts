@@ -6,7 +6,7 @@ import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 
-/** One path by which rows change (docs/design/writing-a-page.md, "One path"): everything that the service answers becomes true here. */
+/** The one path by which rows change (docs/design/writing-a-page.md, "One path"). */
 export interface Mirror {
   /**
    * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
@@ -19,15 +19,15 @@ export interface Mirror {
   applySingle(fence: Fence, write: SingleWrite): Promise<PageResult>;
 
   /**
-   * Changes the scope's rows in doubt by what is no page: two whole walks that saw the same (P2).
-   * @param obs number of the last observation that is committed, and that it rests on
+   * Changes the scope's suspected deletions by what two whole walks saw alike (docs/design/deletions.md, "P2").
+   * @param obs number of the last committed observation, on which it rests
    * @throws Superseded, DatabaseWentBack: nothing is written
    */
   recordSuspects(fence: Fence, scope: Scope, change: SuspectChange, obs: number): Promise<void>;
 
   /**
-   * Deletes the scope's proven candidates, unless the brake holds them: then, and while doubts remain, `data_quality`
-   * says so. A list goes with its items, in one transaction unless it has very many.
+   * Deletes the scope's proven suspects, unless the brake blocks that. `data_quality` shows what is blocked, and what
+   * is still suspected. A list is deleted with its items, in one transaction unless it has very many.
    * @param options.accept lifts the brake
    * @param options.obs number of the scope's last observation that is committed, as its reader knows it
    * @throws Superseded, DatabaseWentBack: nothing more is deleted
@@ -39,34 +39,35 @@ export interface Mirror {
   ): Promise<DeletionResult>;
 
   /**
-   * Stores what became of a walk that has no further page: a failure, a stop, an end without answer.
-   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests on none
+   * Stores the end of a walk that has no further page: a failure, a stop, an end without answer.
+   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests
+   *   on none
    * @throws Superseded, DatabaseWentBack: nothing is stored
    */
   endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void>;
 
   /**
-   * Makes columns that fields still wait for, and fills one batch of a column that was added after its field had been
-   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. To be called when the account is idle.
+   * Adds columns that fields still wait for. Fills one batch of a column that was added after its field had been
+   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. Call it when the account is idle.
    * @returns true while there is more to fill
    */
   backfill(fence: Fence): Promise<boolean>;
 }
 
-/** What is stored where no page is. */
+/** What is stored without a page. */
 export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
-  /** What it means for the collection's freshness, beside `walkEnd`. */
+  /** Changes of the collection's freshness, besides those of `walkEnd`. */
   readonly collection?: CollectionChange;
 }
 
 export interface DeletionResult {
   /** Rows of the scope's own collection that were deleted. */
   readonly deleted: number;
-  /** Rows of other collections that hung on these, and went with them. */
+  /** Rows of other collections that were deleted with these. */
   readonly along: RowsByCollection;
-  /** Proven deletions of the scope that the brake holds. */
+  /** Proven deletions of the scope that the brake blocks. */
   readonly blocked: number;
-  /** Rows of the scope that are still in doubt. */
+  /** Suspected deletions of the scope that are left. */
   readonly waiting: number;
   /** For NOTIFY after the commits. */
   readonly changed: readonly ChangedTable[];

@@ -33,7 +33,7 @@ import { recordUnfinished } from '../rows/unfinished.ts';
 import { writeCarefully } from '../quarantine/write-carefully.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
-/** The page holds fields that want a column: add them between pages, and write the page again. */
+/** The page has fields without column: add the columns, and write the page again. */
 export class NewFields extends Error {
   readonly fields: SeenFields;
   constructor(fields: SeenFields) {
@@ -42,7 +42,7 @@ export class NewFields extends Error {
   }
 }
 
-/** The table has other columns than we knew: read them again, and write the page again. */
+/** The table's columns have changed: read them again, and write the page again. */
 export class StaleColumns extends Error {}
 
 /** What a page is written with. */
@@ -56,7 +56,7 @@ export interface PageContext {
   readonly hard: boolean;
   /** Least time between two observations that contradict a third, milliseconds. */
   readonly gracePeriodMs: number;
-  /** Some rows of this page were refused: find them, one by one. */
+  /** Postgres refused some rows of this page: find them, one by one. */
   readonly careful: boolean;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -114,7 +114,7 @@ export async function writePage(
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
   const { missing, suspects } = absence;
-  // A copy may be older than the page that showed them.
+  // A copy may be older than the page that showed these rows.
   const refuted = write.copy === undefined ? absence.refuted : [];
   const decision = write.decide({
     outcomes,
@@ -129,7 +129,7 @@ export async function writePage(
   if (decision.suspectChange !== undefined) {
     const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
     const suspectChange = { change, obs: write.obs, at, hasSuspects: stored.hasSuspects };
-    // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
+    // A crash that takes back only the sighting would leave a live row suspected, one proof away from deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
     await saveSuspects(trx, scope, suspectChange);
   }
@@ -192,7 +192,7 @@ async function writeChanged(
   };
 }
 
-/** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
+/** What follows from written rows: counters, unfinished rows, scopes of lists that are due. */
 async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPayload[]): Promise<void> {
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;

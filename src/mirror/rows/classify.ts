@@ -12,7 +12,7 @@ export interface KeyedItem {
   readonly item: Item;
 }
 
-/** What of a page is to be looked up, and what is judged already. */
+/** A page's items by what is known of them without a lookup. */
 export interface SortedPage {
   /** One for each key, in the page's order: of duplicates the last one. */
   readonly keyed: readonly KeyedItem[];

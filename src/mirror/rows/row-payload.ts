@@ -23,8 +23,8 @@ export interface RowPayload {
 }
 
 /**
- * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had to
- * replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
+ * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had
+ * to replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
  * @param exclude fields that are never stored
  */
 export function rowPayload(
@@ -80,7 +80,7 @@ function fit(collection: string, column: FieldColumn, source: string): ColumnVal
   return columnValue(column.type, source);
 }
 
-/** The statement's one JSON parameter: the rows with their change IDs, which follow `before` one by one. */
+/** The statement's one JSON parameter: the rows with their change IDs, counted on from `before`. */
 export function payloadText(rows: readonly RowPayload[], before: bigint): string {
   return `[${rows.map(({ json }, index) => `${json},"c":${before + BigInt(index) + 1n}}`).join(',')}]`;
 }

@@ -30,10 +30,10 @@ import { whyNotProven } from '../reader/why-not-proven.ts';
 
 export interface ReadRequest {
   /**
-   * - `full`: every row; what is missing is read again after the settle time, and deleted
-   * - `rows`: every row; what is missing is left in doubt
-   * - `poll`: new rows and changes of unsettled rows, where a poll can tell them; else the outcome says `fullNeeded`
-   * - `current`: the same, or `rows` where a poll can't
+   * - `full`: every row; missing rows are read again after the grace period, and deleted
+   * - `rows`: every row; missing rows stay suspected
+   * - `poll`: new rows and changes of unfinished rows; `fullNeeded` where a poll can't find them
+   * - `current`: as `poll`, or as `rows` where a poll can't find them
    */
   readonly what: 'full' | 'rows' | 'poll' | 'current';
   readonly signal: AbortSignal;
@@ -41,27 +41,27 @@ export interface ReadRequest {
   readonly accept?: boolean;
 }
 
-/** When a collection's walks are next promised. */
+/** When a collection is to be polled and walked next, after `after`. */
 type RunsAfter = (
   name: CollectionName,
   after: Date,
 ) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
+
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #confirmer: DeletionConfirmer;
   readonly #lists: ListsReader;
-  /** One poll and one full walk of a collection at a time; a second request begins a new one after it. */
+  /** One poll and one full walk of a collection at a time: a second request waits, and begins its own. */
   readonly #turns = new Map<string, Mutex>();
-  /** Collections of which a full walk is under way. */
+  /** Collections with a full walk under way. */
   readonly #walking = new Set<CollectionName>();
   readonly #nextRuns: RunsAfter;
   readonly #longReadings: LongReadings;
 
-  /** @param nextFirings when the collection's cron lines fire next after that moment, null for never: promised then */
   constructor(context: ReadingContext, nextRuns: RunsAfter) {
     this.#context = context;
     this.#sessions = new SessionPool(context.store);
@@ -81,11 +81,11 @@ export class AccountReader {
    */
   async read(name: CollectionName, request: ReadRequest): Promise<ReadOutcome> {
     const found = collection(name);
-    // A poll of one list is short; of many, and in place of a walk, it may not be.
+    // A poll of one scope is short; a poll of many, or one that may become a walk, need not be.
     const short = found.kind === 'single' || (request.what === 'poll' && found.parent === undefined);
     const read = (): Promise<ReadOutcome> => this.#read(found, request);
     if (short) return read();
-    return this.#longReadings.tell(
+    return this.#longReadings.during(
       name,
       { atOnce: request.what === 'full' || request.what === 'rows' },
       read,
@@ -110,7 +110,7 @@ export class AccountReader {
     return this.#readRoot(found, { what, signal, accept });
   }
 
-  /** Runs `task` with the scope's session, for what is written in its turn among the scope's pages and is no page. */
+  /** Runs `task` with the scope's session: it may write between the scope's pages, in turn with them. */
   withSession<T>(
     scope: Scope,
     found: ListCollection,
@@ -119,7 +119,7 @@ export class AccountReader {
     return this.#sessions.use(scope, found, task);
   }
 
-  /** Reads those lists of the collection that a change made due. */
+  /** Reads the collection's lists that a change made due. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
@@ -129,13 +129,13 @@ export class AccountReader {
   }
 
   /**
-   * Reads what events named of one scope of the collection, in the fewest requests.
+   * Reads the rows of one scope that events named, in the fewest requests.
    * @throws LeaseLost, KeyRefused: the account can't go on
    */
   async readHinted(name: CollectionName, request: HintedRequest): Promise<HintedOutcome> {
     const found = collection(name);
     const { parent, hinted, signal, ...bounds } = request;
-    // What was broken off has no error, and has read a part at best.
+    // A stopped reading has no error, and has read a part at best.
     const isWholly = ({ error }: ReadOutcome): boolean => error === undefined && !signal.aborted;
     if (found.kind === 'single') {
       const outcome = await this.read(name, { what: 'current', signal });
@@ -165,8 +165,8 @@ export class AccountReader {
   }
 
   /**
-   * Reads rows again whose doubts are ripe: those that polls raised, and those that an earlier process left.
-   * @returns when (ms from now) there will be more to do; undefined: not before new doubts come
+   * Reads suspects again whose grace period is over: those that polls found, and those that an earlier process left.
+   * @returns when (ms from now) there will be more to do; undefined: not before new suspects come
    */
   async confirmDeletions(
     name: CollectionName,
@@ -174,23 +174,23 @@ export class AccountReader {
   ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
     const found = collection(name);
     if (found.kind === 'single') return { ...NOTHING, againMs: undefined };
-    return this.#turn(`${name}/doubts`, async () => ({
+    return this.#turn(`${name}/suspects`, async () => ({
       ...NOTHING,
       ...(await this.#confirmer.confirmDue(found, { signal, accept: false })),
     }));
   }
 
-  /** Has stored what readings found complete, as far as no proof has followed; where none comes, the next one does it. */
+  /** Proves what readings found complete, so that it is stored. Where the proof fails, the next one stores it. */
   async proveComplete(signal: AbortSignal): Promise<void> {
     if (this.#context.source.hasClaims) await whyNotProven(this.#context, signal);
   }
 
-  /** How the collection stands: rows, deletions that are held or wait, as of when it is complete. */
+  /** The collection's rows, its blocked and suspected deletions, and as of when it is complete. */
   standingOf(name: CollectionName): Promise<Standing> {
     return this.#context.store.standingOf(name);
   }
 
-  /** What a full reading that begins now makes complete is complete as of then at least. */
+  /** A full reading that begins now makes its collection complete as of then or later. */
   completeFromNow(): Date {
     return new Date(this.#context.clock.now() - this.#context.gracePeriodMs);
   }
@@ -217,12 +217,12 @@ export class AccountReader {
         const resumes = session.fullWalk !== undefined;
         const walked = await all();
         if (!resumes || walked.outcome !== 'complete') return walked;
-        // Of what was read before the call a poll brings what is new, and what may have changed.
+        // A part was read before the call: a poll brings what is new there, and what may have changed.
         return both(walked, (await this.#turn(`${name}/poll`, poll)) ?? (await all()));
       };
       const whole = (): Promise<WalkResult> =>
         readWhole({ ...reading, onRest, onRead, priority: PRIORITY.FULL });
-      // The wait for second proofs is outside the turn: where only full walks bring what is new, they go on meanwhile.
+      // The wait for second proofs is outside the turn: other full walks may go on meanwhile.
       const finish = (walked: WalkResult): Promise<ReadOutcome> =>
         this.#finish(found, walked, { signal, accept, patient: what === 'full' });
       if (what === 'full') return finish(await this.#fullTurn(name, whole));
@@ -231,10 +231,10 @@ export class AccountReader {
       if (polled !== undefined && session.everComplete) return readOutcomeOf(name, polled);
       if (what === 'poll') {
         if (polled === undefined) return { ...NOTHING, fullNeeded: true };
-        // The first load is under way, or was broken off and has to go on.
+        // The first load is under way, or has to go on.
         return { ...readOutcomeOf(name, polled), fullNeeded: !this.#walking.has(name) };
       }
-      // A full walk may be under way: when it has ended, a poll may do.
+      // After a full walk that is under way, a poll may do.
       const read = await this.#fullTurn(name, async () => {
         const again = session.everComplete ? await this.#turn(`${name}/poll`, poll) : undefined;
         return again === undefined ? { walked: await rows() } : { again };
@@ -243,7 +243,7 @@ export class AccountReader {
     });
   }
 
-  /** What a full reading does when it has read everything: the second proofs of what it did not see. */
+  /** After everything is read: second proofs of the rows that were not seen. */
   async #finish(
     found: ListCollection,
     walked: WalkResult,
@@ -255,10 +255,10 @@ export class AccountReader {
     const { whole } = walked;
     if (outcome.error !== undefined || whole === undefined) return outcome;
     const open = new Map(whole.complete ? [] : [['', whole] as const]);
-    const confirmed = await this.#turn(`${name}/doubts`, () =>
+    const confirmed = await this.#turn(`${name}/suspects`, () =>
       this.#confirmer.finish(found, open, { ...options, walkTurn }),
     );
-    // What came into doubt meanwhile is the next one's.
+    // Rows that were suspected meanwhile are the next reading's.
     return {
       ...NOTHING,
       ...confirmed,
@@ -272,15 +272,15 @@ export class AccountReader {
     const read = await this.#lists.read(lists, request);
     const confirmed =
       request.what === 'full'
-        ? await this.#turn(`${name}/doubts`, () => {
-            // Its own turn goes on: no other full walk of these lists comes between.
+        ? await this.#turn(`${name}/suspects`, () => {
+            // It has the turn already: no other full walk of these lists comes between.
             const options: FinishOptions = { ...request, patient: true, walkTurn: (task) => task() };
             return this.#confirmer.finish(lists, read.whole, options);
           })
         : await this.#deleteProven(lists, read, request);
     const error = read.error ?? confirmed.error;
     await this.#context.store.saveLists(lists, (failing) => {
-      // Each list's failure stands until it was read: what this pass did not read is told, too.
+      // A list's failure stays until the list is read, also one that this pass left out.
       const message = failing ?? (error === undefined ? undefined : messageOf(error));
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
@@ -296,36 +296,36 @@ export class AccountReader {
     };
   }
 
-  /** Deletes what readings of lists proved gone: one proof of whose data they read serves them all. */
+  /** Deletes the items that readings of lists proved gone: one proof of whose data it is serves all lists. */
   async #deleteProven(
     lists: ListCollection,
     { proven }: Pick<ListsRead, 'proven'>,
     options: ConfirmOptions,
   ): Promise<Pick<ReadOutcome, 'error' | 'totals' | 'unproven'>> {
     if (!proven) return NOTHING;
-    return this.#turn(`${lists.name}/doubts`, () => this.#confirmer.deleteProven(lists, options));
+    return this.#turn(`${lists.name}/suspects`, () => this.#confirmer.deleteProven(lists, options));
   }
 
-  /** What lists that were read leave to be done. */
+  /** What is to be done after lists were read. */
   #ensuing(
     lists: ListCollection,
     { suspects, suspected }: Pick<ListsRead, 'suspects' | 'suspected'>,
   ): Pick<ReadOutcome, 'suspects' | 'fullWalks'> {
     const { table } = parentsOf(lists);
     return {
-      suspects: [...(suspects ? [lists.name] : []), ...(suspected === 'in-doubt' ? [table] : [])],
+      suspects: [...(suspects ? [lists.name] : []), ...(suspected === 'some' ? [table] : [])],
       fullWalks: suspected === 'full-needed' ? [table] : [],
     };
   }
 
-  /** What `freshness` is to say when the collection was read well. */
+  /** What `freshness` says once the collection was read. */
   #onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date, began: Date) => CollectionChange {
     return (asOf, began) => ({ polledAt: asOf, ...CURRENT, ...this.#runsAfter(name, what, began) });
   }
 
   /**
-   * A full walk stays promised until one has ended that began then: a poll meanwhile must not put it off, nor one that
-   * went on from before.
+   * A full walk stays due until one has ended that began after it was due: a poll does not put it off, nor does a
+   * walk that went on from before.
    */
   #runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
     const ended = new Date(this.#context.clock.now());

@@ -1,4 +1,7 @@
-/** How long (ms) a refused key is left alone before each ping (docs/design/ownership.md, "Refused keys"); the last one repeats. */
+/**
+ * How long (ms) a refused key is left alone before each ping (docs/design/ownership.md, "Refused keys"); the last one
+ * repeats.
+ */
 const WAITS_MS = [30_000, 60_000, 300_000] as const;
 const LONGEST_MS = 900_000;
 

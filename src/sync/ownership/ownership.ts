@@ -18,22 +18,22 @@ export interface ProofMark {
   readonly at: Date;
 }
 
-/** Where it is kept whose the keys are. */
+/** Stores whose the keys are. */
 export interface OwnershipStore {
-  /** To be called before the request of a proof. @throws AccountMoved where the account is another service's */
+  /** Call it before the request of a proof. @throws AccountMoved where the account is another service's */
   mark(): Promise<ProofMark>;
   /**
    * The key is the account's.
-   * @param complete what is true with that: no answer of any key, from before the request, is without a later proof
+   * @param complete what that confirms: every key's answers before the request have a later proof now
    */
   proven(keyHash: string, mark: ProofMark, complete: readonly CompleteScope[]): Promise<void>;
-  /** The key answered for `owner`: stops the account. @returns why, with the remedy */
+  /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
   contradicted(keyHash: string, owner: string): Promise<string>;
-  /** Forgets what is to be made of answers that no proof will follow. */
+  /** Forgets conclusions from answers that will never be proven. */
   distrust(): Promise<void>;
 }
 
-/** A key as it is asked whose it is. */
+/** A key whose owner can be asked for. */
 export interface OwnedKey {
   readonly keyHash: string;
   readonly api: Api;
@@ -55,7 +55,7 @@ export interface OwnershipOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** An object, and whose it is; undefined: it does not say, or said so earlier, to a cache. */
+/** An object and its owner; undefined where it names none, or came from a cache. */
 interface Asked {
   readonly answer: ObjectAnswer;
   readonly owner: string | undefined;
@@ -65,15 +65,15 @@ type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
 
-/** Pings that a cache on the way answered before one gives up. */
+/** So many pings in a row may be answered by a cache; then it is an error. */
 const PING_TRIES = 3;
 const PING_WAS_CACHED =
   'GET /v1/ping was answered by a cache on the way (Age above 0), which can’t tell whose key this is now: let it pass';
 
 /**
- * Sees to it that what an account's keys answer is the account's own. A proof costs a ping, once a minute at most while
- * the key is used, and nothing where the account itself is read; everybody who needs one at a time shares it. The first
- * contradiction ends everything for the account.
+ * Makes sure that an account's keys answer with the account's own data (docs/design/ownership.md, "Whose data"). A
+ * proof costs a ping, at most once a minute while the key is used, and nothing where the account itself is read.
+ * Requests that need one at the same time share it. The first contradiction stops the account.
  */
 export class Ownership {
   readonly #userId: string;
@@ -92,12 +92,12 @@ export class Ownership {
     this.#clock = clock;
   }
 
-  /** To be called right before anything is written of what the service said. @throws AccountMoved */
+  /** Call it right before anything is written of an answer. @throws AccountMoved */
   assertOwn(): void {
     if (this.#moved !== undefined) throw this.#moved;
   }
 
-  /** Has it stored with the next proof. To be called when what it rests on is committed. */
+  /** Has it stored with the next proof. Call it when what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#claims.add(claim);
   }
@@ -107,9 +107,8 @@ export class Ownership {
   }
 
   /**
-   * Sends a request whose answer rests on a fresh proof, which is asked for where there is none.
-   * @param send must ask `mayStart` when its slot is there: the wait for it may have been long. It asks the request's own
-   *   one, too
+   * Sends a request whose answer rests on a fresh proof; where there is none, it asks for one first.
+   * @param send must call `mayStart` when it has its slot: it may have waited long. That calls the request's own, too
    * @throws PingRefused, AccountMoved; what `send` throws, and pings otherwise
    */
   async asOwner<T>(
@@ -130,7 +129,7 @@ export class Ownership {
     }
   }
 
-  /** Reads an object that itself may name its owner: then nothing else is asked. @throws as `asOwner` */
+  /** Reads an object that may name its owner itself: that is its proof. @throws as `asOwner` */
   async readOwned(key: OwnedKey, request: ObjectRequest): Promise<ObjectAnswer> {
     this.assertOwn();
     const { answer, owner } = await this.#ask(key, request);
@@ -142,7 +141,7 @@ export class Ownership {
   }
 
   /**
-   * Asks whose the key is; several who ask at a time share a ping.
+   * Asks whose the key is, by a ping that is shared.
    * @throws AccountMoved; KeyRefused; what pings throw
    */
   prove(key: OwnedKey, waiting: Waiting): Promise<void> {
@@ -150,8 +149,8 @@ export class Ownership {
   }
 
   /**
-   * Proves, by requests that are sent after this call, whatever was answered and stored before it.
-   * @returns false where a key that was used is refused now: what it answered will never be proven
+   * Proves everything that was answered before this call, by requests that are sent after it.
+   * @returns false where a key that was used is refused now: its answers will never be proven
    * @throws AccountMoved; what pings throw
    */
   async proveAll(waiting: Waiting): Promise<boolean> {
@@ -209,7 +208,7 @@ export class Ownership {
     }
   }
 
-  /** Asks for an object, and takes it for a proof where it names an owner. */
+  /** Reads an object; where it names the owner, it is a proof. */
   async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
     const { keyHash } = key;
     const mark = await this.#store.mark();
@@ -244,11 +243,10 @@ export class Ownership {
 
   async #contradiction(keyHash: string, owner: string): Promise<AccountMoved> {
     const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
-    // In force before anything is stored: no page that is on its way now counts.
+    // Before anything is stored, so that no page under way is written.
     this.#moved = new AccountMoved(inShort);
     this.#claims.forget();
-    const told = await this.#store.contradicted(keyHash, owner);
-    this.#moved = new AccountMoved(told);
+    this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
     return this.#moved;
   }
 }

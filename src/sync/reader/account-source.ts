@@ -30,9 +30,9 @@ export interface KeyAnswer extends RawAnswer {
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 /**
- * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and
- * when it is refused (rotation) the next. What a key answers is given on only where a fresh proof says that it is the
- * account's (ownership.ts).
+ * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and the
+ * next when it is refused (rotation). An answer is passed on only with a fresh proof that it is the account's
+ * (ownership.ts).
  */
 export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
@@ -60,33 +60,34 @@ export class AccountSource implements Api {
     return answer;
   }
 
-  /** To be called right before anything is written of what the service said. @throws AccountMoved */
+  /** Call it right before anything is written of an answer. @throws AccountMoved */
   assertOwn(): void {
     this.#ownership.assertOwn();
   }
 
   /**
-   * Proves that whatever was answered before this call is the account's own, by requests that are sent after it.
-   * @returns false where that can't be: a key that answered is refused by now
+   * Proves that everything that was answered before this call is the account's own, by requests that are sent after
+   * it.
+   * @returns false where a key that answered is refused now
    * @throws AccountMoved; what pings throw
    */
   proveAll(waiting: Waiting): Promise<boolean> {
     return this.#ownership.proveAll(waiting);
   }
 
-  /** Has it stored with the next proof of whose data it was. To be called when what it rests on is committed. */
+  /** Has it stored with the next proof. Call it when what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#ownership.claimComplete(claim);
   }
 
-  /** Something is complete, if what it rests on is the account's own: only the next proof tells. */
+  /** Something is complete as soon as the next proof confirms it. */
   get hasClaims(): boolean {
     return this.#ownership.hasClaims;
   }
 
   /**
    * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
-   * others; `isGood` tells what they mean.
+   * others; ask `isGood` what they mean.
    * @returns undefined where `claim` said no
    * @throws KeyRefused, AccountMoved, with nothing sent; what `Api.once` throws
    */
@@ -106,8 +107,8 @@ export class AccountSource implements Api {
   }
 
   /**
-   * Whether a ping still finds the key good; one that it does not is not used any more.
-   * @throws where that can't be asked
+   * Asks by a ping whether the key is still good; a refused one is not used any more.
+   * @throws where the ping has no answer
    */
   async isGood(keyHash: string, request: Waiting): Promise<boolean> {
     const key = this.keys.find((each) => each.keyHash === keyHash);
@@ -117,7 +118,7 @@ export class AccountSource implements Api {
     return good;
   }
 
-  /** How many requests of the group the budget allows in 60 s, as far as known: never less than 1. */
+  /** Requests of the group that the budget allows in 60 s, as far as known; at least 1. */
   sizeOf(group: RateGroup): number {
     const sizes = this.keys.flatMap(({ budget }) =>
       budget.snapshot().groups.flatMap((each) => (each.group === group ? [each.size] : [])),
@@ -150,7 +151,7 @@ export class AccountSource implements Api {
     return this.keys.some(({ budget }) => budget.snapshot().groups.some(({ waiting }) => waiting > 0));
   }
 
-  /** What the budgets want stored with the next page; `putBack` when its transaction failed. */
+  /** What the budgets want stored with the next page; `putBack` if its transaction fails. */
   takeFreed(): FreedSlots[] {
     return this.keys.flatMap((key) => key.budget.takeFreed() ?? []);
   }
@@ -192,8 +193,8 @@ export class AccountSource implements Api {
   }
 
   /**
-   * One ping for all requests that are refused at about the same time. It may be older than the refusal, and a key that
-   * was withdrawn just then pass for good: the next refusal tells.
+   * One ping for all requests that are refused at about the same time. It may be older than the refusal, so that a
+   * key withdrawn in between passes as good: the next refusal corrects that.
    */
   async #isStillGood(key: AccountKey, request: Waiting): Promise<boolean> {
     return !this.#refused.has(key) && (await this.#isGood(key, request));

@@ -1,14 +1,14 @@
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import type { WalkKind } from '../../mirror/scope/walk-end.ts';
 
-/** Who may know what happens: logs, metrics and progress are made of these, and of nothing else. */
+/** Gets the events of readings. Logs, metrics and progress are made of these alone. */
 export interface SyncObserver {
   walkStarted?(event: WalkStarted): void;
   pageWritten?(event: PageWritten): void;
   walkEnded?(event: WalkEnded): void;
-  /** Rows are in doubt; they are read again when the settle time is over. */
+  /** A reading waits until suspects may be read again: until the grace period is over. */
   suspectsWait?(event: SuspectsWait): void;
-  /** Proven deletions were carried out, or the brake held them. */
+  /** Proven deletions were carried out, or blocked by the brake. */
   deletionsJudged?(event: DeletionsJudged): void;
 }
 
@@ -49,11 +49,11 @@ export interface SuspectsWait {
 }
 
 export interface DeletionsJudged {
-  /** Of what went with the rows of another collection (items with their lists): all of the collection, without a parent. */
+  /** For items that went with their lists: the whole collection, without a parent. */
   readonly scope: Scope;
   /** Rows of the scope's own collection. */
   readonly deleted: number;
-  /** Proven deletions of the scope that the brake holds. */
+  /** Proven deletions of the scope that the brake blocks. */
   readonly blocked: number;
 }
 

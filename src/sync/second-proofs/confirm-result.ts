@@ -7,17 +7,17 @@ export interface ConfirmOptions {
 }
 
 export interface FinishOptions extends ConfirmOptions {
-  /** Waits for second proofs; else what is in doubt is left to later readings. */
+  /** Waits for second proofs; else suspects are left to later readings. */
   readonly patient: boolean;
   /** Takes the turn for one more full walk of a scope. */
   readonly walkTurn: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
-/** What became of the doubts of a collection. */
+/** What became of a collection's suspects. */
 export interface ConfirmResult {
   readonly totals: ReadTotals;
-  /** The first failure; other scopes were settled all the same. */
+  /** The first failure; other scopes were finished all the same. */
   readonly error: Error | undefined;
-  /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
+  /** Rows that a full reading found missing, and that no second one has confirmed: they wait for the next. */
   readonly unproven: number;
 }

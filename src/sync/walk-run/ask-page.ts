@@ -19,13 +19,13 @@ export type AskedPage = Exclude<WalkAnswer, { readonly type: 'predecessor' }> & 
 
 export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
   readonly scope: Scope;
-  /** Aborted: the answer is not wanted any more. */
+  /** Aborted when the answer is no longer wanted. */
   readonly broken: AbortSignal;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
 /**
- * Sends a walk's request. A refusal, or a page that is too large, is an answer for the walk to judge.
+ * Sends a walk's request. A refusal, or a page that is too large, is an answer: the walk judges it.
  * @throws every other error of the request
  */
 export async function askPage(

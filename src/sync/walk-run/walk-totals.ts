@@ -3,9 +3,9 @@ import type { PageCounts } from '../../mirror/page-write.ts';
 import { NO_WALK_TOTALS, type WalkTotals } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
-/** Sums over walks of a collection, and over what was deleted by their proofs. */
+/** Sums over walks of a collection, and over the deletions that they proved. */
 export interface ReadTotals extends WalkTotals {
-  /** Rows of other collections that went with the deleted ones. */
+  /** Rows of other collections that were deleted with theirs. */
   readonly along: RowsByCollection;
 }
 
@@ -13,7 +13,7 @@ export const NO_TOTALS: ReadTotals = { ...NO_WALK_TOTALS, along: new Map() };
 
 const COUNTS = Object.keys(NO_WALK_TOTALS) as readonly (keyof WalkTotals)[];
 
-/** Sums of two walks, or of a walk and what one more page added. */
+/** Sums of two walks, or of a walk and one more page. */
 export function addTotals(a: ReadTotals, b: Partial<ReadTotals>): ReadTotals {
   const sums: Record<keyof WalkTotals, number> = { ...NO_WALK_TOTALS };
   for (const name of COUNTS) sums[name] = a[name] + (b[name] ?? 0);

@@ -14,23 +14,23 @@ export type WrittenStep =
       readonly result: Extract<PageResult, { readonly state: 'applied' }>;
       /** When its request was sent, by the database's clock. */
       readonly sentAt: Date;
-      /** It ends a whole walk, and the rows that this did not see are in doubt or proven gone. */
+      /** It ends a whole walk, and the rows that this did not see are suspected or proven gone. */
       readonly judged: boolean;
-      /** It put rows in doubt. */
+      /** It suspects rows. */
       readonly raised: boolean;
       /** It proved rows gone. */
       readonly proven: boolean;
-      /** Rows are missing that came or changed too lately to be doubted. */
+      /** Rows are missing that came or changed too lately to be suspected. */
       readonly overlooks: boolean;
-      /** Everything is mirrored as of its request, if it is the account's own. */
+      /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
       readonly complete: boolean;
     }
   | { readonly state: 'parent_deleted' };
 
 /**
- * Writes a page with its checkpoint, its evidence, its rows in doubt and the budget's slots: one transaction. Then the
- * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
- * @param whole what the walk has seen, while that may come to prove something
+ * Writes a page with its checkpoint, its evidence, its suspects and the budget's slots: one transaction. Then the
+ * session goes on with what is committed. After the last page of a whole walk, what that walk proves is recorded.
+ * @param whole what the walk has seen, while that may prove something
  */
 export async function writeStep(
   context: ReadingContext,
@@ -39,7 +39,7 @@ export async function writeStep(
   whole: WholeReading | undefined,
 ): Promise<WrittenStep> {
   const { scope, obs, items, sentAfter, served, walk, page, end } = taken;
-  // What is the whole scope in one answer needs no second walk like it.
+  // The whole scope in one answer needs no second walk like it.
   const snapshot = page?.proof?.kind === 'snapshot';
   const judges = end?.outcome === 'complete' && !snapshot;
   let decided: Decided | undefined;
