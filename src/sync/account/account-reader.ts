@@ -23,10 +23,10 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { SessionPool } from '../scope/session-pool.ts';
 import { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
-import type { FinishOptions, ConfirmOptions } from '../second-proofs/confirm-result.ts';
+import type { FinishOptions, ConfirmOptions } from '../second-proofs/second-readings.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
-import { whyNotProven } from '../reader/why-not-proven.ts';
+import { whyNotProven } from '../reader/account-source.ts';
 
 export interface ReadRequest {
   /**

@@ -5,7 +5,6 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { isStopped, type Service, service } from '@research-mirror/runtime/service';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-outcome.ts';
-import { refusedKeyWait } from './refused-key-wait.ts';
 
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
@@ -251,4 +250,16 @@ const LOOP_OF = {
 function isChild(child: CollectionName, name: CollectionName): boolean {
   const found = collection(child);
   return found.kind === 'list' && found.parent?.collection === name;
+}
+
+/**
+ * How long (ms) a refused key is left alone before each ping (docs/design/ownership.md, "Refused keys"); the last one
+ * repeats.
+ */
+const WAITS_MS = [30_000, 60_000, 300_000] as const;
+const LONGEST_WAIT_MS = 900_000;
+
+/** @param refusals how often it was refused before this time @returns milliseconds */
+export function refusedKeyWait(refusals: number): number {
+  return WAITS_MS[refusals] ?? LONGEST_WAIT_MS;
 }

@@ -1,3 +1,4 @@
+import { ClassifiedError } from '@research-mirror/runtime/errors';
 import {
   type Api,
   type ObjectRequest,
@@ -225,4 +226,25 @@ async function sendIf<T>(
   const answer = await send({ ...request, claim });
   if (withheld) throw new Withheld('not sent: it may not go out now');
   return answer;
+}
+
+/**
+ * Proves that everything that was read so far is the account's own.
+ * @returns why that can't be proven now; undefined: it is proven
+ * @throws KeyRefused, LeaseLost; the signal's reason
+ */
+export async function whyNotProven(
+  { source }: { readonly source: Pick<AccountSource, 'proveAll'> },
+  signal: AbortSignal,
+): Promise<Error | undefined> {
+  try {
+    const proven = await source.proveAll({ signal });
+    return proven
+      ? undefined
+      : new RequestRefused('an API key was refused before it was proven whose data it read', 401);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ClassifiedError) || error.remedy === 'stop') throw error;
+    return error;
+  }
 }

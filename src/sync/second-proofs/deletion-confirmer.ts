@@ -6,12 +6,17 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import { needsReading, DueSuspects } from './due-suspects.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
-import { readingOf, SecondReadings } from './second-readings.ts';
-import type { FinishOptions, ConfirmResult, ConfirmOptions } from './confirm-result.ts';
+import {
+  type ConfirmOptions,
+  type ConfirmResult,
+  type FinishOptions,
+  readingOf,
+  SecondReadings,
+} from './second-readings.ts';
 import { sideBySide } from '@research-mirror/runtime/side-by-side';
 import type { ReadWhole, WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
-import { whyNotProven } from '../reader/why-not-proven.ts';
+import { whyNotProven } from '../reader/account-source.ts';
 
 /** Scopes whose suspects are read side by side at most. */
 const WORKERS = 4;

@@ -6,9 +6,30 @@ import { readWhole } from '../walk-run/read-whole.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import { isReadAgain, needsReading, type DueSuspects } from './due-suspects.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
-import type { FinishOptions, ConfirmResult, ConfirmOptions } from './confirm-result.ts';
 import { isUnknown, type ReadWhole } from '../walk-run/walk-result.ts';
-import { addTotals, NO_TOTALS } from '../walk-run/walk-totals.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
+
+export interface ConfirmOptions {
+  readonly signal: AbortSignal;
+  /** Lifts the brake. */
+  readonly accept: boolean;
+}
+
+export interface FinishOptions extends ConfirmOptions {
+  /** Waits for second proofs; else suspects are left to later readings. */
+  readonly patient: boolean;
+  /** Takes the turn for one more full walk of a scope. */
+  readonly walkTurn: <T>(task: () => Promise<T>) => Promise<T>;
+}
+
+/** What became of a collection's suspects. */
+export interface ConfirmResult {
+  readonly totals: ReadTotals;
+  /** The first failure; other scopes were finished all the same. */
+  readonly error: Error | undefined;
+  /** Rows that a full reading found missing, and that no second one has confirmed: they wait for the next. */
+  readonly unproven: number;
+}
 
 /** Waited beyond the grace period (ms) where a little was not enough, or where a second try would be expensive. */
 const WIDE_MARGIN_MS = 250;
