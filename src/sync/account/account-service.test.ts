@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost, TransportError } from '../../model/errors.ts';
-import type { AccountReader, ReadRequest } from './account-reader.ts';
+import type { AccountReader } from './account-reader.ts';
+import type { ReadRequest } from './read-root.ts';
 import { accountService, type AccountService, type Companion } from './account-service.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 

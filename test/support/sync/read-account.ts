@@ -12,7 +12,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { ReadRequest } from '../../../src/sync/account/account-reader.ts';
+import type { ReadRequest } from '../../../src/sync/account/read-root.ts';
 import type { ReadOutcome } from '../../../src/sync/account/read-outcome.ts';
 import type { SuspectsWait, SyncObserver, WalkEnded } from '../../../src/sync/reader/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
