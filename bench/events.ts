@@ -15,7 +15,7 @@
  * what is measured; `--storm 0`: without 3.
  */
 import type pg from 'pg';
-import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { startProgram } from '../test/support/processes/program.ts';
 import { seeded } from '../test/support/random.ts';

@@ -11,7 +11,7 @@
  */
 import type pg from 'pg';
 import { startProgram } from '../test/support/processes/program.ts';
-import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import { truthOf } from './support/compare.ts';
 import { type ListCollection, COLLECTIONS } from '../src/model/collections.ts';

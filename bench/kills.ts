@@ -24,7 +24,7 @@ import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { seeded } from '../test/support/random.ts';
 import { startProgram } from '../test/support/processes/program.ts';
-import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { compareMirror, truthOf } from './support/compare.ts';

@@ -14,7 +14,7 @@ import type pg from 'pg';
 import { defaultLimit, type RateGroup } from '../src/budget/rate-groups.ts';
 import { GUARD_MS } from '../src/budget/slots/timing.ts';
 import type { OperationName } from '../src/model/submission.ts';
-import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { startProgram } from '../test/support/processes/program.ts';
 import { readFlags } from './support/flags.ts';

@@ -7,7 +7,7 @@
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { VerifyReport } from '../src/app.ts';
+import type { VerifyReport } from '../src/app/verify/run-verify.ts';
 import type { Discrepancy, VerifiedCollection } from '../src/sync/verify/report.ts';
 import { startProgram } from '../test/support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';

@@ -18,7 +18,7 @@ import { Db } from '../src/db/connection/db.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { programVersion } from '../src/app/program-files.ts';
 import { openDatabase } from '../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
@@ -150,7 +150,7 @@ const NAIVE_COLUMNS = (
 
 /** The naive ways write the same columns of a table of the same shape. */
 async function naive(
-  db: Kysely<unknown>,
+  db: Db,
   table: string,
   name: string,
   pages: number,
@@ -183,7 +183,7 @@ async function naive(
         };
         return NAIVE_COLUMNS.map((column) => own[column]);
       });
-      await db.transaction().execute(async (trx) => {
+      await db.transaction(async (trx) => {
         for (let start = 0; start < rows.length; start += unit) {
           const values = rows.slice(start, start + unit).map((row) => sql`(${sql.join(row)})`);
           await sql`insert into ${id} as t (${sql.join(NAIVE_COLUMNS.map((column) => sql.id(column)))})
@@ -202,7 +202,7 @@ interface Measure {
   readonly walPerPage: number;
 }
 
-async function measure(db: Kysely<unknown>, way: Way, round: number): Promise<Measure> {
+async function measure(db: Db, way: Way, round: number): Promise<Measure> {
   // Hint bits are set, as autovacuum would do: with data checksums the first reader pays for them in WAL.
   await sql`vacuum ${sql.raw(way.table)}`.execute(db);
   await sql`checkpoint`.execute(db);
@@ -219,14 +219,14 @@ async function measure(db: Kysely<unknown>, way: Way, round: number): Promise<Me
   return { rowsPerSecond: (way.pages * PAGE) / seconds, walPerPage: wal / way.pages };
 }
 
-async function walPosition(db: Kysely<unknown>): Promise<number> {
+async function walPosition(db: Db): Promise<number> {
   const { rows } = await sql<{ bytes: string }>`select pg_current_wal_insert_lsn() - '0/0' as bytes`.execute(
     db,
   );
   return Number(rows[0]?.bytes);
 }
 
-async function deadTuples(db: Kysely<unknown>, table: string): Promise<number> {
+async function deadTuples(db: Db, table: string): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(db);
   const { rows } = await sql<{ updated: string }>`
     select n_tup_upd + n_tup_del as updated from pg_stat_all_tables where relid = ${table}::regclass`.execute(
@@ -236,17 +236,17 @@ async function deadTuples(db: Kysely<unknown>, table: string): Promise<number> {
 }
 
 async function run(url: string, rows: number): Promise<void> {
-  const admin = await openDatabase({ url, program: 'bench', bounds: MIGRATION_BOUNDS });
+  const admin = await openDatabase({ url, schema: SCHEMA, program: 'bench', bounds: MIGRATION_BOUNDS });
   await migrate({
-    db: new Db(admin.kysely, SCHEMA),
+    db: admin.db,
     folder: join(import.meta.dirname, '../migrations'),
     version: programVersion(),
     clock: systemClock,
   });
   await admin.close();
   // One connection: its statistics are all of them.
-  const database = await openDatabase({ url, program: 'bench', max: 1 });
-  const db = database.kysely;
+  const database = await openDatabase({ url, schema: SCHEMA, program: 'bench', max: 1 });
+  const { db } = database;
   const pages = Math.ceil(rows / PAGE);
   const few = Math.max(1, Math.round(pages / 10));
   print(`${pages * PAGE} rows, pages of ${PAGE}, ${Math.round(body(0).length / PAGE)} bytes an item`);
@@ -259,8 +259,8 @@ async function run(url: string, rows: number): Promise<void> {
     await naive(db, 'row_at_a_time', 'row at a time', few, 1, ''),
     await naive(db, 'upsert', '500 rows, on conflict do update', few, PAGE, ''),
     await naive(db, 'upsert_where', 'the same, where the hash differs', few, PAGE, hashDiffers),
-    await ours(new Db(db, SCHEMA), '1', pages, false),
-    await ours(new Db(db, SCHEMA), '2', pages, true),
+    await ours(db, '1', pages, false),
+    await ours(db, '2', pages, true),
   ];
   // WAL is counted for the whole server: nobody else may write any.
   await sql`alter system set autovacuum = off`.execute(db);

@@ -169,7 +169,7 @@ describe('the architecture', () => {
   });
 });
 
-/** `src/walk/kinds/poll.ts` → `walk`; `src/app.ts` → `app`. */
+/** `src/walk/kinds/poll.ts` → `walk`; `src/main.ts` → `main`. */
 function folderOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
 }

@@ -67,14 +67,14 @@ describe('migrations', () => {
 
 describe('the lint', () => {
   it.each([
-    ['1', 'update ${own(schema, "scope")} set due_at = null where parent = ${parent}'],
-    ['1', 'select token from ${own(schema, "account")} where owner = ${owner} for no key update'],
-    ['3', 'merge into ${own(schema, "scope")} using x on true when matched then delete'],
+    ['1', 'update ${db.stateTable("scope")} set due_at = null where parent = ${parent}'],
+    ['1', 'select token from ${db.stateTable("account")} where owner = ${owner} for no key update'],
+    ['3', 'merge into ${db.stateTable("scope")} using x on true when matched then delete'],
     [
       '3',
-      'with gone as (delete from ${own(schema, "scope")} where _user_id = 1 returning *) select * from gone',
+      'with gone as (delete from ${db.stateTable("scope")} where _user_id = 1 returning *) select * from gone',
     ],
-    ['4', 'update ${own(schema, "scope")} set due_at = now() where _user_id = ${userId}'],
+    ['4', 'update ${db.stateTable("scope")} set due_at = now() where _user_id = ${userId}'],
     [
       '4',
       'insert into ${t} (_user_id, at) values (1, null) on conflict (_user_id) do update set at = clock_timestamp()',
@@ -87,8 +87,10 @@ describe('the lint', () => {
     ['poolers', 'select pg_advisory_lock(1)'],
     ['poolers', 'set statement_timeout = 0'],
   ])('finds what breaks rule %s: %s', (rule, text) => {
-    const found = violations(sqlIn({ path: 'src/x.ts', text: `await sql\`${text}\`.execute(db);` }));
-    expect(found.some((line) => line.startsWith(`src/x.ts:1: ${rule}`))).toBe(true);
+    for (const call of [`sql\`${text}\`.execute(db)`, `db.sql<Row>\`${text}\``]) {
+      const found = violations(sqlIn({ path: 'src/x.ts', text: `await ${call};` }));
+      expect(found.some((line) => line.startsWith(`src/x.ts:1: ${rule}`))).toBe(true);
+    }
   });
 
   it('finds a chain of Kysely’s that writes without naming the account', () => {

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SyncReport } from '../../src/app.ts';
+import type { SyncReport } from '../../src/app/sync/run-sync.ts';
 import { type ProgramOptions, startProgram } from '../../test/support/processes/program.ts';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 

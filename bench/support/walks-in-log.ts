@@ -1,4 +1,4 @@
-import type { RequestRecord } from '@research-mirror/sandbox/traffic';
+import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 
 /** Where a scope's items stand: from their cursor IDs to their places, from 0. */
 export type Places = ReadonlyMap<string, number>;

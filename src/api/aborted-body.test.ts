@@ -31,10 +31,10 @@ async function abortedInBody(asked: Pick<HttpRequest, 'method' | 'once'>, reason
 }
 
 describe('an abort while the body comes', () => {
-  it('leaves the status of what was sent once: it tells of an effect', async () => {
+  it('keeps the status of what was sent once: it shows the effect', async () => {
     expect(await abortedInBody({ method: 'POST', once: true }, new Error('stop'))).toMatchObject({
       status: 201,
-      body: { error: { name: 'TransportError', message: expect.stringContaining('the body broke off') } },
+      bodyError: { name: 'TransportError', message: expect.stringContaining('the body broke off') },
     });
   });
 

@@ -10,7 +10,7 @@ describe('a body', () => {
     const text = JSON.stringify({ data: Array.from({ length: 1000 }, (_, id) => ({ id })) });
     const packed = gzipSync(text);
     const { url } = await serve(answerWith(packed, { 'content-encoding': 'gzip' }));
-    expect((await get(transport(url))).body).toEqual({ text, bytes: packed.length });
+    expect(await get(transport(url))).toMatchObject({ text, bytes: packed.length, bodyError: undefined });
   });
 
   it('may begin with a byte order mark, and may be empty', async () => {
@@ -19,8 +19,8 @@ describe('a body', () => {
       else response.end('\uFEFF{"é":1}');
     });
     const made = transport(url);
-    expect((await get(made)).body).toMatchObject({ text: '{"é":1}' });
-    expect((await get(made, '/v1/empty')).body).toEqual({ text: '', bytes: 0 });
+    expect(await get(made)).toMatchObject({ text: '{"é":1}' });
+    expect(await get(made, '/v1/empty')).toMatchObject({ text: '', bytes: 0, bodyError: undefined });
   });
 
   it.each([
@@ -34,19 +34,19 @@ describe('a body', () => {
   ])('is no text when it %s', async (_, body, headers, message) => {
     const { url } = await serve(answerWith(body, headers));
     const answer = await get(transport(url, { limits: { maxBodyBytes: 1000 } }));
-    expect(answer.body).toMatchObject({ error: new MalformedAnswer(message) });
+    expect(answer.bodyError).toEqual(new MalformedAnswer(message));
   });
 
   it.each([
     ['by what it says itself', 'x'.repeat(2000), { 'content-length': '2000' }],
     ['by what comes', 'x'.repeat(2000), { 'transfer-encoding': 'chunked' }],
     ['once decompressed', gzipSync('x'.repeat(100_000)), { 'content-encoding': 'gzip' }],
-  ])('is told apart when it is larger than allowed, %s', async (_, body, headers) => {
+  ])('is recognised when it is larger than allowed, %s', async (_, body, headers) => {
     const { url } = await serve(answerWith(body, headers));
     const made = transport(url, { limits: { maxBodyBytes: 1000 } });
     const answer = await get(made);
-    expect(answer.body).toMatchObject({ error: new AnswerTooLarge('the body is larger than 1000 bytes') });
-    expect('error' in answer.body && answer.body.error).toBeInstanceOf(AnswerTooLarge);
+    expect(answer.bodyError).toEqual(new AnswerTooLarge('the body is larger than 1000 bytes'));
+    expect(answer.bodyError).toBeInstanceOf(AnswerTooLarge);
     // The next one is a request like any other.
     expect((await get(made)).status).toBe(200);
   });
@@ -68,11 +68,11 @@ describe('a body', () => {
     for (const path of ['/v1/gzip', '/v1/chunked', '/v1/length']) {
       const answer = await get(made, path);
       expect(answer).toMatchObject({ status: 200, headers: { 'x-ratelimit-remaining': '7' } });
-      expect('error' in answer.body && answer.body.error).toBeInstanceOf(TransportError);
+      expect(answer.bodyError).toBeInstanceOf(TransportError);
     }
   });
 
-  it('of an endless answer is not held in memory', async () => {
+  it('of an endless answer is not buffered', async () => {
     const closed = Promise.withResolvers<void>();
     const { url } = await serve((request, response) => {
       request.socket.once('close', () => closed.resolve());
@@ -83,8 +83,8 @@ describe('a body', () => {
       pour();
     });
     const answer = await get(transport(url, { limits: { maxBodyBytes: 50_000 } }));
-    expect('error' in answer.body && answer.body.error).toBeInstanceOf(AnswerTooLarge);
-    expect(answer.body.bytes).toBeLessThan(500_000);
+    expect(answer.bodyError).toBeInstanceOf(AnswerTooLarge);
+    expect(answer.bytes).toBeLessThan(500_000);
     await closed.promise;
   });
 });

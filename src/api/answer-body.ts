@@ -1,67 +1,66 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { AnswerHeaders } from '../budget/budget.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** What was read of an answer's body: its text, or why there is none. `bytes` counts what came over the wire. */
-export type Body =
-  | { readonly bytes: number; readonly text: string }
-  | { readonly bytes: number; readonly error: BodyError };
+/** What was read of an answer's body. */
+export interface ReadBody {
+  /** As they came over the wire. */
+  readonly bytes: number;
+  /** '' where the body could not be read. */
+  readonly text: string;
+  /** Why the body could not be read, or not to its end. */
+  readonly bodyError: BodyError | undefined;
+}
 
 export type BodyError = MalformedAnswer | TransportError | AnswerTooLarge;
-
-/** What an answer's headers say of its body: `Content-Encoding`, and `Content-Length`. */
-export interface BodyHeaders {
-  readonly encoding: string | string[] | undefined;
-  /** A body that tells itself that it is too large is not read at all. */
-  readonly declared: string | string[] | undefined;
-}
 
 const decompress = promisify(gunzip);
 
 /**
- * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order
- * mark is dropped). More than that is never held in memory, and the connection is closed.
- * @param signal ends it; a TransportError as its reason (the deadline) ends the body alone: the headers have come, and
- *   they count for the budget
+ * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order mark
+ * is dropped). At `maxBytes` it stops and closes the connection; with a greater `Content-Length` it reads nothing.
+ * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers have
+ *   come, and they count for the budget
  * @param whenAborted what any other reason does: `keep-status` ends the body alone, too
  * @throws only what aborted `signal`
  */
 export async function readAnswerBody(
   stream: Readable,
-  { encoding, declared }: BodyHeaders,
+  headers: AnswerHeaders,
   maxBytes: number,
   signal: AbortSignal,
   whenAborted: 'throw' | 'keep-status',
-): Promise<Body> {
-  if (Number(declared) > maxBytes) {
+): Promise<ReadBody> {
+  const unread = (bytes: number, bodyError: BodyError): ReadBody => ({ bytes, text: '', bodyError });
+  if (Number(headers['content-length']) > maxBytes) {
     stream.on('error', () => {}).destroy();
-    return { bytes: 0, error: tooLarge(maxBytes) };
+    return unread(0, tooLarge(maxBytes));
   }
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > maxBytes) return { bytes, error: tooLarge(maxBytes) };
+      if (bytes > maxBytes) return unread(bytes, tooLarge(maxBytes));
       chunks.push(chunk);
     }
   } catch (error) {
     if (whenAborted === 'throw' && !(signal.reason instanceof TransportError)) signal.throwIfAborted();
-    return {
-      bytes,
-      error: new TransportError(`the body broke off after ${bytes} bytes: ${messageOf(error)}`),
-    };
+    const message = `the body broke off after ${bytes} bytes: ${messageOf(error)}`;
+    return unread(bytes, new TransportError(message));
   }
-  const decoded = await decode(Buffer.concat(chunks, bytes), String(encoding ?? 'identity'), maxBytes);
-  return decoded instanceof Error ? { bytes, error: decoded } : { bytes, text: decoded };
+  const encoding = String(headers['content-encoding'] ?? 'identity');
+  const decoded = await decode(Buffer.concat(chunks, bytes), encoding, maxBytes);
+  return decoded instanceof Error ? unread(bytes, decoded) : { bytes, text: decoded, bodyError: undefined };
 }
 
 async function decode(raw: Buffer, encoding: string, maxBytes: number): Promise<string | BodyError> {
   let plain = raw;
   const name = encoding.trim().toLowerCase();
-  // An empty body is empty in every encoding: servers name one even with a 204.
+  // Servers name an encoding even with a 204.
   if (raw.length === 0) return '';
   if (name === 'gzip' || name === 'x-gzip') {
     try {

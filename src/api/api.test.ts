@@ -11,7 +11,7 @@ import {
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './attempt.ts';
 import { RETRY_LIMITS } from './retry.ts';
 
 const apiOf = playedApis();
@@ -80,7 +80,7 @@ describe('a page', () => {
 });
 
 describe('a service that is not there', () => {
-  it('costs no slot: the budget is told that nothing was sent', async () => {
+  it('costs no slot: the budget learns that nothing was sent', async () => {
     const gone = await listen(() => {});
     await gone.close();
     const thrown: unknown[] = [];

@@ -1,6 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 
-/** How long (ms) a request on the wire may still be answered after a stop: well within the 8 s that a stop may take. */
+/** How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take. */
 const LINGER_MS = 5_000;
 
 /** The signal of one attempt. */
@@ -13,8 +13,8 @@ export interface AttemptSignal {
 }
 
 /**
- * A stop ends a wait for a slot at once, but not a request on the wire: its answer is worth a page, and its slot is
- * spent. An abort ends either at once.
+ * A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
+ * page. An abort ends either at once.
  */
 export function attemptSignal(
   abort: AbortSignal,

@@ -23,11 +23,11 @@ export function createDispatcher(limits: ConnectionLimits, proxy: ProxySettings 
     bodyTimeout: limits.silenceMs,
     connectTimeout: limits.connectMs,
     connect: { timeout: limits.connectMs },
-    // A page that is abandoned takes its connection with it: with HTTP/1.1 nothing of its answer can arrive later.
+    // With HTTP/1.1 an abandoned request takes its connection with it: nothing of its answer arrives later.
     allowH2: false,
   };
   if (proxy?.http === undefined && proxy?.https === undefined) return new Agent(connections);
-  // Given empty, a value is no proxy; left out, undici would look into the environment itself.
+  // An empty value means no proxy. Without a value undici would read the environment itself.
   return new EnvHttpProxyAgent({
     ...connections,
     httpProxy: proxy.http ?? '',

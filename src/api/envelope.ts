@@ -1,3 +1,4 @@
+import type { AnswerHeaders } from '../budget/budget.ts';
 import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
 import { fieldSource, sliceElements } from '../model/json/json-text.ts';
@@ -38,8 +39,8 @@ export function readPage(text: string, keyField: string, keyType: KeyType): Page
 }
 
 /**
- * What the envelope says of what follows. A cursor that no request could carry and no checkpoint could hold (U+0000, a
- * lone surrogate) says no more than that something follows: the walk goes on after the last item's ID.
+ * What the envelope says of what follows. A cursor that can be neither sent nor stored (U+0000, a lone surrogate)
+ * only says that something follows: the walk goes on after the last item's ID.
  */
 function readOnward(
   text: string,
@@ -66,7 +67,7 @@ export function readObject(text: string): ObjectAnswer {
   try {
     body = JSON.parse(text);
   } catch (error) {
-    // V8's own message quotes the text, which is somebody's data.
+    // V8's message quotes the text, which is the user's data.
     if (text.trimStart().startsWith('<')) throw malformed('the body is HTML');
     const { message } = error as SyntaxError;
     const position = /at position (\d+)/.exec(message)?.[1] ?? -1;
@@ -81,6 +82,17 @@ export function readObject(text: string): ObjectAnswer {
   return { source: text, fields: body };
 }
 
+/** What headers say of intermediate caches (RFC 9111): `Age`, where one had the answer, and the service's `Date`. */
+export function servedBy(headers: AnswerHeaders): Served {
+  const date = Date.parse(first(headers['date']) ?? '');
+  const age = /^\s*(\d{1,10})\s*(?:,|$)/.exec(first(headers['age']) ?? '')?.[1];
+  return { date: Number.isNaN(date) ? undefined : date, ageMs: Number(age ?? 0) * 1_000 };
+}
+
+function first(value: AnswerHeaders[string]): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
+}
+
 interface List {
   /** Field names that lead from the body to the array. */
   readonly path: readonly string[];
@@ -90,9 +102,9 @@ interface List {
 }
 
 /**
- * `data` of the body; else the one array of objects beside a `has_more`, in the body or one level deeper
- * (docs/design/open-questions.md, "Lists": list items may stand under `accounts`). In a body that calls itself a list, a `data` one level
- * deeper counts without `has_more`, too: services that nest may leave that out as well.
+ * `data` of the body; else the only array of objects next to a `has_more`, in the body or one level deeper
+ * (docs/design/open-questions.md, "Lists": list items may be under `accounts`). In a body with `object: "list"`, a
+ * `data` one level deeper counts without `has_more`, too.
  */
 function findList(body: JsonObject): List {
   const data = body['data'];
@@ -117,7 +129,7 @@ function findList(body: JsonObject): List {
   return list;
 }
 
-/** Fields of an envelope that may be its list: `data` where there is one, else all arrays that may hold objects. */
+/** Fields of an envelope that may be its list: `data` if it is an array, else all arrays that may be of objects. */
 function arraysOfObjects(envelope: JsonObject): [string, readonly unknown[]][] {
   const arrays = Object.entries(envelope).filter((entry): entry is [string, unknown[]] =>
     Array.isArray(entry[1]),
@@ -142,10 +154,7 @@ function readItemKey(value: unknown, source: string, keyField: string, keyType: 
   return readKey(keyType, fieldSource(source, keyField));
 }
 
-/**
- * A cursor that the server offers: a string, or a number of which no digit is lost. Null and '' say that there is none,
- * anything else says nothing.
- */
+/** A cursor that the server offers: a string, or a number with all its digits; null: none; undefined: not said. */
 function readCursor(text: string, path: readonly string[], value: unknown): string | null | undefined {
   if (value === null || value === '') return null;
   if (typeof value === 'string') return value;

@@ -9,7 +9,7 @@ import { NotSent } from '../budget/not-sent.ts';
 import { PRIORITY } from '../budget/priorities.ts';
 import { KeyRefused, LeaseLost, RateLimited, ServiceError, TransportError } from '../model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './attempt.ts';
 import { sendOnce, type OnceRequest } from './once.ts';
 import { createTransport, type TransportLimits } from './transport.ts';
 

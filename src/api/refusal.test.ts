@@ -65,7 +65,7 @@ describe('a page', () => {
     expect(budget.asked).toHaveLength(2);
   });
 
-  it('tells how long a 429 stops the group', async () => {
+  it('says how long a 429 stops the group', async () => {
     const retries = { ...RETRY_LIMITS, rateLimitedMs: 0 };
     const { api } = await apiOf(status(429, '', { 'retry-after': '12.5' }), { retries });
     await expect(api.page(RESEARCH)).rejects.toMatchObject({ retryAfter: 13 });

@@ -2,25 +2,24 @@ import type { AnswerHeaders } from '../budget/budget.ts';
 import { pauseAfter, readRateHeaders } from '../budget/evidence/rate-headers.ts';
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
 import { KeyRefused, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
+import { quote, serviceMessage } from './service-message.ts';
+import type { HttpAnswer } from './transport.ts';
 
 /**
  * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
  * @param what the request, for the message: `GET /v1/lists/7`
- * @param said what the body says, already fit to be quoted
  * @param now wall clock, milliseconds: for a Retry-After that is a date
  */
 export function refusal(
   what: string,
-  status: number,
-  headers: AnswerHeaders,
-  said: string,
+  { status, headers, text }: Pick<HttpAnswer, 'status' | 'headers' | 'text'>,
+  scrub: (text: string) => string,
   now: number,
 ): ClassifiedError | undefined {
   if (status >= 200 && status < 300) return undefined;
+  const said = quote(serviceMessage(text), scrub);
   const message = `${what} was answered ${status}${said === '' ? '' : `: ${said}`}`;
-  if (status === 429) {
-    return new RateLimited(message, pauseAfter(readRateHeaders(headers, now)) / 1000);
-  }
+  if (status === 429) return new RateLimited(message, pauseAfter(readRateHeaders(headers, now)) / 1000);
   if (status >= 500 || status === 408 || status === 425) return new ServiceError(message, status);
   if (status === 401 || status === 403) return new KeyRefused(message, status);
   if (status >= 300 && status < 400) {

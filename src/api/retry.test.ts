@@ -13,7 +13,7 @@ import { withRetries, type Failure } from './retry.ts';
 
 const fail = (error: ClassifiedError, retryAfterMs?: number): Failure => ({ error, retryAfterMs });
 
-/** Runs attempts that fail as told, then succeed; gives the outcome and when each attempt began. */
+/** Runs attempts that fail as given, then succeed; returns the outcome and when each attempt began. */
 async function run(failures: readonly Failure[], random = () => 1) {
   const clock = new VirtualClock();
   const begun: number[] = [];

@@ -4,13 +4,13 @@ import type { Clock, Random } from '@research-mirror/runtime/clock';
 
 /** How long a request is tried again. Durations are milliseconds. */
 export interface RetryLimits {
-  /** Attempts that may fail without an answer, by 5xx or by a malformed body, before the request fails. */
+  /** After so many attempts without an answer, with a 5xx or a malformed body, the request fails. */
   readonly attempts: number;
-  /** Mean wait before the first repetition is half of this; it doubles with each. */
+  /** Longest wait before the first repetition; it doubles with each. */
   readonly baseMs: number;
-  /** Longest wait, and longest Retry-After of a 5xx that is waited for here: longer ones are the caller's to plan. */
+  /** Longest wait, also for the Retry-After of a 5xx: with a longer one the request fails at once. */
   readonly capMs: number;
-  /** 429s are waited out by the budget and repeated for this long, since the first of them. */
+  /** How long 429s are repeated, since the first of them. The budget waits between them. */
   readonly rateLimitedMs: number;
 }
 
@@ -18,7 +18,7 @@ export const RETRY_LIMITS: RetryLimits = {
   attempts: 5,
   baseMs: 500,
   capMs: 30_000,
-  // Two of the longest Retry-Afters that are believed (900 s).
+  // Twice the longest Retry-After that counts (900 s).
   rateLimitedMs: 1_800_000,
 };
 
@@ -29,9 +29,9 @@ export interface Failure {
 }
 
 /**
- * Repeats `attempt` while its failure may pass by itself, waiting with full jitter in between (a uniform part of
- * a wait that doubles: repetitions of many clients then spread instead of meeting again). Each attempt asks the
- * budget for a slot by itself (invariant 6), so after a 429 nothing is waited for here.
+ * Repeats `attempt` while its failure may pass by itself, with full jitter: it waits a uniform part of a time that
+ * doubles, so the repetitions of many clients spread. After a 429 the budget makes the next attempt wait for its
+ * slot.
  * @throws the last failure's error; the signal's reason as soon as it is aborted
  */
 export async function withRetries<T>(

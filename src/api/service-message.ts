@@ -1,9 +1,10 @@
-/** Longest text of the service that goes into a message of ours. */
+/** Longest text of the service in a message of ours. */
 const MAX_LENGTH = 200;
 
 /**
  * What the body of a refusal says: `{error: {code, message}}`, `{detail}`, `{detail: […]}`, `{message}`, text, or
- * the title of an HTML page (docs/design/open-questions.md, "Errors and keys"). Empty where it says nothing. Raw: see `quote`.
+ * the title of an HTML page (docs/design/open-questions.md, "Errors and keys"). '' where it says nothing. Raw: see
+ * `quote`.
  */
 export function serviceMessage(text: string): string {
   const body = text.trim();
@@ -18,8 +19,8 @@ export function serviceMessage(text: string): string {
 }
 
 /**
- * What a 2xx body says that is an error all the same; undefined for one that is none. Fields that hold nothing are
- * none: many services send `"error": null`, `"errors": []` or `"error": 0` with every answer. Raw: see `quote`.
+ * What a 2xx body says that is an error all the same; undefined: it is none. Empty fields do not count: many services
+ * send `"error": null`, `"errors": []` or `"error": 0` with every answer. Raw: see `quote`.
  */
 export function errorInside(body: Readonly<Record<string, unknown>>): string | undefined {
   const error = [body['error'], body['errors']].find((value) => !isNothing(value));
@@ -35,7 +36,7 @@ function isNothing(value: unknown): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** The fields in which services speak, the most telling first. */
+/** The fields in which services explain errors, the clearest first. */
 const SPEAKING = ['error', 'errors', 'message', 'msg', 'detail', 'title', 'description', 'code'] as const;
 
 function said(value: unknown, depth: number): string {
@@ -62,8 +63,8 @@ function said(value: unknown, depth: number): string {
 }
 
 /**
- * Words of the service as a message of ours may quote them: one line of at most 200 characters, nothing that a
- * terminal would obey, and no secret, should the service repeat one (scrubbed before the cut: no part stays).
+ * Words of the service, fit for a message of ours: one line of at most 200 characters, without control characters,
+ * and without secrets that the service repeats (scrubbed before the cut, so that no part of one stays).
  */
 export function quote(words: string, scrub: (text: string) => string): string {
   const clean = scrub(words)

@@ -1,32 +1,26 @@
 import type { Dispatcher } from 'undici';
-import type { AnswerHeaders } from '../budget/budget.ts';
+import type { AnswerMeta } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { readAnswerBody, type Body } from './answer-body.ts';
+import { readAnswerBody, type ReadBody } from './answer-body.ts';
 import { createDispatcher, type ConnectionLimits, type ProxySettings } from './dispatcher.ts';
 import { networkProblem } from './network-problem.ts';
 import { watchWriting } from './write-watch.ts';
 
-/** An answer whose headers came; its body may still have failed. */
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: AnswerHeaders;
-  /** Monotonic clock, when the headers had come: the slot's window counts from here (docs/design/rate-limit.md, "Slots"). */
-  readonly receivedAt: number;
-  readonly body: Body;
-}
+/** An answer whose headers came. Its body may have failed: see `bodyError`. */
+export interface HttpAnswer extends AnswerMeta, ReadBody {}
 
 /** Bounds of one request. Durations are milliseconds. */
 export interface TransportLimits extends ConnectionLimits {
-  /** All of it: a body that drips is given up, too. */
+  /** The whole request: a body that comes too slowly is given up, too. */
   readonly totalMs: number;
   /**
-   * Largest body of a 2xx, after decompression. While a page is written it is in memory some ten times over (bytes,
-   * text, values, rows, parameters), for every walk that is under way; and no statement may take 6 s for it.
+   * Largest body of a 2xx, after decompression. While a page is written, every walk has it in memory some ten times
+   * (bytes, text, values, rows, parameters), and no statement may take 6 s for it.
    */
   readonly maxBodyBytes: number;
-  /** The same where a single item was asked for: it can't be asked for in parts. */
+  /** The same for a single item, which can't be asked for in parts. */
   readonly maxItemBytes: number;
 }
 
@@ -40,7 +34,7 @@ export const TRANSPORT_LIMITS: TransportLimits = {
 };
 
 export interface TransportOptions {
-  /** `{base_url}` without trailing slash and without `/v1`; it may have a path of its own. */
+  /** `{base_url}` without trailing slash and without `/v1`; it may have a path. */
   readonly baseUrl: string;
   readonly clock: Clock;
   readonly userAgent: string;
@@ -56,41 +50,38 @@ export interface HttpRequest {
   readonly key: string;
   /** JSON text; undefined: no body. */
   readonly body?: string;
-  /** Besides those that every request has; names in lower case. */
+  /** Besides those of every request; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /**
-   * It may have an effect, and is sent once: on a connection of its own, for one that is kept may be closing while the
-   * request is written; and an abort that finds its headers come ends the body alone: the status tells of the effect.
+   * It may have an effect, and is sent once: on a connection of its own, since a kept one may be closing while the
+   * request is written. An abort after its headers came ends the body alone: the status shows the effect.
    */
   readonly once: boolean;
   /** Largest body of a 2xx, after decompression. */
   readonly maxBytes: number;
-  /**
-   * Asked on the connection, in the very moment in which the request would be written: false, and nothing is.
-   * Called at most once.
-   */
+  /** Called at most once, at the moment when the request would be written. False: nothing is written. */
   readonly mayWrite?: () => boolean;
 }
 
-/** Connections to the service: one for all keys. It sends what it is told, once: no retries, no redirects. */
+/** Connections to the service, for all keys. It sends each request once: no retries, no redirects. */
 export interface Transport {
   /**
    * @param path with query, from `/v1`
-   * @param asked for what: how large a body may be depends on it
-   * @throws as `send`; but what ended it before anything was written, in a NotSent where it is no TransportError
+   * @param asked decides how large the body may be
+   * @throws as `send`; where nothing was written, other errors than TransportError in a NotSent
    */
   get(path: string, key: string, signal: AbortSignal, asked: 'page' | 'item'): Promise<HttpAnswer>;
-  /** @throws TransportError where no headers came (`sent` tells more), or the signal's reason */
+  /** @throws TransportError where no headers came (see its `sent`), or the signal's reason */
   send(request: HttpRequest): Promise<HttpAnswer>;
   /** Ends all connections at once. */
   close(): Promise<void>;
 }
 
-/** Caches on the way are to ask the service itself: what is read is taken for what it has now. */
+/** Intermediate caches must ask the service: what is read counts as what it has now. */
 const FRESH = { 'cache-control': 'no-cache' };
 
-/** Largest body read of an answer that is no 2xx: only its message is wanted. */
+/** Largest body of an answer that is no 2xx: only its message is needed. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
 export function createTransport(options: TransportOptions): Transport {
@@ -125,18 +116,11 @@ export function createTransport(options: TransportOptions): Transport {
       signal,
     );
     const receivedAt = options.clock.monotonic();
-    const good = response.statusCode >= 200 && response.statusCode < 300;
-    const read = await readAnswerBody(
-      response.body,
-      {
-        encoding: response.headers['content-encoding'],
-        declared: response.headers['content-length'],
-      },
-      good ? maxBytes : MAX_ERROR_BODY_BYTES,
-      signal,
-      once ? 'keep-status' : 'throw',
-    );
-    return { status: response.statusCode, headers: response.headers, receivedAt, body: read };
+    const { statusCode: status, headers: received } = response;
+    const most = status >= 200 && status < 300 ? maxBytes : MAX_ERROR_BODY_BYTES;
+    const whenAborted = once ? 'keep-status' : 'throw';
+    const read = await readAnswerBody(response.body, received, most, signal, whenAborted);
+    return { status, headers: received, receivedAt, ...read };
   };
 
   const send = async (request: HttpRequest): Promise<HttpAnswer> => {
@@ -157,7 +141,7 @@ export function createTransport(options: TransportOptions): Transport {
       throw networkProblem(error, base.host, watch.written());
     } finally {
       over.abort();
-      // Not waited for: the answer is worth more than the end of its connection.
+      // Not awaited: the answer must not wait for the end of its connection.
       own?.destroy().catch(() => {});
     }
   };
@@ -182,7 +166,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** `request`, but not longer than until `signal` aborts: undici itself notices only once it is connected. */
+/** `request`, but an abort rejects at once: undici itself notices it only when it is connected. */
 function orAborted<T>(request: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

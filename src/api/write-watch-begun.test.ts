@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { watchWriting } from './write-watch.ts';
 
 describe('a request that undici begins', () => {
-  /** undici's part: begins the request, as often as told. @returns whether each was let through */
+  /** undici's part: begins the request, as often as given. @returns whether each was let through */
   const beginning = (aborted: boolean[]): { dispatcher: Dispatcher; begun: boolean[] } => {
     const begun: boolean[] = [];
     class Beginner extends Dispatcher {

@@ -11,7 +11,7 @@ export interface BudgetOptions {
   /** Part of every limit that this program may use: max(1, ⌊share × limit⌋) requests. */
   readonly share: number;
   readonly store: BudgetStore;
-  /** Just read from the store. */
+  /** What the store has of the key now. */
   readonly loaded: LoadedBudget;
   readonly onEvent: (event: BudgetEvent) => void;
 }
@@ -19,29 +19,28 @@ export interface BudgetOptions {
 /** The rate limits of ONE API key, over all its endpoint groups: no request without a reserved slot (invariant 6). */
 export interface Budget {
   /**
-   * Waits for a slot of `group` and calls `send`, whose answer it gives back. The waiting task is chosen when
-   * the slot is free: highest priority first, then in order of arrival. A reservation is committed before
-   * `send` is called.
+   * Waits for a slot of `group`, calls `send` and returns its answer. The waiting task is chosen when the slot is
+   * free: highest priority first, then in order of arrival. A reservation is committed before `send` is called.
    * @throws what `send` throws; the signal's reason, at once, when it is aborted (a waiting task then leaves the
    *   queue, a sent one keeps its slot); what the store throws when nothing can be reserved
    */
-  run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>>;
+  run<T extends AnswerMeta>(request: BudgetRequest, send: Send<T>): Promise<T>;
 
   /**
-   * Takes what the next page's transaction is to store. Undefined: nothing to store.
-   * When that transaction fails, or its outcome is unknown, give it back with `putBack`.
+   * Takes what the next page's transaction is to store; undefined: nothing. If that transaction fails, or its outcome
+   * is unknown, give it back with `putBack`.
    */
   takeFreed(): FreedSlots | undefined;
   putBack(freed: FreedSlots): void;
 
-  /** Stores what there is to store, without a page: when idle, and at a stop. @throws what the store throws */
+  /** Stores it without a page: when idle, and at a stop. @throws what the store throws */
   flush(): Promise<void>;
 
   snapshot(): BudgetSnapshot;
 
   /**
-   * Ends all timers and returns unused reservations to what `flush` stores; waiting tasks reject with `reason`.
-   * Requests under way are the caller's to abort.
+   * Ends all timers; waiting tasks reject with `reason`. The next `flush` stores unused reservations as free. The
+   * caller aborts requests under way.
    */
   close(reason: Error): void;
 }
@@ -56,17 +55,17 @@ export interface BudgetRequest {
 
 /**
  * Sends one HTTP request, with neither retries nor redirects.
- * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out). Throwing
- * NotSent, and that alone, it gives the slot back at once.
+ * Resolves when there is an answer, whatever its status; throws when there is none (reset, time-out). Only a NotSent
+ * frees the slot at once.
  */
-export type Send<T> = (signal: AbortSignal) => Promise<SlotAnswer<T>>;
+export type Send<T extends AnswerMeta> = (signal: AbortSignal) => Promise<T>;
 
-export interface SlotAnswer<T> {
+/** What the budget reads of an answer. */
+export interface AnswerMeta {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** When the response's headers arrived, on the budget's monotonic clock: the slot is counted from then. */
+  /** Monotonic clock, when the headers had come: the slot's window begins (docs/design/rate-limit.md, "Slots"). */
   readonly receivedAt: number;
-  readonly value: T;
 }
 
 /** Header fields by lower-case name, as undici and Node give them. */
@@ -75,7 +74,7 @@ export type AnswerHeaders = Readonly<Record<string, string | readonly string[] |
 /** What status page and metrics show of a key's budget. */
 export interface BudgetSnapshot {
   readonly groups: readonly GroupSnapshot[];
-  /** The learnt limit over all endpoints; undefined when there is none. */
+  /** The learnt limit over all endpoints; undefined: none is known. */
   readonly overallLimit: number | undefined;
 }
 
@@ -83,27 +82,27 @@ export interface GroupSnapshot {
   readonly group: RateGroup;
   /** The service's limit for 60 s, as far as known. */
   readonly limit: number;
-  /** How many requests in 60 s this budget allows itself: share, other users and 429s considered. */
+  /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
   readonly size: number;
   /** Slots in use now, and how many of them are requests under way. */
   readonly used: number;
   readonly inFlight: number;
   /** Tasks waiting for a slot. */
   readonly waiting: number;
-  /** Milliseconds until the next slot comes free; 0 when one is free, undefined when it depends on an answer. */
+  /** Milliseconds until the next slot comes free; 0: one is free; undefined: it depends on an answer. */
   readonly freeInMs: number | undefined;
   /** Requests of other users of the key in the last window. */
   readonly foreignUse: number;
-  /** Milliseconds between two requests, after a 429 that the model excluded; undefined: not paced. */
+  /** Milliseconds between two requests, after a 429 that nothing explains; undefined: not paced. */
   readonly pacedMs: number | undefined;
-  /** Milliseconds for which a Retry-After still stops the group; 0: it does not. */
+  /** Milliseconds for which a Retry-After still stops the group; 0: none does. */
   readonly pausedForMs: number;
   readonly sent: number;
   /** Answers with status 429 since this budget was made. */
   readonly refused: number;
 }
 
-/** Something that an operator may want to know; `message` is one line for the log. */
+/** News for the operator; `message` is one line for the log. */
 export interface BudgetEvent {
   readonly kind:
     | 'refused'

@@ -1,13 +1,5 @@
 import type { Clock } from '@research-mirror/runtime/clock';
-import type {
-  SlotAnswer,
-  Budget,
-  BudgetEvent,
-  BudgetOptions,
-  BudgetRequest,
-  BudgetSnapshot,
-  Send,
-} from './budget.ts';
+import type { AnswerMeta, Budget, BudgetOptions, BudgetRequest, BudgetSnapshot, Send } from './budget.ts';
 import { inheritBlocks } from './store/inherit.ts';
 import { KeyModel } from './key-model.ts';
 import { EndpointGroup } from './endpoint-group.ts';
@@ -19,15 +11,15 @@ import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
 import type { Block } from './slots/reservations.ts';
 import { budgetSnapshotOf } from './snapshot.ts';
 import { StoreTime } from './store/store-time.ts';
-import type { BudgetStore, FreedSlots, StoredGroup } from './store/store.ts';
+import type { FreedSlots, StoredGroup } from './store/store.ts';
 import { BLOCK_VALID_MS, UNANSWERED_MS, WINDOW_MS } from './slots/timing.ts';
 
-/** A budget that goes on where the store's rows leave off. */
+/** A budget that goes on from the store's rows. */
 export function createBudget(options: BudgetOptions): Budget {
   return new KeyBudget(options);
 }
 
-/** What a FreedSlots was made of, for `putBack`. */
+/** The blocks and groups of a FreedSlots, for `putBack`. */
 interface Taken {
   readonly blocks: readonly { readonly endpointGroup: EndpointGroup; readonly block: Block }[];
   readonly learnt: readonly StoredGroup[];
@@ -35,34 +27,30 @@ interface Taken {
 
 /** The rim around the pure KeyModel: queues, reservations in the store, timers. */
 class KeyBudget implements Budget {
-  readonly #keyHash: string;
+  readonly #options: BudgetOptions;
   readonly #clock: Clock;
-  readonly #onEvent: (event: BudgetEvent) => void;
   readonly #model: KeyModel;
   readonly #time: StoreTime;
   readonly #endpointGroups: ReadonlyMap<RateGroup, EndpointGroup>;
   readonly #taken = new WeakMap<FreedSlots, Taken>();
   /** Reservations that are being committed. */
   readonly #reserving = new Set<Promise<void>>();
-  readonly #store: BudgetStore;
   #nextBlockId: number;
-  /** Of what was learnt and last taken to be stored. */
+  /** Of the lessons last taken to be stored. */
   #serial: number;
-  /** When the task that `startOne` starts was chosen. */
+  /** When the task was chosen that `startOne` starts. */
   #startedAt = 0;
   #closed: Error | undefined;
 
-  constructor({ keyHash, clock, share, store, loaded, onEvent }: BudgetOptions) {
-    this.#keyHash = keyHash;
+  constructor(options: BudgetOptions) {
+    const { clock, share, loaded } = options;
+    this.#options = options;
     this.#clock = clock;
-    this.#onEvent = onEvent;
-    this.#store = store;
     const now = clock.monotonic();
     this.#time = new StoreTime(loaded.now, now);
     this.#model = new KeyModel(share);
-    this.#endpointGroups = new Map(
-      RATE_GROUPS.map((name) => [name, new EndpointGroup(this.#model.group(name), clock)]),
-    );
+    const groups = RATE_GROUPS.map((name) => new EndpointGroup(this.#model.group(name), clock));
+    this.#endpointGroups = new Map(groups.map((group) => [group.model.name, group]));
     inheritLearnt(this.#model, loaded.learnt, now, this.#time);
     inheritBlocks(this.#model, loaded.blocks, now, this.#time);
     this.#model.answered = loaded.known;
@@ -72,15 +60,13 @@ class KeyBudget implements Budget {
     this.#nextBlockId = Math.max(Math.floor(loaded.now), ...loaded.blocks.map((block) => block.blockId + 1));
   }
 
-  async run<T>(request: BudgetRequest, send: Send<T>): Promise<SlotAnswer<T>> {
+  async run<T extends AnswerMeta>(request: BudgetRequest, send: Send<T>): Promise<T> {
     request.signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
-    const endpointGroup = this.#endpointGroup(request.group);
-    const turn = endpointGroup.queue.add(
-      () => this.#serve(endpointGroup, request, send),
-      request.priority,
-      request.signal,
-    );
+    const { group, priority, signal } = request;
+    const endpointGroup = this.#endpointGroups.get(group);
+    if (endpointGroup === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(group)}`);
+    const turn = endpointGroup.queue.add(() => this.#serve(endpointGroup, request, send), priority, signal);
     this.#pump(endpointGroup);
     return await turn;
   }
@@ -95,7 +81,7 @@ class KeyBudget implements Budget {
     const now = this.#clock.monotonic();
     this.#serial = Math.max(this.#serial + 1, Math.floor(this.#time.toStore(now)));
     const freed: FreedSlots = {
-      keyHash: this.#keyHash,
+      keyHash: this.#options.keyHash,
       blocks: blocks.map(({ endpointGroup, block }) => ({
         group: endpointGroup.model.name,
         blockId: block.id,
@@ -114,12 +100,12 @@ class KeyBudget implements Budget {
   }
 
   async flush(): Promise<void> {
-    // What is being reserved when the budget is closed is given back as soon as it is there.
+    // After a close, a block that is still being reserved is given back as soon as it is there.
     if (this.#closed !== undefined) await Promise.all(this.#reserving);
     const freed = this.takeFreed();
     if (freed === undefined) return;
     try {
-      await this.#store.record(freed);
+      await this.#options.store.record(freed);
     } catch (error) {
       this.putBack(freed);
       throw error;
@@ -139,15 +125,13 @@ class KeyBudget implements Budget {
     }
   }
 
-  /** Starts as many tasks as may go now, and sees to it that somebody asks again for the rest. */
+  /** Starts as many tasks as may go now, and sets the timer for the rest. */
   #pump(endpointGroup: EndpointGroup): void {
     while (endpointGroup.queue.waiting > 0 && !endpointGroup.reserving && this.#closed === undefined) {
       const now = this.#clock.monotonic();
       const { highWaits } = endpointGroup.queue;
-      const admission = this.#model.admission(
-        { group: endpointGroup.model.name, high: highWaits, highWaits },
-        now,
-      );
+      const group = endpointGroup.model.name;
+      const admission = this.#model.admission({ group, high: highWaits, highWaits }, now);
       if (admission !== 'go') {
         if (admission.at !== undefined) endpointGroup.wakeAt(admission.at, () => this.#pump(endpointGroup));
         return;
@@ -155,35 +139,28 @@ class KeyBudget implements Budget {
       if (endpointGroup.reservations.hasSlot(now)) {
         this.#startedAt = now;
         endpointGroup.queue.startOne();
-      } else this.#beginReserve(endpointGroup);
+      } else {
+        const reserving = this.#reserve(endpointGroup).finally(() => this.#reserving.delete(reserving));
+        this.#reserving.add(reserving);
+      }
     }
-  }
-
-  #beginReserve(endpointGroup: EndpointGroup): void {
-    const reserving = this.#reserve(endpointGroup).finally(() => this.#reserving.delete(reserving));
-    this.#reserving.add(reserving);
   }
 
   /** Commits a block of slots; on failure, every task that waits for it gets the store's error. */
   async #reserve(endpointGroup: EndpointGroup): Promise<void> {
+    const { model, reservations } = endpointGroup;
+    const { keyHash, store } = this.#options;
     endpointGroup.reserving = true;
     const calledAt = this.#clock.monotonic();
-    const size = endpointGroup.reservations.nextSize(
-      endpointGroup.model.size(calledAt),
-      this.#store.largestBlock,
-    );
-    const block = {
-      group: endpointGroup.model.name,
-      blockId: this.#nextBlockId++,
-      size,
-      validForMs: BLOCK_VALID_MS,
-    };
-    const freed = this.takeFreed() ?? { keyHash: this.#keyHash, blocks: [], learnt: [] };
+    const size = reservations.nextSize(model.size(calledAt), store.largestBlock);
+    const blockId = this.#nextBlockId++;
+    const block = { group: model.name, blockId, size, validForMs: BLOCK_VALID_MS };
+    const freed = this.takeFreed() ?? { keyHash, blocks: [], learnt: [] };
     try {
-      const { now } = await this.#store.reserve(this.#keyHash, block, freed);
+      const { now } = await store.reserve(keyHash, block, freed);
       this.#time.learn(now, calledAt);
-      endpointGroup.reservations.open(block.blockId, size, calledAt);
-      if (this.#closed !== undefined) endpointGroup.reservations.release(this.#clock.monotonic());
+      reservations.open(blockId, size, calledAt);
+      if (this.#closed !== undefined) reservations.release(this.#clock.monotonic());
     } catch (error) {
       this.putBack(freed);
       endpointGroup.fail(error);
@@ -194,13 +171,13 @@ class KeyBudget implements Budget {
   }
 
   /** Runs within `startOne` up to its first `await`: slot and reservation are taken with the choice of the task. */
-  async #serve<T>(
+  async #serve<T extends AnswerMeta>(
     endpointGroup: EndpointGroup,
     request: BudgetRequest,
     send: Send<T>,
-  ): Promise<SlotAnswer<T>> {
+  ): Promise<T> {
     endpointGroup.throwIfFailed();
-    // The moment of the choice: a clock that is asked again may have passed the reservation's end meanwhile.
+    // When the task was chosen: now may be past the reservation's end.
     const sentAt = this.#startedAt;
     const block = endpointGroup.reservations.take(sentAt);
     endpointGroup.model.sent(sentAt, request.priority >= HIGH_PRIORITY);
@@ -209,30 +186,28 @@ class KeyBudget implements Budget {
       this.#judge(endpointGroup, request, answer, sentAt, block);
       return answer;
     } finally {
-      this.#pumpAll();
+      for (const each of this.#endpointGroups.values()) this.#pump(each);
     }
   }
 
-  async #answerOf<T>(
+  async #answerOf<T extends AnswerMeta>(
     request: BudgetRequest,
     send: Send<T>,
     endpointGroup: EndpointGroup,
     block: Block,
-  ): Promise<SlotAnswer<T>> {
+  ): Promise<T> {
+    const { model, reservations } = endpointGroup;
     try {
       return await send(request.signal);
     } catch (error) {
       const at = this.#clock.monotonic();
       if (error instanceof NotSent) {
-        this.#model.unsent(request.group);
-        endpointGroup.reservations.giveBack(block, at);
-        throw error;
+        model.unsent();
+        reservations.giveBack(block, at);
+      } else {
+        model.unanswered(at);
+        reservations.free(block, at + UNANSWERED_MS + WINDOW_MS + model.pace.guardMs(at));
       }
-      this.#model.unanswered(request.group, at);
-      endpointGroup.reservations.free(
-        block,
-        at + UNANSWERED_MS + WINDOW_MS + endpointGroup.model.pace.guardMs(at),
-      );
       throw error;
     }
   }
@@ -240,33 +215,19 @@ class KeyBudget implements Budget {
   #judge(
     endpointGroup: EndpointGroup,
     request: BudgetRequest,
-    answer: SlotAnswer<unknown>,
+    answer: AnswerMeta,
     sentAt: number,
     block: Block,
   ): void {
     const now = this.#clock.monotonic();
-    // A moment that can't be is as good as none: the slot is then counted from now.
+    // A moment that is impossible counts as missing: the slot is then counted from now.
     const receivedAt = answer.receivedAt >= sentAt && answer.receivedAt <= now ? answer.receivedAt : now;
     const headers = readRateHeaders(answer.headers, this.#clock.now());
-    const events = this.#model.judge(request.group, answer.status, {
-      route: request.route,
-      sentAt,
-      receivedAt,
-      headers,
-    });
+    const { group, route } = request;
+    const events = this.#model.judge(group, answer.status, { route, sentAt, receivedAt, headers });
     endpointGroup.reservations.free(block, receivedAt + WINDOW_MS + endpointGroup.model.pace.guardMs(now));
-    for (const event of events) this.#onEvent(event);
-    // A stopped group reads no pages that could carry the lesson. If this fails, it waits for the next chance.
+    for (const event of events) this.#options.onEvent(event);
+    // A stopped group reads no page that could carry the lesson. If this fails, the next chance stores it.
     if (answer.status === 429) this.flush().catch(() => {});
-  }
-
-  #pumpAll(): void {
-    for (const endpointGroup of this.#endpointGroups.values()) this.#pump(endpointGroup);
-  }
-
-  #endpointGroup(name: RateGroup): EndpointGroup {
-    const endpointGroup = this.#endpointGroups.get(name);
-    if (endpointGroup === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
-    return endpointGroup;
   }
 }

@@ -30,11 +30,11 @@ export class EndpointGroup {
       if (this.#wake === mine) this.#wake = undefined;
       wake();
     };
-    // Whole milliseconds, rounded up, and at least one: timers cut fractions off, and sums of fractions are
-    // inexact; either would wake too early, again and again.
+    // Whole milliseconds, rounded up, and at least one: timers cut fractions off, and sums of fractions are inexact.
+    // Both would wake too early, again and again.
     const ms = Math.max(1, Math.ceil(at - this.#clock.monotonic()));
     this.#clock.sleep(ms, controller.signal).then(fire, () => {
-      // Only a later wake-up that was replaced by an earlier one, or a close.
+      // An earlier wake-up took its place, or the budget was closed.
     });
   }
 

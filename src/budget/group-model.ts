@@ -5,16 +5,17 @@ import { pauseAfter, type RateHeaders } from './evidence/rate-headers.ts';
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
 import { RemainingCheck, SUSPECT_REPEATS } from './evidence/remaining-check.ts';
 import { RouteLimits } from './evidence/route-limits.ts';
+import { earliest } from './slots/moments.ts';
 import { SlotLog } from './slots/slot-log.ts';
 import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
 
-/** Slots from which on they are spread over the window while some of high priority come. */
+/** Least slots of a group that spreads them over the window while requests of high priority come. */
 const SPREAD_FROM = 12;
 
-/** May a request be sent now? If not: when to ask again, undefined = when an answer comes. */
+/** Whether a request may be sent now; if not, when to ask again (undefined: when an answer comes). */
 export type Admission = 'go' | { readonly at: number | undefined };
 
-/** A request's answer, as far as the rate limit goes. Moments are monotonic milliseconds. */
+/** What the rate limit needs of a request's answer. Moments are monotonic milliseconds. */
 export interface Answered {
   readonly route: string;
   readonly sentAt: number;
@@ -22,13 +23,10 @@ export interface Answered {
   readonly headers: RateHeaders;
 }
 
-/** What an answer taught: worth a line in the store and, but for `noted`, a message. */
+/** What an answer taught. All of it is stored; `noted` makes no message. */
 export type Finding = 'noted' | 'limit' | 'remaining-broken' | 'lesson-withdrawn';
 
-/**
- * One endpoint group of one key: slots, limit, other users, and what refusals taught. Pure: moments in,
- * decisions out.
- */
+/** One endpoint group of one key: slots, limit, other users, lessons of 429s. Pure: moments in, decisions out. */
 export class GroupModel {
   readonly name: RateGroup;
   readonly log = new SlotLog();
@@ -51,7 +49,7 @@ export class GroupModel {
   #lastLowAt = -Infinity;
   #lastRefusedAt = -Infinity;
   #foreignBlamedAt = -Infinity;
-  /** A first lesson may still turn out to have been somebody else's use. */
+  /** Until then a first lesson may still turn out to have been somebody else's use. */
   #lessonOpenUntil = -Infinity;
 
   constructor(name: RateGroup, share: number) {
@@ -69,8 +67,7 @@ export class GroupModel {
   /** How many slots this program allows itself. */
   size(now: number): number {
     const limit = this.limit(now);
-    // The tiny addition mends products such as 0.29 × 100 = 28.999999999999996.
-    const shared = Math.max(1, Math.floor(this.#share * limit + 1e-9));
+    const shared = this.#shareOf(limit);
     const left = Math.max(
       this.#remaining.tested ? 1 : SUSPECT_REPEATS,
       limit - headroom(this.foreign.highest(now)),
@@ -78,8 +75,18 @@ export class GroupModel {
     return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
   }
 
+  #shareOf(limit: number): number {
+    // The tiny addition mends products such as 0.29 × 100 = 28.999999999999996.
+    return Math.max(1, Math.floor(this.#share * limit + 1e-9));
+  }
+
   used(now: number): number {
     return this.log.used(now, this.pace.guardMs(now));
+  }
+
+  /** When the next slot comes free; undefined: only requests under way use any. */
+  nextFree(now: number): number | undefined {
+    return this.log.nextFree(now, this.pace.guardMs(now));
   }
 
   /**
@@ -93,33 +100,21 @@ export class GroupModel {
     const keepUntil = this.#lastHighAt + WINDOW_MS;
     const kept = !high && size > 1 && (highWaits || keepUntil > now) ? 1 : 0;
     if (this.used(now) >= size - kept) {
-      const guard = this.pace.guardMs(now);
-      const changes = [
-        this.log.nextFree(now, guard),
-        this.foreign.nextChange(now),
-        kept === 1 && !highWaits ? keepUntil : undefined,
-      ].filter((each) => each !== undefined);
-      return { at: changes.length === 0 ? undefined : Math.min(...changes) };
+      const unkept = kept === 1 && !highWaits ? keepUntil : undefined;
+      return { at: earliest(this.nextFree(now), this.foreign.nextChange(now), unkept) };
     }
     const spread = high ? now : this.#spread(now, size);
-    if (spread > now)
-      return { at: Math.min(spread, this.log.nextFree(now, this.pace.guardMs(now)) ?? Infinity) };
-    return this.#turn(now);
+    return spread > now ? { at: earliest(spread, this.nextFree(now)) } : this.#turn(now);
   }
 
-  /**
-   * When the next request that is not of high priority may go. Where some of high priority come at any time, a full walk
-   * must not take all slots as soon as they come free: they would come free together again, and whoever comes in between
-   * would wait for up to a window. So once half of them are in use they are taken at the pace at which a window has them,
-   * which costs nothing in the long run. Of a few slots the one that is kept is enough.
-   */
+  /** When the next request that is not of high priority may go (docs/design/rate-limit.md, "Who gets the slot"). */
   #spread(now: number, size: number): number {
     if (size < SPREAD_FROM || this.#lastHighAt + HIGH_MEMORY_MS <= now || this.used(now) < size / 2)
       return now;
     return this.#lastLowAt + WINDOW_MS / size;
   }
 
-  /** When paced: a while after the last sending or, after a second lesson, after the last answer. */
+  /** When paced: an interval after the last sending or, after a second lesson, after the last answer. */
   #turn(now: number): Admission {
     const interval = this.pace.intervalMs(now);
     if (interval === undefined) return 'go';
@@ -137,10 +132,7 @@ export class GroupModel {
     else this.#lastLowAt = now;
   }
 
-  /**
-   * Nothing was written of a request that was counted as sent. A group that is paced still waits its interval: it
-   * can't tell any more which sending was the last one.
-   */
+  /** Nothing was written of a request that counted as sent. A paced group still waits its interval after it. */
   unsent(): void {
     this.log.unsent();
   }
@@ -180,7 +172,7 @@ export class GroupModel {
       return;
     }
     this.foreign.observe(now, use);
-    // Others' use, seen right after the first 429, explains that one: no need to go on pacing.
+    // Others' use, seen right after the first lesson, explains that 429: no need to go on pacing.
     if (use > 0 && this.#lessonOpenUntil > now && !this.#blamedForeign(now)) {
       this.pace.forget();
       this.#lessonOpenUntil = -Infinity;
@@ -191,8 +183,7 @@ export class GroupModel {
 
   /**
    * A 429: the group stops.
-   * @returns what is known for its explanation; undefined for one that belongs to an earlier 429, having been
-   *   sent before that one arrived
+   * @returns what may explain it; undefined: its request was sent before an earlier 429 arrived, and belongs to that
    */
   refused(
     answer: Answered,
@@ -214,7 +205,7 @@ export class GroupModel {
     return facts;
   }
 
-  /** The 429 is blamed on others: they used one slot more than was seen, at least. */
+  /** Others explain the 429: they used at least one slot more than was seen. */
   blameForeign(now: number): void {
     this.#foreignBlamedAt = now;
     this.foreign.observe(now, Math.max(2, this.foreign.highest(now) + 1));
@@ -225,7 +216,7 @@ export class GroupModel {
     const granted = defaultLimit(this.name);
     if ((this.limits.smallest(now) ?? 0) > granted) this.ceilingUntil = now + LESSON_MEMORY_MS;
     const first = this.pace.lesson(now) === undefined;
-    this.pace.learn(Math.min(size, Math.max(1, Math.floor(this.#share * granted + 1e-9))), now);
+    this.pace.learn(Math.min(size, this.#shareOf(granted)), now);
     this.#lessonOpenUntil = first ? this.pausedUntil + WINDOW_MS : -Infinity;
   }
 

@@ -23,6 +23,6 @@ it('a ping that was provably not sent may be sent again', () => {
   const model = new KeyModel(1);
   model.beQuiet(0);
   model.group('other').sent(0, false);
-  model.unsent('other');
+  model.group('other').unsent();
   expect(model.admission(OTHER, 1)).toBe('go');
 });

@@ -3,10 +3,11 @@ import { findingEvent, refusedEvent } from './budget-events.ts';
 import { GroupModel, type Admission, type Answered } from './group-model.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
 import { explain, type Cause } from './evidence/refusal-cause.ts';
+import { earliest } from './slots/moments.ts';
 import type { StoredGroup } from './store/store.ts';
 import { GUARD_MS, LESSON_MEMORY_MS, WINDOW_MS } from './slots/timing.ts';
 
-/** How far the limit over all endpoints is lowered when it was refused although kept. */
+/** Factor by which a 429 that came although the limit over all endpoints was kept lowers that limit. */
 const LOWER_BY = 0.9;
 
 /** A request as the model sees it. */
@@ -18,18 +19,18 @@ export interface AdmissionRequest {
 }
 
 /**
- * All endpoint groups of one key, and what holds for them together: the first answer, the window that a key with
- * an unknown past waits out, a limit over all endpoints. Pure.
+ * All endpoint groups of one key, and their common rules: the first answer, the window that a key with an unknown
+ * past waits out, a limit over all endpoints. Pure.
  */
 export class KeyModel {
   readonly groups: ReadonlyMap<RateGroup, GroupModel>;
   readonly #share: number;
-  /** Groups about which something was learnt that the store does not have yet. */
+  /** Groups with lessons that the store does not have yet. */
   readonly changed = new Set<StoredGroup>();
   overall: { limit: number; until: number } | undefined;
   /** Until then only one request may go, and only in `other`: the past of the key is unknown. */
   quietUntil = -Infinity;
-  /** False until a key that nobody ever used has had an answer: one request at a time. */
+  /** False until the first answer to a key that nobody ever used: one request at a time. */
   answered = true;
 
   constructor(share: number) {
@@ -49,11 +50,9 @@ export class KeyModel {
       return { at: this.quietUntil };
     if (!this.answered && this.#sum((each) => each.log.inFlight) > 0) return { at: undefined };
     const limit = this.overallLimit(now);
-    if (
-      limit !== undefined &&
-      this.#sum((each) => each.used(now)) >= Math.max(1, Math.floor(this.#share * limit))
-    ) {
-      return { at: this.#nextFree(now) };
+    const most = limit === undefined ? undefined : Math.max(1, Math.floor(this.#share * limit));
+    if (most !== undefined && this.#sum((each) => each.used(now)) >= most) {
+      return { at: earliest(...this.groups.values().map((each) => each.nextFree(now))) };
     }
     return group.admission(now, asked.high, asked.highWaits);
   }
@@ -61,15 +60,6 @@ export class KeyModel {
   /** The learnt limit over all endpoints. */
   overallLimit(now: number): number | undefined {
     return this.overall !== undefined && this.overall.until > now ? this.overall.limit : undefined;
-  }
-
-  unanswered(group: RateGroup, at: number): void {
-    this.group(group).unanswered(at);
-  }
-
-  /** Provably nothing was written of a request that was counted as sent. */
-  unsent(group: RateGroup): void {
-    this.group(group).unsent();
   }
 
   /** @returns what an operator should know */
@@ -127,20 +117,10 @@ export class KeyModel {
   }
 
   #sum(of: (group: GroupModel) => number): number {
-    let sum = 0;
-    for (const group of this.groups.values()) sum += of(group);
-    return sum;
+    return this.groups.values().reduce((sum, group) => sum + of(group), 0);
   }
 
-  #nextFree(now: number): number | undefined {
-    const moments = [...this.groups.values()].map(
-      (group) => group.log.nextFree(now, group.pace.guardMs(now)) ?? Infinity,
-    );
-    const next = Math.min(...moments);
-    return next === Infinity ? undefined : next;
-  }
-
-  /** Nothing is known of a key that was used before: as if its window had just been filled. */
+  /** The key was used before, and no rows of it are left: as if its window had just been filled. */
   beQuiet(now: number): void {
     this.quietUntil = now + WINDOW_MS + GUARD_MS;
   }

@@ -7,7 +7,7 @@ import type { StoreTime } from './store/store-time.ts';
 import type { LearntRate, LearntRow, StoredGroup } from './store/store.ts';
 
 /**
- * What the store is to keep of a group (or of the limit over all endpoints), in the store's time.
+ * What the store keeps of a group (or of the limit over all endpoints), in the store's time.
  * @param serial greater than that of every earlier row
  */
 export function learntRow(
@@ -43,7 +43,7 @@ function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
   };
 }
 
-/** Takes up what earlier processes learnt; what has expired or makes no sense is left out. */
+/** Takes over what earlier processes learnt; leaves out what has expired or makes no sense. */
 export function inheritLearnt(
   model: KeyModel,
   rows: readonly LearntRow[],
@@ -71,7 +71,7 @@ function inherit(group: GroupModel, learnt: LearntRate, now: number, time: Store
     group.pace = new Pace({ ...learnt.paced, until: time.fromStore(learnt.paced.until) });
   }
   group.ceilingUntil = time.fromStore(learnt.grantedOnlyUntil ?? -Infinity);
-  // No pause is longer, whatever happened to the store's clock.
+  // No pause lasts longer, whatever happened to the store's clock.
   group.pausedUntil = Math.min(now + LONGEST_PAUSE_MS, time.fromStore(learnt.pausedUntil ?? -Infinity));
   group.remainingIgnoredUntil = time.fromStore(learnt.remainingIgnoredUntil ?? -Infinity);
 }

@@ -24,12 +24,12 @@ class Setup {
     const answer = budget.run(request, async () => {
       await this.clock.sleep(10);
       if (error !== undefined) throw error;
-      return { status: 200, headers: {}, receivedAt: this.clock.monotonic(), value: undefined };
+      return { status: 200, headers: {}, receivedAt: this.clock.monotonic() };
     });
     await this.clock.runUntil(answer);
   }
 
-  /** Attempts of which nothing is written. */
+  /** Attempts that write nothing. */
   async sendNothing(budget: Budget, group: RateGroup, count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       await expect(this.send(budget, group, new NotSent('refused connection'))).rejects.toThrow(NotSent);

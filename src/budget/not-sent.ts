@@ -1,6 +1,6 @@
 /**
- * Thrown by a `Send` of which provably nothing was written to the network: its slot is free again at once, since no
- * server can have counted it. `cause` is why.
+ * Thrown by a `Send` that provably wrote nothing to the network: no server has counted it, so its slot is free again
+ * at once. `cause` says why.
  */
 export class NotSent extends Error {
   override readonly name = 'NotSent';

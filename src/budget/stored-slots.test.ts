@@ -74,7 +74,7 @@ describe('a reservation', () => {
     expect(used(await setup.budget())).toBe(0);
   });
 
-  it('is held no longer than it could be, when the store’s clock is put back', async () => {
+  it('stays in use no longer than it could, when the store’s clock is put back', async () => {
     const setup = new BudgetSetup();
     await setup.acquainted();
     setup.clock.jumpWall(-DAY_MS);

@@ -1,37 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
+import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
 import { wake } from '../db/notify/wakeups.ts';
 import type { Remedy } from '@research-mirror/runtime/errors';
-import {
-  CLIENT_BEAT_MS,
-  CLIENT_VALID_MS,
-  CommandFailed,
-  type CommandQueue,
-  type CommandRequest,
-} from './command-request.ts';
+import { CLIENT_BEAT_MS, CLIENT_VALID_MS, CommandFailed, type CommandRequest } from './command-request.ts';
 
-/** How often (ms) the asker looks for progress. */
+/** How often (ms) the asker reads the progress. */
 const LOOK_MS = 250;
 
 export interface Asking {
   readonly clock: Clock;
-  /** Its abort withdraws the request. */
+  /** An abort withdraws the request. */
   readonly signal: AbortSignal;
-  /** Gets each new progress that the daemon wrote. */
+  /** Called with each new progress that the daemon wrote. */
   readonly onProgress: (progress: unknown) => void;
   /** Whether the daemon that was asked still runs. */
   readonly lives: () => Promise<boolean>;
 }
 
 /**
- * Leaves the request for the daemon and waits for what becomes of it.
- * @returns the result that the daemon gave
- * @throws CommandFailed with the daemon's message, or because it is gone; the signal's reason, when the request is
- *   withdrawn
+ * Leaves the request for the daemon and waits for the result.
+ * @throws CommandFailed with the daemon's message, or because it is gone; the signal's reason, the request withdrawn
  */
 export async function askDaemon(
-  { db }: CommandQueue,
+  db: Db,
   request: CommandRequest,
   { clock, signal, onProgress, lives }: Asking,
 ): Promise<unknown> {
@@ -66,7 +59,7 @@ export async function askDaemon(
           .execute();
         gone = !(await lives());
       }
-      // Looked at after the daemon was: one that has ended may have left its answer.
+      // The row is read after `lives`: a daemon that has ended may have left its answer.
       const row = await tables
         .selectFrom('command')
         .select(['state', 'progress', 'result', 'error'])
@@ -93,11 +86,11 @@ export async function askDaemon(
       }
     }
   } finally {
-    if (signal.aborted) await cancel({ db }, id);
+    if (signal.aborted) await cancel(db, id);
   }
 }
 
-async function cancel({ db }: CommandQueue, id: string): Promise<void> {
+async function cancel(db: Db, id: string): Promise<void> {
   await db.state
     .updateTable('command')
     .set({ state: 'cancelled' })

@@ -1,4 +1,3 @@
-import type { Db } from '../db/connection/db.ts';
 import { ClassifiedError, type Remedy } from '@research-mirror/runtime/errors';
 
 /**
@@ -15,16 +14,11 @@ export interface CommandRequest {
   readonly to: string;
 }
 
-/** Where the queue is, and who speaks. */
-export interface CommandQueue {
-  readonly db: Db;
-}
-
-/** The asker says this often (ms) that it still waits, and counts as gone this long after it last did. */
+/** How often (ms) the asker says that it still waits, and how long after the last time it counts as gone. */
 export const CLIENT_BEAT_MS = 1_000;
 export const CLIENT_VALID_MS = 10_000;
 
-/** How the daemon failed at a command, as the asker hears of it. */
+/** Why the daemon did not do a command. */
 export class CommandFailed extends ClassifiedError {
   readonly remedy: Remedy;
   constructor(message: string, remedy: Remedy) {

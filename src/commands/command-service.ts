@@ -3,12 +3,12 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
+import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
-import type { CommandQueue } from './command-request.ts';
 
 /**
  * Carries out one kind of command.
- * @param report tells the asker how far it is; written at most each half second
+ * @param report takes the progress for the asker; written at most each half second
  * @returns the result, JSON
  */
 export type CommandHandler = (
@@ -16,10 +16,11 @@ export type CommandHandler = (
   context: { readonly signal: AbortSignal; readonly report: (progress: unknown) => void },
 ) => Promise<unknown>;
 
-export interface CommandServiceOptions extends CommandQueue {
+export interface CommandServiceOptions {
+  readonly db: Db;
   readonly processId: string;
   readonly handlers: Readonly<Record<string, CommandHandler>>;
-  /** Rings when an asker may have left a command. */
+  /** Rung when an asker may have left a command. */
   readonly bell: Doorbell;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
@@ -27,7 +28,7 @@ export interface CommandServiceOptions extends CommandQueue {
 
 /** How often (ms) the daemon writes progress, and looks whether the asker still waits. */
 const LOOK_MS = 500;
-/** Rows of commands that nobody waits for any more are kept for an hour, for whoever looks into what happened. */
+/** For how long (ms) rows of commands are kept that nobody waits for: somebody may look into what happened. */
 const KEEP_MS = 3_600_000;
 
 /** Looks for commands that askers left, and carries them out side by side. */
@@ -45,20 +46,20 @@ export function commandService(options: CommandServiceOptions): Service {
       let written: unknown;
       for (;;) {
         await clock.sleep(LOOK_MS, over.signal);
-        const told = progress;
+        const next = progress;
         try {
           const row = await tables
             .updateTable('command')
-            .set(told === written ? { owner: options.processId } : { progress: JSON.stringify(told) })
+            .set(next === written ? { owner: options.processId } : { progress: JSON.stringify(next) })
             .where('command_id', '=', id)
             .where('state', '=', 'running')
             .where('wanted_until', '>', await databaseTime(db))
             .returning('command_id')
             .executeTakeFirst();
-          written = told;
+          written = next;
           if (row === undefined) withdrawn.abort(new Stopped('the command, by its asker,'));
         } catch (error) {
-          // The database is away for a while: looked at again, or nobody would hear that the asker has gone.
+          // The database may be away for a while: the next look hears whether the asker has gone.
           options.onFailure(error);
         }
       }
@@ -83,8 +84,8 @@ export function commandService(options: CommandServiceOptions): Service {
     try {
       const handler = handlers[kind];
       if (handler === undefined) throw new Error(`the running daemon does not know the command ${kind}`);
-      const report = (told: unknown): void => {
-        progress = told;
+      const report = (next: unknown): void => {
+        progress = next;
       };
       await finish('done', await handler(given, { signal, report }), null);
     } catch (error) {
@@ -108,7 +109,7 @@ export function commandService(options: CommandServiceOptions): Service {
             running.add(task);
           }
         } catch (error) {
-          // The database is away for a while: commands wait, and the bell rings when it is back.
+          // The database may be away for a while: commands wait, and the bell rings when it is back.
           options.onFailure(error);
         }
         await bell.heard(signal);
@@ -120,8 +121,8 @@ export function commandService(options: CommandServiceOptions): Service {
 }
 
 /**
- * Takes the commands queued for this process whose askers still wait: candidates by a plain read, then compare-and-set
- * each. One by one, so that what is taken is begun, whatever fails after it.
+ * Takes the commands queued for this process whose askers still wait: read first, then each taken by compare-and-set.
+ * They are yielded one by one, so that each one taken is begun, whatever fails after it.
  */
 async function* claim({
   db,

@@ -4,13 +4,13 @@ import { sqlState } from '../db/connection/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
-import { fillBatch } from './columns/backfill.ts';
+import { backfill } from './columns/backfill.ts';
 import { sortPage } from './rows/classify.ts';
 import { contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
-import { recordSuspects } from './deletion/record-suspects.ts';
+import { recordSuspects } from './deletion/save-suspects.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { TableColumns } from './columns/table-columns.ts';
@@ -86,7 +86,7 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
     applyDeletions: (fence, scope, how) => applyDeletions(db, options, fence, scope, how),
     backfill: async (fence) => {
       for (const { columns } of tables.values()) await columns.addWaiting();
-      return fillBatch(db, fence);
+      return backfill(db, fence);
     },
   };
 }

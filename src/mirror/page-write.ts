@@ -2,7 +2,7 @@ import type { Db } from '../db/connection/db.ts';
 import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item, PagePlace } from '../model/page.ts';
-import type { Unseen } from './quarantine/unseen.ts';
+import type { Unseen } from './quarantine/plan.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
 /** One answered page: all of it is written in one transaction, or nothing. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { collection, type KeyType, type Scope } from '../model/collections.ts';
 
-/** A collection's table, and the parts of its key that follow `_user_id`. */
+/** A collection's data table, and the parts of its key that follow `_user_id`. */
 export interface Table {
   readonly schema: string;
   readonly name: string;
@@ -29,31 +29,46 @@ export function tableOf(schema: string, name: string): Table {
 }
 
 /** Columns of the primary key. */
-export function keyColumns(table: Table): string[] {
-  return [
-    '_user_id',
-    ...[table.parent, table.key].flatMap((part) => (part === undefined ? [] : [part.column])),
-  ];
+export function keyColumns({ parent, key }: Table): string[] {
+  return ['_user_id', ...[parent, key].flatMap((part) => part?.column ?? [])];
 }
 
-/** The table's name in SQL, quoted. */
+/** The table's name in SQL, quoted; with a suffix that of its history or of a view upon it. */
 export function dataTable(table: Table, suffix = ''): RawBuilder<unknown> {
   return sql.id(table.schema, `${table.name}${suffix}`);
 }
 
-/** The rows of a scope: condition on the table named (or aliased) `t`. */
-export function inScope(table: Table, scope: Scope): RawBuilder<boolean> {
-  const user = sql<boolean>`t._user_id = ${scope.userId}::bigint`;
-  if (table.parent === undefined) return user;
-  return sql`${user} and t.${sql.id(table.parent.column)} = ${scope.parent}::${typeName(table.parent)}`;
+/** The same as a value: its OID, null where it does not exist. */
+export function relation(table: Table, suffix = ''): RawBuilder<unknown> {
+  return sql`to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))`;
 }
 
-/** Type of the table's key as SQL: text where an account has one row, whose key is empty. */
+/** The rows of a scope: condition on the data table aliased `t`. */
+export function inScope(table: Table, scope: Scope): RawBuilder<boolean> {
+  return sql`t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)}`;
+}
+
+/** `inScope` without the account, which a statement that writes names itself (docs/design/sql.md, "Rule 1"). */
+export function inParent({ parent }: Table, scope: Scope): RawBuilder<boolean> {
+  if (parent === undefined) return sql`true`;
+  return sql`t.${sql.id(parent.column)} = ${scope.parent}::${typeName(parent)}`;
+}
+
+/** A scope's rows in a meta or state table aliased `alias`, without the account: each statement names it. */
+export function ofScope(alias: string, { collection: name, parent }: Scope): RawBuilder<boolean> {
+  return sql`${sql.id(alias, 'collection')} = ${name} and ${sql.id(alias, 'parent')} = ${parent}`;
+}
+
+/** The row of the data table aliased `t` has the key of `k`. */
+export function hasKey({ key }: Table): RawBuilder<boolean> {
+  return key === undefined ? sql`true` : sql`t.${sql.id(key.column)} = k.key`;
+}
+
+/** Type of the table's key in SQL: text where an account has one row, whose key is empty. */
 export function keyTypeName({ key }: Table): RawBuilder<unknown> {
   return key === undefined ? sql`text` : typeName(key);
 }
 
-/** `bigint` or `text` as SQL. */
 export function typeName(part: KeyPart): RawBuilder<unknown> {
   return part.type === 'bigint' ? sql`bigint` : sql`text`;
 }

@@ -1,6 +1,9 @@
 import type { Item } from './page.ts';
 
-/** Whether a row may still change, by what its state says. `failed`: final by its word, but services retry. */
+/**
+ * Class of a state, which is open text: it decides how often the row is read again (docs/design/walks.md). `failed`
+ * sounds final, but services retry.
+ */
 export type StateClass = 'finished' | 'failed' | 'open';
 
 const FINISHED = new Set([
@@ -41,7 +44,7 @@ const FAILED = new Set([
 
 /**
  * Class of a state as the service sent it: any letter case, words joined by space, hyphen, underscore or camelCase.
- * @param value the item's state; `undefined` where items have no state at all: nothing says that they will change
+ * @param value the item's state; undefined: items have no state, and are taken as finished
  */
 export function stateClass(value: unknown): StateClass {
   if (value === undefined) return 'finished';

@@ -6,7 +6,7 @@ import { CronLine } from './cron-line.ts';
 const next = (line: string, after: string): string | undefined =>
   new CronLine(line).next(new Date(after))?.toISOString();
 
-describe('the next firing of a cron line', () => {
+describe('the next run of a cron line', () => {
   it.each([
     ['* * * * *', '2026-01-01T00:00:00.000Z', '2026-01-01T00:01:00.000Z'],
     ['* * * * *', '2026-01-01T00:00:59.999Z', '2026-01-01T00:01:00.000Z'],

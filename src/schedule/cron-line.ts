@@ -1,12 +1,12 @@
 import { createTask, parse, type ScheduledTask } from 'node-cron';
 
 const DAY_MS = 86_400_000;
-/** 29 February falls on a given weekday once in 28 years, and 40 where a century has no leap day. */
+/** 29 February falls on a given weekday once in 28 years, or in 40 where a century has no leap day. */
 const FURTHEST_DAYS = 41 * 366;
 
 /**
- * When a cron line fires: computed from the line and a given moment, never by being awake. Lines are UTC: local time
- * would skip the hour that daylight saving repeats.
+ * The runs of a cron line, computed from the line and a given moment: no process has to be awake. Lines are UTC,
+ * since in local time node-cron skips the hour that daylight saving repeats.
  */
 export class CronLine {
   readonly #task: ScheduledTask;
@@ -14,7 +14,7 @@ export class CronLine {
   readonly #minutes: readonly number[];
   readonly #months: ReadonlySet<number>;
   readonly #days: (day: Date) => boolean;
-  /** The day that was looked at last: to ask node-cron takes a fifth of a millisecond. */
+  /** The day that was looked at last: node-cron takes a fifth of a millisecond for each. */
   #looked: { readonly day: number; readonly fires: boolean } | undefined;
 
   /** @param expression five fields in node-cron's dialect, or a name such as `@daily`; validated by config */
@@ -24,13 +24,13 @@ export class CronLine {
     this.#minutes = minute.toSorted((a, b) => a - b);
     this.#hours = hour.toSorted((a, b) => a - b);
     this.#months = new Set(month);
-    // Words such as L (the last day) are node-cron's to judge.
+    // Words such as L (the last day) are left to node-cron.
     const may = (values: readonly (number | string)[], value: number): boolean =>
       values.includes(value) || values.some((each) => typeof each === 'string');
     this.#days = (day) => may(dayOfMonth, day.getUTCDate()) && may(dayOfWeek, day.getUTCDay());
   }
 
-  /** Its first firing after that moment; null: none. */
+  /** Its first run after that moment; null: none. */
   next(after: Date): Date | null {
     const first = Math.floor(after.getTime() / DAY_MS) * DAY_MS;
     for (let day = first; day < first + FURTHEST_DAYS * DAY_MS; day += DAY_MS) {

@@ -47,7 +47,7 @@ describe('a group of submissions', () => {
     expect(inFlight.waitMs).toBe(60_000);
   });
 
-  it('is held for the longest that was asked for', async () => {
+  it('pauses for the longest time that was asked for', async () => {
     const { inFlight, clock } = laneOf(10);
     inFlight.pause(5_000);
     inFlight.pause(1_000);
@@ -56,7 +56,7 @@ describe('a group of submissions', () => {
     expect(inFlight.pausedForMs).toBe(0);
   });
 
-  it('sends what waits for a slot back into the queue when it is held, but not what is claimed', () => {
+  it('sends what waits for a slot back into the queue when it pauses, but not what is claimed', () => {
     const { inFlight } = laneOf(10);
     const [waits, claimed] = [inFlight.add('1'), inFlight.add('2')];
     inFlight.claimed('2');

@@ -5,14 +5,14 @@ import type { OperationName } from '../model/submission.ts';
 export interface Operation {
   /** Path with `{id}` for the target, as limits and metrics name it. */
   readonly route: string;
-  /** @param target ID of what it is carried out on; of no meaning for an operation without one */
+  /** @param target ID of what it is carried out on; ignored where the operation has no target */
   readonly path: (target: string | null) => string;
   readonly targeted: boolean;
   /** The rate limit in which it counts (specification 8.2). */
   readonly group: RateGroup;
 }
 
-/** The catalogue: every operation that can be submitted, declared once. */
+/** Every operation that can be submitted. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   research: operation('/v1/research'),
   enrich: operation('/v1/enrich'),

@@ -22,7 +22,7 @@ interface Tried {
 async function tryOnce(wire: Wire, inQueue = true): Promise<Tried> {
   const clock = new VirtualClock();
   let pings = 0;
-  const parts = {
+  const context = {
     clock,
     claiming: new Mutex(),
     ownsUntil: () => Number.POSITIVE_INFINITY,
@@ -32,7 +32,7 @@ async function tryOnce(wire: Wire, inQueue = true): Promise<Tried> {
       once: async (request: OnceRequest) => {
         if ((await request.claim?.()) !== true) return undefined;
         const status = await wire(request);
-        const said = refusal('POST /v1/research', status, {}, '', 0);
+        const said = refusal('POST /v1/research', { status, headers: {}, text: '' }, String, 0);
         return {
           status,
           headers: {},
@@ -49,7 +49,7 @@ async function tryOnce(wire: Wire, inQueue = true): Promise<Tried> {
       },
     },
   };
-  const sent = await sendSubmission(parts, QUEUED, new AbortController().signal, () => {}, 4_000);
+  const sent = await sendSubmission(context, QUEUED, new AbortController().signal, () => {}, 4_000);
   return { sent, pings };
 }
 

@@ -18,7 +18,7 @@ import { mayMeanBadKey, outcomeOfAnswer, outcomeOfFailure } from './submission-o
 export interface SubmissionSource {
   /** Sends a request at most once, under a slot. @throws KeyRefused, with nothing sent, when every key is refused */
   once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined>;
-  /** Whether a ping finds the key good. @throws where that can't be asked */
+  /** Whether a ping accepts the key. @throws where no ping is answered */
   isGood(keyHash: string, request: Pick<OnceRequest, 'priority' | 'signal' | 'stop'>): Promise<boolean>;
   /** How many requests of the group its budget allows in 60 s. */
   sizeOf(group: RateGroup): number;
@@ -29,45 +29,45 @@ export interface SendingContext {
   readonly store: Pick<SubmissionStore, 'claim'>;
   readonly clock: Clock;
   /**
-   * One of the account is claimed at a time: they would only wait for each other in Postgres, while the time in which
-   * they must be written runs.
+   * The account's submissions are claimed one at a time: in Postgres they would wait for each other, while the time
+   * runs in which they must be written.
    */
   readonly claiming: Mutex;
-  /** Monotonic moment until which this process may send for its accounts: its heartbeat (docs/design/ownership.md, "Heartbeat"). */
+  /** Monotonic moment until which this process may send (docs/design/ownership.md, "Heartbeat"). */
   readonly ownsUntil: () => number;
-  /** The longest that a request may take after it was written. */
+  /** The longest time (ms) that a request may take after it was written. */
   readonly timeoutMs: number;
 }
 
-/** What came of it. */
+/** What became of a submission. */
 export type Sent =
   /** The service answered. */
   | { readonly kind: 'answered'; readonly outcome: SubmissionOutcome }
   /** It may have been sent, and nobody answered. */
   | { readonly kind: 'lost'; readonly outcome: SubmissionOutcome }
-  /** It was claimed, and provably not sent. */
+  /** It was claimed, and certainly not sent. */
   | { readonly kind: 'unsent'; readonly outcome: SubmissionOutcome }
   | { readonly kind: 'not-claimed' }
-  /** A stop left it on the wire, or a defect lost its answer: it stays `sending` until nobody can know its outcome any more. */
+  /** A stop or a defect lost its answer: it stays `sending` until nobody can know its outcome any more. */
   | { readonly kind: 'left'; readonly error: unknown };
 
 /**
- * Sends one submission, at most once (docs/design/operations-out.md, "Submissions"). It is claimed when its slot is there, and written only while both
- * the claim's own bound and the heartbeat are valid on this machine's monotonic clock, asked in the moment of writing;
- * the claim's bound on its wall clock, too.
- * @param stop ends a wait for a slot at once, and lets a request on the wire be answered for some seconds
- * @param onClaim called when it is claimed, or is about to be
+ * Sends one submission, at most once (docs/design/operations-out.md, "Submissions"). It is claimed when it has a
+ * slot. It is written only while the claim and the heartbeat are valid by this machine's monotonic clock, and the
+ * claim by its wall clock, too; both are read at the moment of writing.
+ * @param stop ends a wait for a slot at once; a request that was sent may be answered for some seconds
+ * @param onClaim called just before it is claimed
  * @param retryInMs how long to wait where nothing could be sent
- * @throws what `once` throws before anything was claimed: KeyRefused, LeaseLost, the database's trouble, the stop's reason
+ * @throws what `once` throws before the claim: KeyRefused, LeaseLost, errors of the database, the stop's reason
  */
 export async function sendSubmission(
-  parts: SendingContext,
+  context: SendingContext,
   queued: QueuedSubmission,
   stop: AbortSignal,
   onClaim: () => void,
   retryInMs: number,
 ): Promise<Sent> {
-  const { source, store, clock, claiming, ownsUntil, timeoutMs } = parts;
+  const { source, store, clock, claiming, ownsUntil, timeoutMs } = context;
   const { route, path } = OPERATIONS[queued.operation];
   const never = new AbortController().signal;
   const waiting = { priority: PRIORITY.SUBMISSION, signal: never, stop } as const;
@@ -84,7 +84,7 @@ export async function sendSubmission(
     idempotencyKey: queued.requestId,
     claim: () =>
       claiming.run(async () => {
-        // A stop, or a failure before it, may have come while others took their turns.
+        // While others were claimed, a stop may have come, or the failure of one before it.
         stop.throwIfAborted();
         onClaim();
         const calledAt = clock.monotonic();
@@ -96,7 +96,7 @@ export async function sendSubmission(
         return claimed !== undefined;
       }),
     mayWrite: () => {
-      // A machine that was suspended in between knows it by its wall clock alone.
+      // After the machine was suspended, only its wall clock shows the time that has passed.
       written = clock.monotonic() < Math.min(writeBefore, ownsUntil()) && clock.now() < wallBefore;
       return written;
     },
@@ -118,7 +118,7 @@ export async function sendSubmission(
   }
 }
 
-/** Undefined where it can't be asked. */
+/** @returns undefined where it can't be asked */
 async function ask(question: () => Promise<boolean>): Promise<boolean | undefined> {
   try {
     return await question();

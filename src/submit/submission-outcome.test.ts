@@ -7,7 +7,7 @@ import { outcomeOfAnswer, outcomeOfFailure } from './submission-outcome.ts';
 const TIMEOUT_MS = 120_000;
 
 function answer(status: number, text = '', headers: RawAnswer['headers'] = {}): RawAnswer {
-  const said = refusal('POST /v1/research', status, headers, text, 0);
+  const said = refusal('POST /v1/research', { status, headers, text }, String, 0);
   return { status, headers, text, bodyError: undefined, refusal: said, receivedAt: 0 };
 }
 const outcome = (given: RawAnswer, keyIsGood?: boolean) => outcomeOfAnswer(given, keyIsGood, TIMEOUT_MS);

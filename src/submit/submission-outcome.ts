@@ -2,21 +2,21 @@ import type { RawAnswer } from '../api/api.ts';
 import { RateLimited, type TransportError } from '../model/errors.ts';
 import type { SubmissionOutcome } from '../model/submission.ts';
 
-/** Milliseconds before a submission is tried again whose key was in doubt: until then another may stand in. */
+/** Wait (ms) before another attempt, where the key may be refused: another key may be used by then. */
 const KEY_UNSURE_MS = 5_000;
-/** Milliseconds that a request may take to arrive, and replicas to show what it did: as for deletions. */
+/** How long (ms) a request may take to arrive, and replicas to show what it did. */
 const ON_ITS_WAY_MS = 30_000;
 const LISTED_AFTER_MS = 60_000;
 
-/** Whether an answer may mean that the key is refused: a ping tells. */
+/** Whether an answer may mean that the key is refused: a ping decides. */
 export function mayMeanBadKey({ status }: Pick<RawAnswer, 'status'>): boolean {
   return status === 401 || status === 403;
 }
 
 /**
- * What an answer makes of a submission (docs/design/operations-out.md, "What came of it"), by its status alone.
+ * The outcome of a submission by the status of its answer (docs/design/operations-out.md, "What came of it").
  * @param keyIsGood what a ping said after a 401 or 403; undefined where it could not be asked
- * @param timeoutMs the longest that a request may take
+ * @param timeoutMs the longest time that a request may take
  */
 export function outcomeOfAnswer(
   answer: RawAnswer,
@@ -42,7 +42,7 @@ export function outcomeOfAnswer(
   return { state: 'unknown', status, body: text, error, conclusiveInMs: conclusiveInMs(timeoutMs) };
 }
 
-/** What a missing answer makes of a submission. @param retryInMs where nothing was sent */
+/** The outcome of a submission without an answer. @param retryInMs where nothing was sent */
 export function outcomeOfFailure(
   error: TransportError,
   timeoutMs: number,
@@ -60,7 +60,7 @@ export function outcomeOfFailure(
 }
 
 /**
- * When looking is conclusive: behind a gateway that gave up, the service may go on for as long as a request may take.
+ * After how long (ms) a look at the service is conclusive: behind a gateway that gave up, it may still be working.
  */
 function conclusiveInMs(timeoutMs: number): number {
   return timeoutMs + ON_ITS_WAY_MS + LISTED_AFTER_MS;

@@ -40,7 +40,7 @@ describe('the moment of writing', () => {
     scenario.end(running);
   });
 
-  it('is over for a machine that was suspended meanwhile, which its wall clock alone tells', async () => {
+  it('is over for a machine that was suspended meanwhile, which only its wall clock shows', async () => {
     const scenario = new SubmitterScenario();
     scenario.react = () => ({ connectMs: 1_000 });
     const row = scenario.store.add('research');

@@ -47,7 +47,7 @@ describe('a service that can’t be reached', () => {
 });
 
 describe('a refused key', () => {
-  it('is stood in for by another of the account', async () => {
+  it('is replaced by another of the account', async () => {
     const scenario = new SubmitterScenario();
     scenario.keys = { old: false, fresh: true };
     scenario.react = (_, attempt) => ({ status: attempt === 1 ? 401 : 200 });
@@ -123,7 +123,7 @@ describe('an outcome that is lost by a defect', () => {
 });
 
 describe('a database in trouble', () => {
-  it('holds the queue, and an outcome in hand until it can be stored', async () => {
+  it('stops the queue, and keeps an outcome until it can be stored', async () => {
     const scenario = new SubmitterScenario();
     scenario.react = () => ({ answerMs: 5_000 });
     scenario.queue(3);
@@ -141,7 +141,7 @@ describe('a database in trouble', () => {
     scenario.end(running);
   });
 
-  it('leaves no outcome unknown that is in hand, however long it is away', async () => {
+  it('makes no known outcome unknown, however long it is away', async () => {
     const scenario = new SubmitterScenario();
     scenario.react = (_, attempt) => (attempt === 1 ? { connectMs: 4_000, refuse: true } : {});
     const row = scenario.store.add('list');
@@ -160,7 +160,7 @@ describe('a database in trouble', () => {
     const scenario = new SubmitterScenario();
     scenario.queue(3);
     const running = await scenario.start();
-    scenario.store.failure = new LeaseLost('somebody else holds the account');
+    scenario.store.failure = new LeaseLost('somebody else owns the account');
     await scenario.clock.advance(20_000);
     expect(await running.ended).toBeInstanceOf(LeaseLost);
     expect(scenario.written).toEqual([]);

@@ -102,7 +102,7 @@ describe('a group whose oldest has to wait', () => {
 });
 
 describe('too few credits', () => {
-  it('hold the queue, which says why, once in the log; then it goes on', async () => {
+  it('stop the queue, whose rows say why, as the log does once; then it goes on', async () => {
     const scenario = new SubmitterScenario();
     scenario.creditsTooLow = 'waits: too few';
     scenario.queue(2);
@@ -113,7 +113,7 @@ describe('too few credits', () => {
     }
     expect(scenario.written).toEqual([]);
     expect(scenario.lines).toEqual(['submissions: waits: too few']);
-    // Rows that were queued meanwhile are told, too, but not each second.
+    // Rows that were queued meanwhile get the reason, too, but not each second.
     expect(scenario.explained.length).toBeGreaterThan(5);
     expect(scenario.explained.length).toBeLessThan(10);
     scenario.creditsTooLow = undefined;
@@ -127,7 +127,7 @@ describe('too few credits', () => {
     scenario.end(running);
   });
 
-  it('that an earlier process told of are told of no more once there are enough', async () => {
+  it('are taken out of queued rows, where an earlier process wrote them, once there are enough', async () => {
     const scenario = new SubmitterScenario();
     scenario.queue(3, 'list');
     scenario.explaining = () =>
@@ -143,7 +143,7 @@ describe('too few credits', () => {
 });
 
 describe('MIRROR_SUBMIT=off', () => {
-  it('sends nothing, but settles what an earlier process left', async () => {
+  it('sends nothing, but recovers what an earlier process left', async () => {
     const scenario = new SubmitterScenario();
     scenario.enabled = false;
     const [waits, left] = [scenario.store.add('list'), scenario.store.add('list')];

@@ -25,34 +25,34 @@ export interface SubmitterOptions {
   readonly explainWait: (why: string | undefined) => Promise<void>;
   /** Monotonic moment until which this process may send for its accounts. */
   readonly ownsUntil: () => number;
-  /** Rung when something is queued. It is looked for each minute anyway. */
+  /** Rung when something is queued; the queue is read each minute anyway. */
   readonly bell: Doorbell;
   /** False: nothing is sent (MIRROR_SUBMIT=off). */
   readonly enabled: boolean;
-  /** The longest that a request may take, milliseconds. */
+  /** The longest time (ms) that a request may take. */
   readonly timeoutMs: number;
   readonly log: { info(line: string): void; warn(line: string): void };
-  /** A submission has an outcome, which is stored; `queued` ones will be tried again. */
+  /** A submission has an outcome, which is stored; in state `queued` it will be tried again. */
   readonly onDone: (done: {
     readonly operation: OperationName;
     readonly state: SubmissionOutcome['state'];
   }) => void;
 }
 
-/** Milliseconds between two looks into the queue, where nothing rings: idle accounts cost next to nothing. */
+/** How often (ms) the queue is read without a ring: seldom, so that idle accounts cost little. */
 const LOOK_MS = 60_000;
-/** Between two looks for what was left behind, where nothing is known of any: a database that went back may have some. */
+/** How often (ms) it looks for abandoned ones without knowing of any: a database that went back may have some. */
 const LEFT_MS = 900_000;
-/** Before the queue is looked at again where it could not be read, or where nothing may be sent just now. */
+/** Wait (ms) after the queue could not be read, or while nothing may be sent. */
 const TROUBLE_MS = 1_000;
-/** Between two times that new rows are told why they wait. */
+/** How often (ms) newly queued rows get the reason why they wait. */
 const EXPLAIN_MS = 10_000;
-/** What was not claimed is cancelled or held: it will not be in the queue any more. */
+/** Wait (ms) after one could not be claimed: it was cancelled or put on hold, and is soon out of the queue. */
 const NOT_CLAIMED_MS = 250;
 
 /**
- * The loop that sends an account's submissions. It ends by throwing: the signal's reason, with nothing under way any
- * more; KeyRefused when every key is; LeaseLost.
+ * The loop that sends an account's submissions. It ends only by throwing, when nothing is being sent any more: the
+ * signal's reason; KeyRefused, when every key is refused; LeaseLost.
  */
 export function submitter(options: SubmitterOptions): (signal: AbortSignal) => Promise<never> {
   return (signal) => new Submitter(options, signal).run();
@@ -60,26 +60,26 @@ export function submitter(options: SubmitterOptions): (signal: AbortSignal) => P
 
 class Submitter {
   readonly #options: SubmitterOptions;
-  readonly #parts: SendingContext;
+  readonly #sending: SendingContext;
   readonly #allInFlight: ReadonlyMap<RateGroup, InFlight>;
-  /** Ends all of it from within. */
+  /** Ends the loop from within. */
   readonly #broken = new AbortController();
   readonly #stop: AbortSignal;
   readonly #underWay = new Set<Promise<void>>();
-  /** Claimed here, and not stored yet: whoever makes unknown what was left behind leaves these alone. */
+  /** Claimed here, their outcome not stored yet: `recover` must not make them unknown. */
   readonly #inHand = new Set<string>();
   #wake = new AbortController();
   /** Monotonic moments. */
   #recoverAt = Number.NEGATIVE_INFINITY;
   #explainAt = Number.NEGATIVE_INFINITY;
-  /** What queued rows say, as far as this process told them; null: an earlier one may have left anything there. */
+  /** The reason that this process wrote into queued rows; null: none yet, an earlier process may have written one. */
   #explained: string | undefined | null = null;
-  /** What was said of why submissions wait, until that is over: it is not said again and again. */
-  readonly #said = { queue: new Set<string>(), service: new Set<string>() };
+  /** Reasons already logged for why submissions wait: each is logged once until it is over. */
+  readonly #logged = { queue: new Set<string>(), service: new Set<string>() };
 
   constructor(options: SubmitterOptions, signal: AbortSignal) {
     this.#options = options;
-    this.#parts = { ...options, claiming: new Mutex() };
+    this.#sending = { ...options, claiming: new Mutex() };
     const { clock, source } = options;
     this.#allInFlight = new Map(
       RATE_GROUPS.map((name) => [name, new InFlight(clock, () => source.sizeOf(name))]),
@@ -103,16 +103,16 @@ class Submitter {
     }
   }
 
-  /** Starts what may be started. @returns milliseconds until something changes without a ring */
+  /** Starts what may be started. @returns milliseconds until the next look without a ring */
   async #look(): Promise<number> {
     try {
       const recoverIn = await this.#recover();
       const startIn = this.#options.enabled ? await this.#startQueued() : LOOK_MS;
-      this.#said.queue.clear();
+      this.#logged.queue.clear();
       return Math.min(LOOK_MS, recoverIn, startIn);
     } catch (error) {
       if (this.#stop.aborted || isFinal(error)) throw error;
-      this.#say('queue', messageOf(error));
+      this.#logOnce('queue', messageOf(error));
       return TROUBLE_MS;
     }
   }
@@ -121,7 +121,7 @@ class Submitter {
     const { store, clock, timeoutMs } = this.#options;
     const dueIn = this.#recoverAt - clock.monotonic();
     if (dueIn > 0) return dueIn;
-    // What is left from here on brings the moment nearer again.
+    // `#leave` may bring the moment nearer while the statement runs.
     this.#recoverAt = Number.POSITIVE_INFINITY;
     try {
       const nextIn = (await store.recover(timeoutMs, [...this.#inHand])) ?? LEFT_MS;
@@ -153,7 +153,7 @@ class Submitter {
     for (const inFlight of why === undefined ? [] : this.#allInFlight.values()) inFlight.pause(0);
     const before = this.#explained;
     const news = why !== before;
-    // Rows that were queued meanwhile are told, too.
+    // Rows that were queued meanwhile get the reason, too.
     if (news || (why !== undefined && clock.monotonic() >= this.#explainAt)) {
       await explainWait(why);
       this.#explained = why;
@@ -185,10 +185,10 @@ class Submitter {
       inFlight.claimed(submission.id);
       this.#inHand.add(submission.id);
     };
-    const sent = await sendSubmission(this.#parts, submission, stop, onClaim, inFlight.waitMs);
+    const sent = await sendSubmission(this.#sending, submission, stop, onClaim, inFlight.waitMs);
     if (sent.kind === 'left') {
       this.#leave(submission.id);
-      if (!this.#stop.aborted) this.#say('service', messageOf(sent.error));
+      if (!this.#stop.aborted) this.#logOnce('service', messageOf(sent.error));
       return;
     }
     if (sent.kind === 'not-claimed') {
@@ -197,17 +197,17 @@ class Submitter {
     }
     const { kind, outcome } = sent;
     const waitMs = outcome.state === 'queued' ? outcome.retryInMs : 0;
-    // Where the service is in trouble, each further attempt would end unknown: one alone tries, later and later.
+    // While the service is in trouble, each attempt may end unknown: only one tries, with longer and longer waits.
     if (kind === 'unsent' || outcome.state === 'unknown') inFlight.failed(Math.max(waitMs, inFlight.waitMs));
     else inFlight.answered();
-    this.#tell(submission, outcome);
+    this.#report(submission, outcome);
     await this.#finish(submission.id, outcome);
-    // It is in the queue again, but may not be tried before the wait, which the store counts from here.
+    // Back in the queue, it must not be tried before the wait is over, which the store counts from now.
     if (waitMs > 0) inFlight.pause(waitMs);
     this.#options.onDone({ operation: submission.operation, state: outcome.state });
   }
 
-  /** Stores an outcome, again and again where the database is away: it is known nowhere else. */
+  /** Stores an outcome, as often as it takes while the database is away: it is known nowhere else. */
   async #finish(id: string, outcome: SubmissionOutcome): Promise<void> {
     const { store, clock } = this.#options;
     for (;;) {
@@ -215,44 +215,47 @@ class Submitter {
         await store.finish(id, outcome);
         return;
       } catch (error) {
-        this.#say('queue', `the outcome of ${id} (${outcome.state}) is not stored yet: ${messageOf(error)}`);
+        this.#logOnce(
+          'queue',
+          `the outcome of ${id} (${outcome.state}) is not stored yet: ${messageOf(error)}`,
+        );
         if (isFinal(error)) throw error;
-        // It may never be stored.
+        // This error may never go away.
         if (!(error instanceof DatabaseUnavailable)) this.#leave(id);
         await clock.sleep(TROUBLE_MS, this.#stop);
       }
     }
   }
 
-  /** Its outcome is not in hand any more: in the end people are told that it is unknown. */
+  /** Gives up knowing its outcome: it will be recovered as unknown. */
   #leave(id: string): void {
     this.#inHand.delete(id);
     this.#recoverWithin(0);
   }
 
-  /** Nothing of it was claimed, or its outcome can't be stored any more. */
+  /** It was not claimed, or its outcome can't be stored any more. */
   #failed(inFlight: InFlight, error: unknown): void {
     if (this.#stop.aborted || error instanceof BackInQueue) return;
     if (isFinal(error)) {
       this.#broken.abort(error);
       return;
     }
-    this.#say('queue', messageOf(error));
+    this.#logOnce('queue', messageOf(error));
     inFlight.failed(inFlight.waitMs);
   }
 
-  #tell({ id, operation }: QueuedSubmission, outcome: SubmissionOutcome): void {
-    if (outcome.state === 'queued') this.#say('service', outcome.error);
-    if (outcome.state === 'accepted') this.#said.service.clear();
+  #report({ id, operation }: QueuedSubmission, outcome: SubmissionOutcome): void {
+    if (outcome.state === 'queued') this.#logOnce('service', outcome.error);
+    if (outcome.state === 'accepted') this.#logged.service.clear();
     if (outcome.state === 'rejected' || outcome.state === 'unknown') {
       const error = outcome.error ?? `answered ${outcome.status}`;
       this.#options.log.warn(`submission ${id} (${operation}) is ${outcome.state}: ${error}`);
     }
   }
 
-  #say(where: 'queue' | 'service', trouble: string): void {
-    if (!this.#said[where].has(trouble)) this.#options.log.warn(`submissions wait: ${trouble}`);
-    this.#said[where].add(trouble);
+  #logOnce(where: 'queue' | 'service', trouble: string): void {
+    if (!this.#logged[where].has(trouble)) this.#options.log.warn(`submissions wait: ${trouble}`);
+    this.#logged[where].add(trouble);
   }
 
   #wakeIn(ms: number): void {

@@ -1,11 +1,11 @@
-import { askFor } from './ladder.ts';
+import { goOn } from './ladder.ts';
 import type { ScopeMemory } from './memory/memory.ts';
-import { newReading } from './reading.ts';
+import { newReading, type Reading } from './reading.ts';
 import type { FullWalk, Step } from './walk.ts';
 
 /**
- * A full walk's state as stored with every page: only what can't be told from the rest, since its size is the
- * write-ahead log of an unchanged page (some 150 bytes).
+ * A full walk's state as stored with every page. It leaves out what follows from the rest: its size (some 150 bytes)
+ * is the write-ahead log of an unchanged page.
  */
 export interface Checkpoint {
   readonly began: number;
@@ -19,28 +19,28 @@ export interface Checkpoint {
   readonly off?: Partial<FullWalk>;
 }
 
+/** What may differ from a walk that simply goes on after the last of `recent`. */
+const OFF = [
+  'cursor',
+  'token',
+  'back',
+  'maybeLast',
+  'seek',
+  'rung',
+  'restarts',
+  'trying',
+  'empties',
+  'again',
+  'keyless',
+  'agedMs',
+] as const;
+
 export function checkpoint(walk: FullWalk): Checkpoint {
   const { began, firstAt, first, recent, pages, items } = walk;
-  const plain: FullWalk = { ...walk, ...onward(recent) };
-  const names = [
-    'cursor',
-    'token',
-    'back',
-    'maybeLast',
-    'seek',
-    'rung',
-    'restarts',
-    'trying',
-    'empties',
-    'again',
-    'keyless',
-    'agedMs',
-  ] as const;
-  const off = Object.fromEntries(
-    names.filter((name) => walk[name] !== plain[name]).map((name) => [name, walk[name]]),
-  );
+  const plain = onward(began, recent);
+  const off = OFF.filter((name) => walk[name] !== plain[name]).map((name) => [name, walk[name]]);
   const stored = { began, took: firstAt - began, first, recent, pages, items };
-  return Object.keys(off).length === 0 ? stored : { ...stored, off };
+  return off.length === 0 ? stored : { ...stored, off: Object.fromEntries(off) };
 }
 
 /**
@@ -49,36 +49,17 @@ export function checkpoint(walk: FullWalk): Checkpoint {
  */
 export function resumeFull(memory: ScopeMemory, stored: Checkpoint): Step<FullWalk> {
   const { began, took, first, recent, pages, items, off } = stored;
-  const walk: FullWalk = {
-    ...newReading(began),
-    ...onward(recent),
-    firstAt: began + took,
-    first,
-    recent,
-    pages,
-    items,
-    ...off,
+  const read = { firstAt: began + took, first, recent, pages, items, ...off };
+  const walk = {
+    ...onward(began, recent),
+    ...read,
     kind: 'full',
     resumed: true,
     liveRows: memory.rows,
-  };
-  return { walk, memory, ask: askFor(walk, memory) };
+  } as const;
+  return goOn(walk, memory);
 }
 
-/** A walk that goes on after the last of `recent`. */
-function onward(recent: readonly string[]): Partial<FullWalk> & Pick<FullWalk, 'cursor'> {
-  return {
-    cursor: recent.at(-1) ?? null,
-    token: false,
-    back: undefined,
-    maybeLast: false,
-    seek: 0,
-    rung: 0,
-    empties: 0,
-    again: null,
-    keyless: null,
-    restarts: 0,
-    trying: undefined,
-    agedMs: 0,
-  };
+function onward(began: number, recent: readonly string[]): Reading {
+  return { ...newReading(began), cursor: recent.at(-1) ?? null };
 }

@@ -1,14 +1,26 @@
 import { usableDirection, type ScopeMemory } from './memory/memory.ts';
 import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './memory/page-limit.ts';
-import type { Keyless, Reading } from './reading.ts';
-import type { Ask, End } from './walk.ts';
+import { AT_TOP, type Keyless, type Position, type Reading } from './reading.ts';
+import type { Ask, End, Step, Walk } from './walk.ts';
 
-/** Stored rows to go back when the row before the cursor is no good either: more than a deletion takes at once. */
+/** Stored rows to go back when the row before the cursor fails, too: more than a deletion takes at once. */
 const FAR = 1000;
 const MAX_RESTARTS = 2;
 
-/** What the walk has to ask next. */
-export function askFor(reading: Reading, memory: ScopeMemory): Ask {
+/** Goes on with what the walk has to ask next. */
+export function goOn<W extends Walk>(walk: W, memory: ScopeMemory): Step<W> {
+  return { walk, memory, ask: askFor(walk, memory) };
+}
+
+export function endWith<W extends Walk>(
+  walk: W,
+  memory: ScopeMemory,
+  outcome: Exclude<End['outcome'], 'failed'>,
+): Step<W> {
+  return { walk, memory, ask: { type: 'end', outcome } };
+}
+
+function askFor(reading: Reading, memory: ScopeMemory): Ask {
   const direction = usableDirection(memory);
   if (reading.seek > 0 && reading.cursor !== null && direction !== null) {
     return { type: 'predecessor', of: reading.cursor, nth: reading.seek, direction };
@@ -17,7 +29,7 @@ export function askFor(reading: Reading, memory: ScopeMemory): Ask {
   return isLeast(reading.keyless) ? { ...page, large: true } : page;
 }
 
-/** Items without a usable key, and the one behind them: with fewer the walk would be where it is. */
+/** The items without a usable key, and one more: with fewer the walk would not move. */
 function isLeast(keyless: Keyless | null): boolean {
   return keyless !== null && keyless.ask === keyless.items + 1;
 }
@@ -27,65 +39,49 @@ export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
   return limitToAsk(memory.limit, accepted, reading.keyless?.ask);
 }
 
-/** The greatest limit that the service accepts, as far as is known; null: the parameter is left out. */
+/** The greatest limit that the service accepts, as far as known; null: the parameter is left out. */
 export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | null {
   return reading.trying === undefined ? memory.limit.value : reading.trying;
 }
 
 /**
- * One step back on the cursor ladder: behind an offered cursor the one before it; then the previous five keys, unless the
- * service refuses those; then what came before them: the top, or a stored row. Null when it is used up: the walk can only
- * begin again.
- * @param refused the service refused the cursor: one that it offered may have expired, and so may the one before
+ * One step back on the cursor ladder (docs/design/walks.md, "The ladder"): from an offered cursor to the one before
+ * it; then to the previous five keys, unless the service refuses those; then to what came before them: the top, or a
+ * stored row. Null when the ladder is used up.
+ * @param refused the service refused the cursor: an offered one may have expired, and so may the one before it
  */
-export function stepBack<R extends Reading>(asked: R, memory: ScopeMemory, refused: boolean): R | null {
-  const reading = { ...asked, again: null, keyless: null };
-  const { cursor, recent, token, first, back } = reading;
+export function stepBack(asked: Reading, memory: ScopeMemory, refused: boolean): Position | null {
+  const { cursor, recent, token, first, back, seek } = asked;
   if (cursor === null) return null;
+  const here = { cursor, token, back, seek, rung: asked.rung, again: null, keyless: null };
   const noIds = memory.cursors === 'offered-only';
-  if (back !== undefined && reading.rung === 0 && (noIds || !refused)) {
-    return { ...reading, rung: 1, cursor: back, token: back !== null };
+  if (back !== undefined && here.rung === 0 && (noIds || !refused)) {
+    return { ...here, rung: 1, cursor: back, token: back !== null };
   }
   if (noIds) return null;
   const last = recent.at(-1);
-  if (token && last !== undefined) return { ...reading, cursor: last, token: false };
-  const rung = reading.rung + 1;
+  if (token && last !== undefined) return { ...here, cursor: last, token: false };
+  const rung = here.rung + 1;
   const earlier = recent.at(-1 - rung);
-  if (earlier !== undefined) return { ...reading, rung, cursor: earlier };
+  if (earlier !== undefined) return { ...here, rung, cursor: earlier };
   const oldest = recent[0];
   if (oldest !== undefined && oldest === first && rung === recent.length) {
-    return { ...reading, rung, cursor: null, token: false };
+    return { ...here, rung, cursor: null, token: false };
   }
   if (usableDirection(memory) === null || token) return null;
   if (oldest !== undefined) {
-    return rung === recent.length ? { ...reading, rung, cursor: oldest, seek: 1 } : null;
+    return rung === recent.length ? { ...here, rung, cursor: oldest, seek: 1 } : null;
   }
-  return rung <= 2 ? { ...reading, rung, seek: rung === 1 ? 1 : FAR } : null;
+  return rung <= 2 ? { ...here, rung, seek: rung === 1 ? 1 : FAR } : null;
 }
 
 /** Begins again from the top; null after two restarts. */
 export function fromTop<R extends Reading>(reading: R): R | null {
   if (reading.restarts >= MAX_RESTARTS) return null;
-  const { restarts } = reading;
-  return {
-    ...reading,
-    cursor: null,
-    token: false,
-    back: undefined,
-    maybeLast: false,
-    seek: 0,
-    recent: [],
-    rung: 0,
-    empties: 0,
-    again: null,
-    keyless: null,
-    run: 0,
-    first: null,
-    restarts: restarts + 1,
-  };
+  return { ...reading, ...AT_TOP, restarts: reading.restarts + 1 };
 }
 
-/** Where `limit` may be what was refused: the reading with the next lower one; else null. */
+/** Where the service may have refused `limit`: the reading with the next lower one; else null. */
 export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemory, status: number): R | null {
   if (status !== 400 && status !== 422) return null;
   if (reading.cursor !== null && memory.limit.proven) return null;
@@ -95,35 +91,25 @@ export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemor
   return lower === undefined ? null : { ...reading, trying: lower };
 }
 
-/**
- * A small page has no item with a usable key, and more follow: twice as many items are asked for at once. Null where
- * that was no small page.
- */
+/** After a small page without a usable key: twice as many items are asked for. Null: it was not small. */
 export function withMoreItems(reading: Reading, memory: ScopeMemory, items: number): Keyless | null {
   const asked = limitOf(reading, memory);
   const full = itemsOfFullPage(acceptedLimit(reading, memory));
-  if (
-    memory.limit.fits === null ||
-    itemsOfFullPage(asked) >= full ||
-    items <= (reading.keyless?.items ?? 0)
-  ) {
-    return null;
-  }
-  return { items, ask: Math.min(2 * items, full) };
+  const isSmall = memory.limit.fits !== null && itemsOfFullPage(asked) < full;
+  return isSmall && items > (reading.keyless?.items ?? 0) ? { items, ask: Math.min(2 * items, full) } : null;
 }
 
-/** A page was too large to be held: the memory with which fewer items are asked for; null when there was one only. */
+/** After a page that was too large: the memory with which fewer items are asked for; null: it was a single item. */
 export function withFewerItems(reading: Reading, memory: ScopeMemory): ScopeMemory | null {
   const limit = afterTooLarge(memory.limit, limitOf(reading, memory));
   return limit === undefined ? null : { ...memory, limit };
 }
 
-/** The end of a walk that can't go on: says which page, and why. */
-export function failed(reading: Reading, why: string, status?: number): End {
-  const place = reading.cursor === null ? 'from the top' : `after ${JSON.stringify(reading.cursor)}`;
-  const restarts = reading.restarts === 0 ? '' : `, begun again ${reading.restarts} times`;
-  const reason = `page ${reading.pages + 1} (${place}${restarts}) ${why}`;
-  return status === undefined
-    ? { type: 'end', outcome: 'failed', reason }
-    : { type: 'end', outcome: 'failed', reason, status };
+/** Ends a walk that can't go on: says which page, and why. */
+export function giveUp<W extends Walk>(walk: W, memory: ScopeMemory, why: string, status?: number): Step<W> {
+  const place = walk.cursor === null ? 'from the top' : `after ${JSON.stringify(walk.cursor)}`;
+  const restarts = walk.restarts === 0 ? '' : `, begun again ${walk.restarts} times`;
+  const reason = `page ${walk.pages + 1} (${place}${restarts}) ${why}`;
+  const end = { type: 'end', outcome: 'failed', reason } as const;
+  return { walk, memory, ask: status === undefined ? end : { ...end, status } };
 }

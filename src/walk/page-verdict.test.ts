@@ -5,7 +5,7 @@ import { pageVerdict, type PageFacts } from './page-verdict.ts';
 /** A walk that has read 9, 8 and 7, in a list without a known order, and asks for what follows. */
 const ASKED: Reading = { ...newReading(0), cursor: '7', recent: ['9', '8', '7'], first: '9', pages: 1 };
 
-/** A page after 7 that brings 6 and 5; `keys` that are not in `recent` are fresh unless told otherwise. */
+/** A page after 7 that brings 6 and 5; `keys` that are not in `recent` are fresh unless given otherwise. */
 function facts(changes: Partial<PageFacts>): PageFacts {
   const { asked = ASKED, keys = ['6', '5'] } = changes;
   const fresh = keys.filter((key) => !asked.recent.includes(key));

@@ -3,14 +3,15 @@ import type { Reading } from './reading.ts';
 /**
  * What becomes of a page:
  * - `on`: it brought new items: the walk goes on after them
- * - `again`: nothing new, but it leads back to an item whose successors are not known: the walk goes on after that
+ * - `again`: it brought nothing new, but shows again an item whose successors are not known: the walk goes on after
+ *   that
  * - `end`: nothing follows it
  * - `stuck`: it brings the walk no further; `why` says what is wrong with it, to follow "page n …"
  */
 export interface PageVerdict {
   readonly verdict: 'on' | 'again' | 'end' | 'stuck';
   readonly why: string;
-  /** The page itself shows that nothing follows it. */
+  /** The page itself proves that nothing follows it. */
   readonly provenEnd: boolean;
 }
 
@@ -18,7 +19,7 @@ export interface PageFacts {
   /** The walk as it was when it asked. */
   readonly asked: Reading;
   readonly hasMore: boolean | undefined;
-  /** It offers a cursor of the server's own, says that there is none, or says nothing that counts. */
+  /** The page offers a cursor of the server's own, or says that there is none; undefined: neither. */
   readonly offers: 'one' | 'none' | undefined;
   /** Items of the page, those without a usable key included. */
   readonly items: number;
@@ -26,11 +27,11 @@ export interface PageFacts {
   readonly keys: readonly string[];
   /** Those of `keys` that the walk has not read before, as far as it can tell. */
   readonly fresh: readonly string[];
-  /** Keys follow the list's order. */
+  /** The list has a usable order. */
   readonly ordered: boolean;
-  /** It begins at the top of the list though a cursor was sent. */
+  /** The page begins at the top of the list although a cursor was sent. */
   readonly fromStart: boolean;
-  /** Most items that a page brought before, or that this one could: a page with fewer was not full. */
+  /** Most items that a page has brought, and at most what was asked for: a page with fewer was not full. */
   readonly widest: number;
   /** Live rows of the scope, at least. */
   readonly rows: number;
@@ -42,10 +43,10 @@ export function pageVerdict(facts: PageFacts): PageVerdict {
   if (isCursorAlone(facts) && asked.again === null)
     return stuck('holds nothing but the row that it begins with');
   if (hasMore === false) return PROVEN_END;
-  // It does not claim to be complete, so that it proves nothing beyond its last item.
+  // Without `has_more` it proves nothing beyond its last item.
   if (hasMore === undefined && offers === 'none' && !fromStart) return END;
   if (keys.length === 0) return stuck('has no item with a usable cursor ID, but says that more follow');
-  // In an unknown order the walk goes on after the page's last item: that must not be one where it has been.
+  // In an unknown order the walk goes on after the page's last item, which must be new.
   const further = ordered ? fresh.length > 0 : fresh.at(-1) === keys.at(-1) && !fromStart;
   if (further) return ON;
   if (fromStart) return stuck('begins at the top of the list again');
@@ -55,9 +56,9 @@ export function pageVerdict(facts: PageFacts): PageVerdict {
 }
 
 /**
- * An empty page after a cursor proves nothing: the cursor's row may be gone. But where pages hold one item only, no
- * page that has the last item can say that it is the last, so that the walk ends when nothing comes after that item
- * once more, its presence having been seen in between. (Nothing is claimed of what lies beyond it.)
+ * An empty page after a cursor proves nothing: the cursor's row may be gone. But where pages have one item only, no
+ * page can say that its item is the last. So the walk ends when an empty page follows that item, the item is seen
+ * again, and an empty page follows it again. (That proves nothing beyond the item.)
  */
 function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
@@ -65,19 +66,19 @@ function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
 }
 
 /**
- * Where cursors include their own row, a page of that alone is what an empty one is elsewhere: the row may have moved to
- * the end. It counts once a step back has shown the row after the one before it.
+ * Where a page begins with its cursor's row, a page of that row alone is like an empty one: the row may have moved to
+ * the end. It counts once a step back has shown the row in its place.
  */
 function isCursorAlone({ asked, keys }: PageFacts): boolean {
   return keys.length > 0 && keys.every((key) => key === asked.cursor);
 }
 
-/** A cursor that includes its own row, in a scope of which no more than that row is known. */
+/** The page has only its cursor's row, and the scope no other known row. */
 function repeatsOnlyRow({ asked, items, keys, widest, rows }: PageFacts): boolean {
   return items === 1 && keys[0] === asked.cursor && widest <= 1 && rows <= 1;
 }
 
-/** The page ends in a row that was read after the cursor's. */
+/** The page ends with a row that the walk read after the cursor's. */
 function leadsForward({ cursor, recent }: Reading, keys: readonly string[]): boolean {
   const from = cursor === null ? -1 : recent.indexOf(cursor);
   return recent.indexOf(keys.at(-1) ?? '') > from;

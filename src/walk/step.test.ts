@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { usableMemory, page, refused, asks, range } from '../../test/support/walks/walk-steps.ts';
 import { beginConfirm } from './kinds/confirm.ts';
 import { beginFull } from './kinds/full.ts';
-import { newMemory } from './memory/memory.ts';
-import { noteWritten } from './memory/note-written.ts';
+import { newMemory, noteWritten } from './memory/memory.ts';
 import { beginPoll } from './kinds/poll.ts';
 import { beginRefresh } from './kinds/refresh.ts';
 import { step } from './step.ts';
@@ -119,7 +118,7 @@ describe('step', () => {
     ]);
   });
 
-  it('steps back from a page that begins at the top again, without doubting the order', () => {
+  it('steps back from a page that begins at the top again, and leaves the order usable', () => {
     const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
     const answers = [page(range(100, 76), true), page(range(100, 77), true), page(range(75, 60), true)];
     expect(asks(begun, answers)).toEqual(['top/500', '76/500', '77/500', '60/500']);
@@ -145,7 +144,7 @@ describe('step', () => {
     expect(asks(begun, [refused(422), refused(422), refused(422)]).at(-1)).toBe('failed');
   });
 
-  it('tells the status when the scope itself is refused', () => {
+  it('gives the status when the scope itself is refused', () => {
     const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
     expect(step(begun.walk, begun.memory, refused(404), 0).ask).toEqual({
       type: 'end',
@@ -190,7 +189,7 @@ describe('step', () => {
       '76/3',
       '75/3',
     ]);
-    // Where fewer would not do, as much is held as of a single item.
+    // Where fewer would not do, as much is buffered as of a single item.
     const last = (answers: readonly WalkAnswer[]): Step['ask'] => {
       let stepped: Step = begun;
       for (const answer of answers) stepped = step(stepped.walk, stepped.memory, answer, 0);

@@ -3,64 +3,56 @@ import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
 import type { ScopeMemory } from './memory/memory.ts';
 import { NOWHERE, takePage, type WalkedPage } from './take-page.ts';
 import { pollFromTop, stepPoll } from './kinds/poll.ts';
-import { askFor, failed, withFewerItems, withLowerLimit } from './ladder.ts';
+import { giveUp, goOn, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './absence/proof.ts';
 import type { Keyless } from './reading.ts';
 import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
 import type { WalkAnswer, Step, Walk } from './walk.ts';
 
 /**
- * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers:
- * a page either brings items that the walk has not read, or costs one of a few steps back or of two restarts.
+ * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers
+ * (docs/design/walks.md, "The walks").
  */
 export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: WalkAnswer, now: number): Step<W>;
 export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: number): Step {
   if (answer.type === 'predecessor') return goAfter(walk, memory, answer.key);
   if (answer.type === 'page') {
-    // Also a page that leads no further is written.
     const agedMs = Math.max(walk.agedMs, answer.ageMs ?? 0);
     return dispatch({ ...walk, agedMs }, memory, answer, now);
   }
   if (answer.type === 'too-large') {
     if (walk.keyless !== null) return withFewerBehind(walk, memory, walk.keyless);
     const fewer = withFewerItems(walk, memory);
-    if (fewer !== null) return { walk, memory: fewer, ask: askFor(walk, fewer) };
-    return { walk, memory, ask: failed(walk, 'is too large to be held, with a single item') };
+    if (fewer !== null) return goOn(walk, fewer);
+    return giveUp(walk, memory, 'is too large to be held, with a single item');
   }
   const lower = withLowerLimit(walk, memory, answer.status);
-  if (lower !== null) return { walk: lower, memory, ask: askFor(lower, memory) };
+  if (lower !== null) return goOn(lower, memory);
   const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();
-  if (walk.cursor === null) return { walk, memory, ask: failed(walk, why, answer.status) };
+  if (walk.cursor === null) return giveUp(walk, memory, why, answer.status);
   const ofCursor = REFUSES_CURSOR.has(answer.status);
   const known = ofCursor ? afterRefusal(walk, memory) : memory;
   return dispatch(walk, known, { why, refused: ofCursor }, now);
 }
 
-/** Statuses that may mean the cursor; others, like 401, say nothing of it. */
+/** Statuses by which a service may refuse a cursor. */
 const REFUSES_CURSOR: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
-/** Why there is no page, and whether the cursor was refused. */
 type NoPage = Pick<WalkedPage<Walk>, 'why' | 'refused'>;
 
-/** To the walk's own rules, with what the page amounted to; `answer` is a page, or why there is none. */
+/** Passes an answer to the rules of the walk's kind. */
 function dispatch(
   walk: Walk,
   memory: ScopeMemory,
   answer: NoPage | Extract<WalkAnswer, { type: 'page' }>,
   now: number,
 ): Step {
-  const go = <R extends Walk>(reading: R, goOn: (taken: WalkedPage<R>) => Step): Step => {
-    if ('why' in answer) return goOn(stuckWithoutPage(reading, memory, answer));
+  const go = <R extends Walk>(reading: R, judge: (taken: WalkedPage<R>) => Step): Step => {
+    if ('why' in answer) return judge(stuckWithoutPage(reading, memory, answer));
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
-    return {
-      ...goOn(taken),
-      page: {
-        proof: proofFor(walk, taken.proof),
-        contradiction: taken.contradiction,
-        place: taken.place,
-      },
-    };
+    const { contradiction, place } = taken;
+    return { ...judge(taken), page: { proof: proofFor(walk, taken.proof), contradiction, place } };
   };
   if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));
   if (walk.kind === 'refresh') return go(walk, (taken) => stepRefresh(walk, taken));
@@ -70,38 +62,27 @@ function dispatch(
 
 function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: NoPage): WalkedPage<R> {
   const reading = { ...walk, trying: undefined, keyless: null };
-  return {
-    reading,
-    memory,
-    verdict: 'stuck',
-    ...noPage,
-    snapshot: false,
-    contradiction: false,
-    proof: null,
-    place: NOWHERE,
-  };
+  const nothing = { snapshot: false, contradiction: false, proof: null, place: NOWHERE };
+  return { reading, memory, verdict: 'stuck', ...noPage, ...nothing };
 }
 
-/** Too large with the items before which there is none to go on after: at least one more of them is needed. */
+/** Too large, and its first items have no usable key: the walk needs them and one more at least. */
 function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyless): Step {
   if (ask > items + 1) {
     const next = { ...walk, keyless: { items, ask: items + 1 } };
-    return { walk: next, memory, ask: askFor(next, memory) };
+    return goOn(next, memory);
   }
   const first = items === 1 ? 'its first item has' : `its first ${items} items have`;
-  return {
-    walk,
-    memory,
-    ask: failed(walk, `is too large to be held: ${first} no usable cursor ID, and the one behind is needed`),
-  };
+  const why = `is too large to be held: ${first} no usable cursor ID, and the one behind is needed`;
+  return giveUp(walk, memory, why);
 }
 
-/** An item's ID was refused as a cursor: a service that offers its own may take no other. */
+/** A service that offers cursors and refuses an item's ID takes its own only. */
 function afterRefusal({ token }: Walk, memory: ScopeMemory): ScopeMemory {
   return token || memory.cursors !== 'offered' ? memory : { ...memory, cursors: 'offered-only' };
 }
 
-/** A stored row was looked up, to begin after it or as a step back; without one only the top is left. */
+/** Goes on after the stored row that was looked up; null: from the top. */
 function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
   if (walk.seek === 0) throw new RangeError('no stored row was asked for');
   if (walk.kind === 'refresh' || walk.kind === 'confirm') return refreshAfter(walk, memory, key);
@@ -110,5 +91,5 @@ function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
     return walk.kind === 'poll' ? pollFromTop(walk, memory, why) : fullFromTop(walk, memory, why);
   }
   const next = { ...walk, seek: 0, cursor: key };
-  return { walk: next, memory, ask: askFor(next, memory) };
+  return goOn(next, memory);
 }

@@ -1,4 +1,3 @@
-import type { AbsenceProof } from '../model/absence.ts';
 import type { PagePlace } from '../model/page.ts';
 import { compareInList, observeOrder, type ListDirection, type Observation } from './memory/order.ts';
 import { usableDirection, type ScopeMemory } from './memory/memory.ts';
@@ -7,33 +6,28 @@ import { acceptedLimit, limitOf, withMoreItems } from './ladder.ts';
 import { proofOf } from './absence/proof.ts';
 import { askedAfter, RECENT, type Position, type Reading } from './reading.ts';
 import { pageVerdict, type PageFacts } from './page-verdict.ts';
-import type { WalkAnswer } from './walk.ts';
+import type { TakenPage, WalkAnswer } from './walk.ts';
 
 export type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
 
-/** What became of a page. */
-export interface WalkedPage<R extends Reading> {
+/** A page as the walk took it in. */
+export interface WalkedPage<R extends Reading> extends TakenPage {
   readonly reading: R;
   readonly memory: ScopeMemory;
   /**
    * - `on`: `reading` is set to go on
    * - `end`: nothing follows it
-   * - `stuck`: it brings the walk no further; `why` says what is wrong with it, to follow "page n …"
+   * - `stuck`: the page brings the walk no further; `why` says what is wrong with it, to follow "page n …"
    */
   readonly verdict: 'on' | 'end' | 'stuck';
   readonly why: string;
-  /** There is none: the service refused the cursor. */
+  /** There is no page: the service refused the cursor. */
   readonly refused: boolean;
-  /** It was asked from the top and holds everything: a snapshot of the whole scope (docs/design/deletions.md, "P0"). */
+  /** The page is the whole scope (docs/design/deletions.md, "P0"). */
   readonly snapshot: boolean;
-  /** It contradicts the order. */
-  readonly contradiction: boolean;
-  /** What it proves absent; null: nothing. */
-  readonly proof: AbsenceProof | null;
-  readonly place: PagePlace;
 }
 
-/** Of what is no page, or not the one that was asked for. */
+/** The place of an answer that is no page, or not the one that was asked for. */
 export const NOWHERE: PagePlace = { after: undefined, ends: false };
 
 /** Takes a page in: what it says of the order, whether it brings the walk further, and where it goes on. */
@@ -76,8 +70,8 @@ export function takePage<R extends Reading>(
   });
   const contradiction = observed?.contradiction === true;
   const place = placeOf(reading, verdict !== 'stuck' && !fromStart, judged.provenEnd);
-  const told = { verdict, why: judged.why, refused: false, snapshot, contradiction, proof, place };
-  const outcome = { memory: known, ...told };
+  const { why } = judged;
+  const outcome = { memory: known, verdict, why, refused: false, snapshot, contradiction, proof, place };
   const read = { ...reading, ...counted(reading, keys, items, now), keyless: null };
   const keyless = verdict === 'stuck' && keys.length === 0 ? withMoreItems(reading, memory, items) : null;
   if (keyless !== null) return { ...outcome, verdict: 'on', reading: { ...read, keyless } };
@@ -93,13 +87,12 @@ export function takePage<R extends Reading>(
     return { ...outcome, reading: { ...read, run, ...next, seek: 0, rung, again: last } };
   }
   const recent = [...reading.recent, ...fresh].slice(-RECENT);
-  const next = { ...goOn(reading, memory, answer, recent), empties: 0 };
+  const next = { ...positionAfter(reading, memory, answer, recent), empties: 0 };
   return { ...outcome, reading: { ...read, recent, run, ...next } };
 }
 
-/** @param isThere the page is what was asked for */
-function placeOf(asked: Reading, isThere: boolean, ends: boolean): PagePlace {
-  if (!isThere) return NOWHERE;
+function placeOf(asked: Reading, isAsked: boolean, ends: boolean): PagePlace {
+  if (!isAsked) return NOWHERE;
   return { after: asked.cursor === null ? null : (askedAfter(asked) ?? undefined), ends };
 }
 
@@ -115,7 +108,7 @@ function counted(
   items: number,
   now: number,
 ): Pick<Reading, 'first' | 'firstAt' | 'trying' | 'pages' | 'items'> {
-  // The top may be read once more as a step back: what is newer than the first page is a later walk's work.
+  // A step back may read the top again: a later walk reads what is newer than the first page.
   const begins = reading.cursor === null && reading.first === null;
   return {
     first: begins ? (keys[0] ?? null) : reading.first,
@@ -142,10 +135,7 @@ function observePage(reading: Reading, memory: ScopeMemory, keys: readonly strin
   );
 }
 
-/**
- * The memory after a page (the same one where nothing is new): the limit worked; a contradiction withdraws all that
- * rests on the order.
- */
+/** The memory after a page; the same object: nothing is new. A contradiction withdraws what depends on the order. */
 function learn(
   reading: Reading,
   memory: ScopeMemory,
@@ -165,8 +155,8 @@ function learn(
 }
 
 /**
- * What a page says by the cursor that it offers. Null counts where the service is known to offer cursors (others may
- * always send it); that the field is missing does only behind an offered cursor.
+ * What a page says by its `next_cursor`. Null counts where the service has offered cursors (others may always send
+ * it); a missing field counts only after an offered cursor.
  */
 function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAnswer): PageFacts['offers'] {
   if (typeof nextCursor === 'string') return 'one';
@@ -174,7 +164,7 @@ function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAns
   return reading.token ? 'none' : undefined;
 }
 
-/** Keys that the walk has not read before, as far as it can tell: beyond the last one, or else not among the recent. */
+/** Keys that the walk has not read before: those beyond the last one or, without an order, not among the recent. */
 function freshKeys(
   reading: Reading,
   memory: ScopeMemory,
@@ -190,7 +180,7 @@ function freshKeys(
   return keys.filter((key) => key !== reading.cursor && !reading.recent.includes(key));
 }
 
-/** The cursor that leads on behind a page: the server's own where it offers one, else the key of the last item. */
+/** The cursor of the next page: the server's own where it offers one, else the key of the last item. */
 function onwardCursor(
   reading: Reading,
   { nextCursor }: PageAnswer,
@@ -205,7 +195,7 @@ function onwardCursor(
 }
 
 /** Where an accepted page leads. */
-function goOn(
+function positionAfter(
   reading: Reading,
   memory: ScopeMemory,
   answer: PageAnswer,
@@ -217,9 +207,8 @@ function goOn(
   const maybeLast = quiet && (nextCursor === null || memory.cursors !== 'ids');
   const after = { ...next, maybeLast, seek: 0, rung: 0, again: null, keyless: null };
   if (next.token) return after;
-  // A short page without `has_more` is probably the last one, unless those before it were no longer. The page after
-  // its last item would be empty, which proves nothing: the page after the item before proves it by holding that
-  // last item and nothing new.
+  // A short page without `has_more` is probably the last one (docs/design/walks.md, "The end of a list"). The page
+  // after its last item would prove nothing. The page after the item before does, by that last item and nothing new.
   const before = recent.at(-2);
   const items = answer.keys.length;
   const looksLast =

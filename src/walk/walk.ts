@@ -4,7 +4,8 @@ import type { PagePlace } from '../model/page.ts';
 import type { Reading } from './reading.ts';
 
 /**
- * A walk is a pure state machine: it says what to ask, is given the answer, and says what to ask next.
+ * A walk is a pure state machine (docs/design/walks.md, "The walks"): it says what to ask, gets the answer, and says
+ * what to ask next.
  *
  *     let { walk, memory, ask } = beginFull(memory, { liveRows, now });
  *     while (ask.type !== 'end') {
@@ -13,40 +14,37 @@ import type { Reading } from './reading.ts';
  *       // write the page; memory = noteWritten(memory, rows); commit memory and checkpoint(walk) with it
  *     }
  *
- * Every `page` answer may be written, also one that the walk does not accept as progress: it is a true observation.
- * The next page may be fetched meanwhile, but `step` is called for it only when this one is noted and committed:
- * memory and checkpoint must not run ahead of the rows. When a commit fails, both go back to the last committed ones.
- * A poll and a full walk of one scope share its memory and may interleave answer by answer. Only full walks have a
- * checkpoint: what an interrupted poll leaves open is in the memory, and a refresh is simply due again.
- *
- * What a page proves absent (docs/design/deletions.md, "What proves absence") is told in `Step.page`, before the page is written.
+ * Every page may be written, also one that brings the walk no further. The next page may be fetched meanwhile, but
+ * `step` takes it only when this one is committed: memory and checkpoint must not run ahead of the rows. When a
+ * commit fails, both go back to the last committed ones. A poll and a full walk of one scope share its memory and may
+ * interleave answer by answer. Only full walks have a checkpoint: the rest of an interrupted poll is in the memory.
  */
 export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 
-/** From the newest rows down to the frontier and the overlap (falling), or from there to the end (rising). */
+/** Reads from the newest rows down to the frontier and the overlap (falling), or from there to the end (rising). */
 export interface PollWalk extends Reading {
   readonly kind: 'poll';
   /**
-   * - `look`: no usable order or no frontier: one page, in case it is the whole scope
+   * - `look`: one page, which may be the whole scope: there is no usable order, or no frontier
    * - `open`: the rest of an interrupted poll
    * - `top`: from the top down (falling)
    * - `tail`: from before the overlap to the end (rising)
    */
   readonly part: 'look' | 'open' | 'top' | 'tail';
-  /** Greatest key at which the part may stop (falling); the poll begins before it (rising). Null: read all. */
+  /** Falling: greatest key at which the part may stop. Rising: the poll begins before it. Null: it reads all. */
   readonly low: string | null;
-  /** The 200th known live row from the newest, as told at the beginning; null where there are fewer. */
+  /** Key of the 200th known live row from the newest, when the poll began; null where there are fewer. */
   readonly overlapKey: string | null;
 }
 
-/** The fewest pages that cover given keys. */
+/** Reads the fewest pages that cover given keys. */
 export interface RefreshWalk extends Reading {
   readonly kind: 'refresh';
   /** Keys still to be covered, in list order. */
   readonly todo: readonly string[];
 }
 
-/** Rows in doubt read again: the top first, which tests the order, then the fewest pages that cover them. */
+/** Reads suspected rows again: first the top, which tests the order, then the fewest pages that cover them. */
 export interface ConfirmWalk extends Reading {
   readonly kind: 'confirm';
   /** All keys that it was sent for. */
@@ -55,19 +53,19 @@ export interface ConfirmWalk extends Reading {
   readonly todo: readonly string[];
 }
 
-/** All pages. JSON, stored as a `Checkpoint`. */
+/** Reads all pages. JSON, stored as a `Checkpoint`. */
 export interface FullWalk extends Reading {
   readonly kind: 'full';
-  /** It was continued from a checkpoint: its rows are good, but it proves nothing about unordered lists (docs/design/deletions.md, "P2"). */
+  /** It was continued from a checkpoint: so it is no proof in an unordered list (docs/design/deletions.md, "P2"). */
   readonly resumed: boolean;
-  /** Live rows of the scope when it was begun. */
+  /** Live rows of the scope when it began. */
   readonly liveRows: number;
 }
 
 export type Ask =
   /**
-   * GET with `starting_after` = cursor and `limit`, each left out where null. `large`: fewer items would not do, so that
-   * the page may have as many bytes as a single item.
+   * GET with `starting_after` = cursor and `limit`, each left out where null. `large`: fewer items can't be asked
+   * for, so the page may have as many bytes as a single item.
    */
   | {
       readonly type: 'page';
@@ -76,8 +74,8 @@ export type Ask =
       readonly large?: true;
     }
   /**
-   * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
-   * null where there is none. `direction` is the list's: before means greater where it is falling.
+   * Look up the `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are
+   * fewer); null where none precedes it. `direction` is the list's: before means greater where it is falling.
    */
   | {
       readonly type: 'predecessor';
@@ -93,11 +91,11 @@ export interface End {
    * - `complete`: every item of the scope was read (a full walk, or one answer that is the whole scope)
    * - `reached`: the poll reached the old frontier, the refresh covered its keys
    * - `full-needed`: the order does not allow this walk; only a full walk can do its work
-   * - `failed`: given up; `reason` names the page. What was read stays, and nothing is forgotten
+   * - `failed`: given up; `reason` names the page. What was read stays
    */
   readonly outcome: 'complete' | 'reached' | 'full-needed' | 'failed';
   readonly reason?: string;
-  /** Status of the refusal, where the scope itself was refused (without a cursor): 404 for a list that is gone. */
+  /** Status by which the service refused the scope itself, without a cursor: 404 for a list that is gone. */
   readonly status?: number;
 }
 
@@ -108,14 +106,14 @@ export type WalkAnswer =
       readonly keys: readonly (string | undefined)[];
       /** As answered; undefined where missing. */
       readonly hasMore: boolean | undefined;
-      /** The server's own cursor; null: it offers none; undefined: it says nothing of cursors. */
+      /** The server's own cursor; null: it says that it offers none; undefined: the field is missing. */
       readonly nextCursor?: string | null | undefined;
-      /** For how long (ms) a cache on the way had held it; left out: none did. */
+      /** Its age in an intermediate cache, milliseconds; left out: it came from the service. */
       readonly ageMs?: number;
     }
-  /** A 4xx other than 401, 403, 408, 425 and 429: those and 5xx are the caller's to retry or to stop for. */
+  /** A 4xx other than 401, 403, 408, 425 and 429. The caller repeats those and 5xx, or stops. */
   | { readonly type: 'refused'; readonly status: number; readonly message: string }
-  /** More than is held in memory: fewer items are asked for. */
+  /** More than may be buffered: the walk asks for fewer items. */
   | { readonly type: 'too-large' }
   | { readonly type: 'predecessor'; readonly key: string | null };
 
@@ -123,17 +121,17 @@ export interface Step<W extends Walk = Walk> {
   readonly walk: W;
   readonly memory: ScopeMemory;
   readonly ask: Ask;
-  /** What the page says that was just taken; left out where none was. */
+  /** What the page just taken says; left out: the answer was no page. */
   readonly page?: TakenPage;
 }
 
-/** A proof as a page gives it. `raises`: the only rows that it may bring into doubt; left out: any. */
+/** `raises`: the only rows that the proof may bring under suspicion; left out: any. */
 export type PageProof = AbsenceProof & { readonly raises?: readonly string[] };
 
 export interface TakenPage {
   /** What it proves absent; null: nothing. */
   readonly proof: PageProof | null;
-  /** It contradicts the order: what rests on that is withdrawn. */
+  /** It contradicts the order: what depends on that is withdrawn. */
   readonly contradiction: boolean;
   readonly place: PagePlace;
 }

@@ -46,7 +46,16 @@ process.stdout.write(`\n${lines.join('')}`);
 function databaseTests(major: string): Promise<number | null> {
   // What else there is uses no database, or servers of its own.
   return vitest(
-    ['--project', 'db', '--project', 'deep', 'test/integration', 'test/hostile', 'test/main-path'],
+    [
+      '--project',
+      'db',
+      '--project',
+      'deep',
+      'test/integration',
+      'test/hostile',
+      'test/grace-period',
+      'test/main-path',
+    ],
     {
       TEST_POSTGRES: 'testcontainers',
       TEST_POSTGRES_IMAGE: `postgres:${major}`,

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/connection/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { makeFolder, runProgram, startProgram, type Outcome } from '../support/processes/program.ts';
+import { openTestDatabase } from '../support/databases/migrated-database.ts';
 
 const folder = makeFolder();
 const cwd = folder.path;
@@ -17,7 +18,7 @@ const run = (...args: string[]): Promise<Outcome> => runProgram(args, { cwd, env
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  direct = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+  direct = await openTestDatabase(database.url);
 });
 afterAll(async () => {
   await direct.close();

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/db/connection/database.ts';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
@@ -13,6 +12,7 @@ import {
   type Outcome,
   type Running,
 } from '../support/processes/program.ts';
+import { openTestDatabase } from '../support/databases/migrated-database.ts';
 
 const KEY = 'key-that-nobody-may-see';
 const folder = makeFolder();
@@ -59,7 +59,7 @@ describe('sync', () => {
     expect(outcome.stderr).toContain('reading: ');
     expect(outcome.stderr).not.toContain('\u001b');
     showsNoSecret(outcome);
-    const open = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const open = await openTestDatabase(database.url);
     const { rows } = await sql`select count(*) >= 600 as all from mirror.research_jobs`.execute(open.kysely);
     await open.close();
     expect(rows).toEqual([{ all: true }]);

@@ -24,11 +24,11 @@ const ELSEWHERE: Readonly<Partial<Record<SwitchName, string>>> = {
   ),
   ...each(
     SWITCH_NAMES.filter((name) => /^limit(Clay|Research|Heavy|Sequence|Global)$/.test(name)),
-    'gate.test.ts, budget tests, bench real-limits',
+    'rate-limiter.test.ts, budget tests, bench real-limits',
   ),
   ...each(
     ['retryAfter', 'countRefused'],
-    'gate.test.ts; budget: rate-headers.test.ts, create-budget.test.ts',
+    'rate-limiter.test.ts; budget: rate-headers.test.ts, create-budget.test.ts',
   ),
   ...each(['missingKey'], 'start-sandbox.test.ts; keys.test.ts'),
   ...each(['megabytes'], 'hostile-sizes.test.ts'),

@@ -1,14 +1,12 @@
 import { NO_SUSPECTS, type AbsenceProof } from '../../src/model/absence.ts';
 import { beginConfirm } from '../../src/walk/kinds/confirm.ts';
 import { judgePage } from '../../src/walk/absence/suspects.ts';
-import { beginFull } from '../../src/walk/kinds/full.ts';
+import { beginFull, hasReadThrough } from '../../src/walk/kinds/full.ts';
 import { resumeFull } from '../../src/walk/checkpoint.ts';
-import { orderGrade, type ScopeMemory } from '../../src/walk/memory/memory.ts';
-import { noteWritten } from '../../src/walk/memory/note-written.ts';
+import { noteWritten, orderGrade, type ScopeMemory } from '../../src/walk/memory/memory.ts';
 import { compareInList } from '../../src/walk/memory/order.ts';
 import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/memory/pair.ts';
 import { beginPoll } from '../../src/walk/kinds/poll.ts';
-import { hasReadThrough } from '../../src/walk/kinds/read-through.ts';
 import { step } from '../../src/walk/step.ts';
 import type { End, Step, Walk } from '../../src/walk/walk.ts';
 import { changed, deleteProven, sighted } from './suspects.ts';

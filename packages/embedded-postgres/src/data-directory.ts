@@ -3,7 +3,7 @@ import { chown, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from '
 import { dirname, join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { keptText } from '@research-mirror/runtime/kept-text';
+import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import { messageOf } from '@research-mirror/runtime/message';
 import { exists, MAJOR, run } from './binaries.ts';
 import { UNFINISHED, type Location } from './location.ts';
@@ -41,7 +41,7 @@ export async function ensurePassword(file: string, pgData: string): Promise<stri
 
 /** A random secret in a file that only its owner can read, created where it is missing. */
 export function secretFile(file: string): Promise<string> {
-  return keptText(file, () => randomBytes(24).toString('hex'), 0o600);
+  return readOrCreate(file, () => randomBytes(24).toString('hex'), 0o600);
 }
 
 /**

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe('findLocation', () => {
-  it('copies binaries that can’t be used where npm put them, and makes the links that npm can’t pack', async () => {
+  it('copies binaries that can’t run where npm put them, and creates the links that npm can’t pack', async () => {
     const { root } = await findBinaries();
     const there = join(folder, 'package', 'native');
     const notALink = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parsePasswd } from './system-user.ts';
 
-it('reads users from /etc/passwd, with the negative numbers and remarks of macOS', () => {
+it('reads users from /etc/passwd, with the negative numbers and comments of macOS', () => {
   const text =
     '##\n# User Database\n##\nnobody:*:-2:-2:Unprivileged User:/var/empty:/usr/bin/false\nroot:*:0:0:::\n\n';
   expect(parsePasswd(text)).toEqual([

@@ -9,7 +9,7 @@ export interface SystemUser {
 }
 
 /** Tried in this order: users that exist on most systems and have few rights. */
-const CANDIDATES = ['postgres', '_postgres', 'nobody', 'daemon'];
+const USER_NAMES = ['postgres', '_postgres', 'nobody', 'daemon'];
 
 /**
  * The user that runs PostgreSQL when this program runs as root, which PostgreSQL refuses. It must have a line in
@@ -21,14 +21,14 @@ export async function unprivilegedUser(owner: number | undefined): Promise<Syste
   const users = parsePasswd(await readFile('/etc/passwd', 'utf8'));
   const found =
     owner === undefined
-      ? CANDIDATES.map((name) => users.find((user) => user.name === name && user.uid > 0)).find(
+      ? USER_NAMES.map((name) => users.find((user) => user.name === name && user.uid > 0)).find(
           (user) => user !== undefined,
         )
       : users.find((user) => user.uid === owner && user.uid > 0);
   if (found !== undefined) return found;
   throw new Unusable(
     owner === undefined
-      ? `PostgreSQL refuses to run as root, and there is none of the users ${CANDIDATES.join(', ')} to run it as. ` +
+      ? `PostgreSQL refuses to run as root, and there is none of the users ${USER_NAMES.join(', ')} to run it as. ` +
           'Run research-mirror as an ordinary user, or set DATABASE_URL.'
       : owner === 0
         ? 'the embedded database belongs to root, as whom PostgreSQL refuses to run: give its folder to an ordinary user.'

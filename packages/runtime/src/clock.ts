@@ -1,11 +1,11 @@
 /**
- * Time is given, not taken: whatever waits or asks the time gets a Clock, so that tests run on virtual time
- * (packages/runtime/testing/virtual-clock.ts) and a stop reaches every wait.
+ * Time is injected: code that waits or reads the time gets a Clock. So tests run on virtual time
+ * (packages/runtime/testing/virtual-clock.ts), and a stop reaches every wait.
  */
 export interface Clock {
   /** Wall clock: milliseconds since the epoch, UTC. May jump. */
   now(): number;
-  /** Monotonic clock: milliseconds since an arbitrary moment; never goes back. */
+  /** Monotonic clock: milliseconds since an arbitrary time; never goes back. */
   monotonic(): number;
   /**
    * Resolves after `ms` milliseconds.
@@ -14,7 +14,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Longest single timer of Node (2³¹−1 ms); longer sleeps are cut into several. */
+/** Longest timer of Node (2³¹−1 ms); a longer sleep is several timers. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {

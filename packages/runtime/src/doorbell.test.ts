@@ -3,7 +3,7 @@ import { Doorbell } from './doorbell.ts';
 
 const forever = new AbortController().signal;
 
-it('remembers rings that nobody waited for as one', async () => {
+it('remembers rings as one while nobody waits', async () => {
   const bell = new Doorbell();
   bell.ring();
   bell.ring();
@@ -18,7 +18,7 @@ it('wakes its waiter', async () => {
   await expect(heard).resolves.toBeUndefined();
 });
 
-it('lets its waiter go when the signal aborts, and keeps a later ring', async () => {
+it('releases its waiter when the signal aborts, and keeps a later ring', async () => {
   const bell = new Doorbell();
   const controller = new AbortController();
   const heard = bell.heard(controller.signal);

@@ -1,5 +1,6 @@
 /**
- * A coalescing signal: rings while nobody waits are remembered as one. Whoever waits is woken by the next ring.
+ * A coalescing wake-up signal (an auto-reset event): a ring wakes the waiter, and rings while nobody waits are
+ * remembered as one.
  */
 export class Doorbell {
   #rung = false;
@@ -11,13 +12,13 @@ export class Doorbell {
     this.#wake?.();
   }
 
-  /** True when a ring waits to be heard. */
+  /** True when there was a ring since the last wait. */
   get rung(): boolean {
     return this.#rung;
   }
 
   /**
-   * Resolves at the next ring, or at once if there was one since the last call. One waiter at a time.
+   * Waits for the next ring; returns at once if there was one since the last wait. One waiter at a time.
    * @throws the signal's reason when it is aborted
    */
   async heard(signal: AbortSignal): Promise<void> {

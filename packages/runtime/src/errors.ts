@@ -1,8 +1,8 @@
 /**
- * Every failure is classified by what the caller must do about it:
- * - `retry`: may pass by itself; ask again later, through the budget
- * - `skip`: this request or walk can't succeed as it stands; go on with others
- * - `stop`: nothing of the work (or of the program) can go on before somebody mends something
+ * Every failure is classified by what the caller must do:
+ * - `retry`: it may pass by itself: try again later
+ * - `skip`: this task can't succeed as it is: continue with others
+ * - `stop`: nothing can continue before somebody repairs something
  */
 export type Remedy = 'retry' | 'skip' | 'stop';
 
@@ -13,12 +13,12 @@ export abstract class ClassifiedError extends Error {
   }
 }
 
-/** The database can't be reached or does not answer in time; what was not committed will be read again. */
+/** The database can't be reached, or does not answer in time. */
 export class DatabaseUnavailable extends ClassifiedError {
   readonly remedy = 'retry';
 }
 
-/** The user must mend something (configuration, rights, a newer database): the message names the remedy. */
+/** The user must repair something (configuration, rights, an old database): the message names the remedy. */
 export class Unusable extends ClassifiedError {
   readonly remedy = 'stop';
 }

@@ -1,4 +1,4 @@
-/** `12,345`: figures for people. */
+/** `12,345`: a number for people. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
@@ -8,13 +8,13 @@ export function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** How long ago a moment was, roughly: `5 s ago`, `3 h ago`; `in 20 s` for one to come. */
+/** How long ago a time was, roughly: `5 s ago`, `3 h ago`; `in 20 s` for a time to come. */
 export function formatAge(ms: number): string {
   const text = formatSpan(Math.abs(ms));
   return ms < 0 ? `in ${text}` : `${text} ago`;
 }
 
-/** `40 s`, `3 min`, `2 h`, `4 d`: in the largest unit of which there are at least two. */
+/** `40 s`, `3 min`, `2 h`, `4 d`: in the largest unit that gives at least two. */
 export function formatSpan(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from './clock.ts';
 
-/** Requests under way get this long at a stop, in milliseconds. */
+/** At a stop, how long requests under way may take. */
 const GRACE_MS = 1_000;
 
 export interface Listening {
@@ -10,18 +10,18 @@ export interface Listening {
   /** 0 takes a free port. */
   readonly port: number;
   readonly clock: Clock;
-  /** Its abort closes the server. */
+  /** Closes the server when it aborts. */
   readonly signal: AbortSignal;
-  /** Why the port can't be opened. */
+  /** Makes the error to throw when the port can't be opened. */
   readonly explain: (error: NodeJS.ErrnoException) => Error;
   readonly onListening: (address: AddressInfo) => void;
-  /** One connection could not be accepted: no reason to end the program, and the next one may be. */
+  /** Called when one connection could not be accepted; the server goes on. */
   readonly onRefused: (error: Error) => void;
 }
 
 /**
  * Listens until the signal aborts; resolves when all connections have ended.
- * @throws what `explain` makes of the error where the port can't be opened
+ * @throws the error of `explain` where the port can't be opened
  */
 export async function listenUntilClosed(server: Server, options: Listening): Promise<void> {
   const { host, port, clock, signal, explain, onListening, onRefused } = options;
@@ -39,9 +39,9 @@ export async function listenUntilClosed(server: Server, options: Listening): Pro
   server.once('listening', () => {
     server.off('error', failed);
     server.on('error', onRefused);
-    // Before it is closed: a closed server has no address.
+    // A closed server has no address: this comes before a close.
     onListening(server.address() as AddressInfo);
-    // A stop that came before the port was open could not close it.
+    // A stop before the port was open could not close it.
     if (signal.aborted) close();
   });
   server.listen(port, host);

@@ -49,7 +49,7 @@ describe('createLogger', () => {
   );
 
   it.each(['json', 'pretty'] as const)(
-    'tells where only those errors came from that say too little (%s)',
+    'shows the stack only of errors that are not expected (%s)',
     (format) => {
       const isExpected = (error: Error): boolean => error.message.startsWith('the database');
       const told = (message: string, level: string): string =>
@@ -63,7 +63,7 @@ describe('createLogger', () => {
     },
   );
 
-  it('keeps quiet below its level', () => {
+  it('writes nothing below its level', () => {
     expect(written({ level: 'warn' }, (log) => log.info('nothing'))).toBe('');
   });
 });

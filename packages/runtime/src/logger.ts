@@ -4,7 +4,7 @@ import { messageOf } from './message.ts';
 
 export type { Logger } from 'pino';
 
-/** Where lines go; `process.stdout` and `process.stderr` are such. */
+/** Where lines go, such as `process.stdout` and `process.stderr`. */
 export interface LineSink {
   write(line: string): unknown;
 }
@@ -14,18 +14,18 @@ export interface LoggerOptions {
   readonly level: string;
   readonly format: 'json' | 'pretty';
   readonly colour: boolean;
-  /** Replaces secrets in a finished line (scrub.ts): redaction by path would miss those inside messages. */
+  /** Replaces secrets in a finished line (scrub.ts): pino's redaction by path misses those inside messages. */
   readonly scrub: (line: string) => string;
   /**
-   * Errors whose message says it all: where they came from is told at the levels debug and trace only. A database that is
-   * away would fill the log with its stack else. Default: none.
+   * Errors whose message says enough: their stack is logged at the levels debug and trace only. Otherwise a database
+   * that is away would fill the log with stacks. Default: none.
    */
   readonly isExpected?: (error: Error) => boolean;
 }
 
 /**
- * A logger whose every line passes `scrub` as the last thing before `sink`. Lines are written directly, not by a
- * worker or through a buffer of pino's: nothing is lost at exit, and nothing waits for a reader that is gone.
+ * A logger that passes every finished line through `scrub`, and then writes it to `sink`. Lines are written directly,
+ * without pino's workers and buffers: no line is lost at exit, and no write waits for a reader that is gone.
  */
 export function createLogger(sink: LineSink, options: LoggerOptions): Logger {
   const pretty =

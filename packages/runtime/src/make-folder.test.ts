@@ -11,15 +11,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe('making a folder', () => {
-  it('makes those above it, and takes one that is there', async () => {
+describe('makeFolder', () => {
+  it('creates missing parents, and accepts an existing folder', async () => {
     const path = join(folder, 'a', 'b', 'c');
     await makeFolder(path);
     await makeFolder(path);
     expect((await stat(path)).isDirectory()).toBe(true);
   });
 
-  it('goes well for several that begin together', async () => {
+  it('works for several callers at the same time', async () => {
     const path = join(folder, 'a', 'b', 'c');
     await Promise.all([makeFolder(path), makeFolder(path), makeFolder(join(path, 'd'))]);
     expect((await stat(join(path, 'd'))).isDirectory()).toBe(true);
@@ -32,7 +32,7 @@ describe('making a folder', () => {
     await expect(makeFolder(join(file, 'a', 'b'))).rejects.toThrow('ENOTDIR');
   });
 
-  it('fails, and does not try for ever, where the folder above is there and takes none', async () => {
+  it('fails, and does not retry for ever, where the parent exists and accepts no folder', async () => {
     // Only Linux has such a folder; elsewhere the same words come from one whose parent can't be made.
     const path = existsSync('/proc/self') ? '/proc/mirror/data' : '/dev/null/mirror/data';
     await expect(makeFolder(path)).rejects.toThrow(/ENOENT|ENOTDIR/);

@@ -2,9 +2,9 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it, where they are missing. Node's own `recursive` never ends where a folder is there
- * but takes no others and says ENOENT (`/proc`): it makes the parent, and tries again, for ever.
- * @throws the file system's error about the folder that could not be made
+ * Creates a folder and its missing parents. Node's own `recursive` never ends where the parent exists but answers
+ * ENOENT (`/proc`): it creates the parent and tries again, for ever.
+ * @throws the file system's error about the folder that could not be created
  */
 export async function makeFolder(path: string): Promise<void> {
   if (await made(path)) return;
@@ -14,7 +14,7 @@ export async function makeFolder(path: string): Promise<void> {
   });
 }
 
-/** False where the folder above it is missing. */
+/** False where the parent is missing. */
 async function made(path: string): Promise<boolean> {
   try {
     await mkdir(path);
@@ -26,7 +26,7 @@ async function made(path: string): Promise<boolean> {
   }
 }
 
-/** Whatever else mkdir said: somebody made it meanwhile, or its file system is read-only. */
+/** mkdir may fail for an existing folder with several errors, such as EEXIST and EROFS. */
 async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),

@@ -1,4 +1,4 @@
-/** The message of anything thrown, for one line of a log or a table; causes joined by ": ", unless said already. */
+/** The message of anything thrown, in one line: messages of causes follow after ": ", unless they are repeated. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.message === '' ? error.name : error.message;

@@ -1,8 +1,8 @@
-/** Mutual exclusion in one process: holders go one after another, in the order in which they asked. */
+/** Mutual exclusion in one process: tasks run one after another, in the order of their calls. */
 export class Mutex {
   #tail: Promise<void> = Promise.resolve();
 
-  /** Runs `task` when all earlier ones have ended, whether they failed or not. */
+  /** Runs `task` when all earlier ones have ended, with or without an error. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     const before = this.#tail;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -42,7 +42,7 @@ describe('a remote clock', () => {
     );
   });
 
-  it('follows a clock that was set', () => {
+  it('follows a remote clock that is set', () => {
     const clock = new RemoteClock();
     clock.observe(1_000_000, 0, 10);
     clock.observe(500_000, 100, 110);

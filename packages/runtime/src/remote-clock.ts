@@ -1,20 +1,20 @@
 /**
- * Another machine's clock, as far as its answers tell (Cristian 1989, "Probabilistic clock synchronization"): the time
- * that an answer tells was there between question and answer. Never early, and late by the shortest round trip and a millisecond at most;
- * as long as what is known fits the answers, it stays, so that the time does not jump with each round trip.
- * Moments are milliseconds; those of this machine are monotonic.
+ * An estimate of another machine's clock, from its answers (Cristian 1989, "Probabilistic clock synchronization"): the
+ * time in an answer was true between request and answer. The estimate is never early, and late by at most the shortest
+ * round trip and a millisecond. It changes only when an answer contradicts it, so it does not jump with each round trip.
+ * Times are milliseconds; those of this machine are monotonic.
  */
 export class RemoteClock {
   #ahead: number | undefined;
 
-  /** @param time what was told, by a question asked at `askedAt` and answered at `answeredAt` */
+  /** @param time the time in an answer, requested at `askedAt` and received at `answeredAt` */
   observe(time: number, askedAt: number, answeredAt: number): void {
     const least = time - answeredAt;
     const most = time - askedAt;
     this.#ahead = Math.min(Math.max(this.#ahead ?? least, least), most);
   }
 
-  /** The other machine's time, in whole milliseconds as a wall clock tells it; undefined before the first answer. */
+  /** The other machine's time, in whole milliseconds, as a wall clock shows it; undefined before the first answer. */
   at(monotonic: number): number | undefined {
     return this.#ahead === undefined ? undefined : Math.floor(monotonic + this.#ahead);
   }

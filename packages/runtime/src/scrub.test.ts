@@ -19,7 +19,7 @@ describe('Scrubber', () => {
     expect(scrubbed).not.toContain('live');
   });
 
-  it('hides a secret within base64, whatever stands around it', () => {
+  it('hides a secret within base64, whatever is around it', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -50,7 +50,7 @@ describe('Scrubber', () => {
     expect(scrub('late-secret')).toBe('***');
   });
 
-  it('leaves text alone when a secret is too short to be one', () => {
+  it('leaves a text unchanged when a secret is too short', () => {
     expect(new Scrubber(['', 'a', '123']).scrub('{"pid":123}')).toBe('{"pid":123}');
   });
 });

@@ -1,13 +1,12 @@
 const HIDDEN = '***';
-/** Below this a "secret" is a part of ordinary words and numbers: replacing it would garble every line. */
-const LEAST_LENGTH = 4;
-/** From here on a secret is long enough to be looked for inside other base64 text. */
-const LEAST_LENGTH_IN_BASE64 = 8;
+/** A shorter "secret" is part of ordinary words and numbers: replacing it would garble every line. */
+const MIN_LENGTH = 4;
+/** A secret of this length is also replaced inside other base64 text. */
+const MIN_LENGTH_IN_BASE64 = 8;
 
 /**
- * Replaces every secret in a text by `***`, in each spelling in which a program may come to print it: as it is,
- * inside JSON (also JSON inside JSON), URL-encoded, and within base64 (`Basic` credentials). Secrets that are
- * learnt while the program runs are added.
+ * Replaces every secret in a text by `***`, in each spelling in which a program may print it: plain, inside JSON (also
+ * JSON inside JSON), URL-encoded, and within base64 (`Basic` credentials). Secrets may be added at any time.
  */
 export class Scrubber {
   readonly #spellings = new Set<string>();
@@ -17,18 +16,18 @@ export class Scrubber {
     this.hide(...secrets);
   }
 
-  /** From now on these are hidden too. */
+  /** Adds secrets. */
   hide(...secrets: readonly string[]): void {
-    for (const secret of secrets.filter((each) => each.length >= LEAST_LENGTH)) {
+    for (const secret of secrets.filter((each) => each.length >= MIN_LENGTH)) {
       for (const spelling of spellingsOf(secret)) this.#spellings.add(spelling);
     }
     if (this.#spellings.size === 0) return;
-    // Longest first: a secret that begins with another one is replaced whole.
+    // Longest first: a secret that starts with another one is replaced completely.
     const longestFirst = [...this.#spellings].toSorted((a, b) => b.length - a.length);
     this.#pattern = new RegExp(longestFirst.map((spelling) => RegExp.escape(spelling)).join('|'), 'g');
   }
 
-  /** Bound, so that it can be handed on as a function. */
+  /** A bound function: it can be passed on. */
   readonly scrub = (text: string): string =>
     this.#pattern === undefined ? text : text.replaceAll(this.#pattern, HIDDEN);
 }
@@ -41,13 +40,13 @@ function spellingsOf(secret: string): string[] {
     JSON.stringify(inJson).slice(1, -1),
     ...(secret.isWellFormed() ? [encodeURIComponent(secret), encodeURI(secret)] : []),
     new URLSearchParams([['', secret]]).toString().slice(1),
-    ...(secret.length >= LEAST_LENGTH_IN_BASE64 ? base64Cores(secret) : []),
+    ...(secret.length >= MIN_LENGTH_IN_BASE64 ? base64Cores(secret) : []),
   ];
 }
 
 /**
- * The characters of base64 that depend on the secret alone, for each of the three ways in which it may be aligned
- * to groups of three bytes when other text stands before and behind it (`Basic user:secret`); base64url too.
+ * The characters of base64 that depend on the secret alone, also in base64url: one text for each of the three
+ * alignments to groups of three bytes, when other text is before and after it (`Basic user:secret`).
  */
 function base64Cores(secret: string): string[] {
   const bytes = Buffer.from(secret);

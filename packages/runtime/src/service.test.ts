@@ -31,7 +31,7 @@ describe('a service', () => {
     );
   });
 
-  it('reports a failure before it works by start, and by ended', async () => {
+  it('reports a failure during its start by start and by ended', async () => {
     const broken = service('broken', () => Promise.reject(new Error('no port')));
     await expect(broken.start()).rejects.toThrow('no port');
     expect((await broken.ended)?.message).toBe('no port');

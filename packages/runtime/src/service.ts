@@ -1,7 +1,7 @@
 import { messageOf } from './message.ts';
 
 /**
- * A thing that runs, with one contract for all of them:
+ * Something that runs. All services have one contract:
  * - `start` resolves when the service works, and rejects when it can't; called twice it answers the same promise
  * - `stop` aborts the signal and resolves when everything of the service has ended; idempotent, safe before and
  *   during `start`
@@ -14,15 +14,15 @@ export interface Service {
   readonly ended: Promise<Error | undefined>;
 }
 
-/** What a service's body gets. */
+/** Parameters of a service's body. */
 export interface Run {
   /** Aborted when the service is to stop. */
   readonly signal: AbortSignal;
-  /** To be called once the service works: `start` resolves then. */
+  /** Call it when the service works: `start` resolves then. */
   readonly ready: () => void;
 }
 
-/** Reason with which services abort their signal. */
+/** The reason with which a service aborts its signal. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
   constructor(what: string) {
@@ -30,7 +30,7 @@ export class Stopped extends Error {
   }
 }
 
-/** True for the error that a wait throws because its signal was aborted by a stop. */
+/** True for the error of a wait that a stop aborted. */
 export function isStopped(error: unknown): boolean {
   return error instanceof Stopped || (error instanceof Error && error.cause instanceof Stopped);
 }
@@ -43,7 +43,7 @@ export function service(name: string, body: (run: Run) => Promise<void>): Servic
   const controller = new AbortController();
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<Error | undefined>();
-  // A failure is reported by `ended` and, before `ready`, by `start`: never as an unhandled rejection.
+  // `ended` reports a failure, and so does `start` before `ready`: it is never an unhandled rejection.
   ready.promise.catch(() => {});
   let running = false;
 
@@ -83,9 +83,16 @@ export function service(name: string, body: (run: Run) => Promise<void>): Servic
   };
 }
 
+/** Resolves when the signal is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /**
- * Starts services in order and stops them in the opposite one; if one can't start, those before it are stopped
- * and its error is thrown.
+ * Starts services in order. When one can't start, the earlier ones are stopped, and its error is thrown.
  */
 export async function startAll(services: readonly Service[]): Promise<void> {
   const started: Service[] = [];

@@ -1,12 +1,11 @@
 import { messageOf } from '../src/message.ts';
 
-const LOOK_MS = 50;
+const INTERVAL_MS = 50;
 
 /**
- * Asks again and again until `condition` gives something other than undefined and false; an error that it throws
- * counts as "not yet".
+ * Calls `condition` until it gives something other than undefined and false; an error counts as "not yet".
  * @param what ends the sentence "waited 30 s in vain for …"
- * @param withinMs the patience; a test that needs it all is a failed one
+ * @param withinMs time-out: the test fails then
  */
 export async function eventually<T>(
   what: string,
@@ -27,7 +26,7 @@ export async function eventually<T>(
       throw new Error(`waited ${withinMs / 1000} s in vain for ${what}${last}`);
     }
     await new Promise((resolve) => {
-      setTimeout(resolve, LOOK_MS);
+      setTimeout(resolve, INTERVAL_MS);
     });
   }
 }

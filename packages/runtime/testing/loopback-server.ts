@@ -6,7 +6,7 @@ export interface LoopbackServer {
   readonly url: string;
   readonly port: number;
   readonly server: Server;
-  /** Ends it with all its connections. */
+  /** Closes it with all its connections. */
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from './virtual-clock.ts';
 
 describe('virtual time', () => {
-  it('fires timers by due moment, then in the order in which they were set', async () => {
+  it('fires timers by due time, then in the order in which they were set', async () => {
     const clock = new VirtualClock();
     const seen: string[] = [];
     const log = async (name: string, ms: number): Promise<void> => {
@@ -22,7 +22,7 @@ describe('virtual time', () => {
     expect(fired).toEqual(fired.toSorted((a, b) => a - b));
   });
 
-  it('runs everything that a timer set going before time moves on', async () => {
+  it('runs everything that a timer started before time moves on', async () => {
     const clock = new VirtualClock();
     const seen: number[] = [];
     const chain = async (): Promise<void> => {
@@ -50,12 +50,12 @@ describe('virtual time', () => {
     expect(clock.monotonic()).toBe(5);
   });
 
-  it('says so when a promise can never settle', async () => {
+  it('throws when a promise can never settle', async () => {
     const clock = new VirtualClock();
     await expect(clock.runUntil(new Promise(() => {}))).rejects.toThrow('did not settle');
   });
 
-  it('lets the wall clock jump and the monotonic one go on', async () => {
+  it('lets the wall clock jump while the monotonic one continues', async () => {
     const clock = new VirtualClock(1_000);
     await clock.advance(10);
     clock.jumpWall(-500);

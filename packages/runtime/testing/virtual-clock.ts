@@ -8,11 +8,11 @@ interface Timer {
 }
 
 /**
- * Time that moves only when a test says so. Timers fire one at a time, by their due moment and then in the order
- * in which they were set; after each, everything that it set going is run to its end (all promise reactions)
- * before time moves on. So a run is deterministic, and an hour takes milliseconds.
+ * Time that moves only when a test moves it. Timers fire one at a time, by due time and then in the order in which
+ * they were set. After each timer all promise reactions run before time moves on. So a run is deterministic, and an
+ * hour takes milliseconds.
  *
- * Real I/O is not waited for: code under this clock talks to objects in memory.
+ * This clock does not wait for real I/O: code under it talks to objects in memory.
  */
 export class VirtualClock implements Clock {
   #monotonic = 0;
@@ -51,17 +51,17 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Calls `action` once, `ms` from now: for the emulated outside world of a test. */
+  /** Calls `action` once, `ms` from now: for a test's emulated surroundings. */
   after(ms: number, action: () => void): void {
     this.#set(ms, action);
   }
 
-  /** The wall clock is set, as by NTP or an operator; the monotonic one goes on. */
+  /** Sets the wall clock, as NTP or an operator would; the monotonic clock continues. */
   jumpWall(ms: number): void {
     this.#wall += ms;
   }
 
-  /** Lets `ms` pass, with everything that falls due meanwhile. */
+  /** Lets `ms` pass, and runs everything that is due meanwhile. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await settled();
@@ -69,7 +69,7 @@ export class VirtualClock implements Clock {
     this.#monotonic = end;
   }
 
-  /** Lets time pass until nothing is due any more, at most for `limitMs`. @throws when that is not enough */
+  /** Lets time pass until no timer is left, for at most `limitMs`. @throws when that is not enough */
   async runUntilIdle(limitMs: number = 86_400_000): Promise<void> {
     const end = this.#monotonic + limitMs;
     await settled();
@@ -116,14 +116,14 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Resolves when all promise reactions have run: immediates come after them. */
+/** Resolves when all promise reactions have run: immediates run after them. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Binary heap by due moment, then order; cancelled timers are dropped when they come up. */
+/** Binary heap by due time, then order; cancelled timers are dropped when they are first. */
 class TimerHeap {
   readonly #heap: Timer[] = [];
 

@@ -1,8 +1,8 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 
 /**
- * The time that data is a function of. Runs with the given clock; tests freeze and move it. Rate windows, latency and
- * logs go by the given clock, so that moving data does not open a window under a client's feet.
+ * The time that the data depends on. It runs with the given clock; tests freeze it and move it. Rate windows, latency
+ * and logs use the given clock itself: moving the data does not empty a rate window.
  */
 export class DataClock {
   readonly #clock: Clock;
@@ -26,14 +26,14 @@ export class DataClock {
     this.#frozenAt = this.now();
   }
 
-  /** Runs on from where it stands. */
+  /** Continues from the frozen time. */
   resume(): void {
     if (this.#frozenAt === undefined) return;
     this.#offset = this.#frozenAt - this.#clock.now();
     this.#frozenAt = undefined;
   }
 
-  /** Moves to a later moment. @returns false for an earlier one: time does not go back */
+  /** Moves to a later time. @returns false for an earlier one: time does not go back */
   set(time: number): boolean {
     const step = time - this.now();
     if (!(step >= 0)) return false;

@@ -10,7 +10,7 @@ interface SourceTextJson {
 
 const exact = JSON as unknown as SourceTextJson;
 
-/** Parses so that `JSON.stringify` of the result spells every number as `text` did. @throws SyntaxError */
+/** Parses JSON; `JSON.stringify` of the result spells every number as `text` does. @throws SyntaxError */
 export function parseExact(text: string): unknown {
   return exact.parse(text, (_key, value, context) =>
     typeof value === 'number' && context.source !== undefined ? exact.rawJSON(context.source) : value,
@@ -22,7 +22,7 @@ export function exactNumber(text: string): unknown {
   return exact.rawJSON(text);
 }
 
-/** True for what `parseExact` and `exactNumber` make of a number. */
+/** True for a number as `parseExact` and `exactNumber` return it. */
 export function isExactNumber(value: unknown): boolean {
   return exact.isRawJSON(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Hashes that make items pure functions of (seed, id, time): 32-bit, fast, well mixed (the finalizer of MurmurHash3),
- * of no cryptographic value.
+ * Hashes from which items are computed as pure functions of (seed, ID, time): 32-bit, fast, well mixed (the finalizer
+ * of MurmurHash3), not cryptographic.
  */
 export function mix(a: number, b: number): number {
   let hash = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b) ^ b;

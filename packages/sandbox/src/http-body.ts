@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Largest request body: 10 MiB. */
-const MOST_BYTES = 10 * 1024 * 1024;
+const MAX_BYTES = 10 * 1024 * 1024;
 
-/** The request's body as text; undefined where it is too large. @throws where the client goes away before its end */
+/** The request's body as text; undefined where it is too large. @throws where the client disconnects before its end */
 export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes <= MOST_BYTES) chunks.push(chunk);
+    if (bytes <= MAX_BYTES) chunks.push(chunk);
   }
-  return bytes > MOST_BYTES ? undefined : Buffer.concat(chunks).toString();
+  return bytes > MAX_BYTES ? undefined : Buffer.concat(chunks).toString();
 }

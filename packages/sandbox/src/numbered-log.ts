@@ -1,4 +1,4 @@
-/** The last records are kept; older ones are forgotten. */
+/** How many records a log keeps. */
 const KEPT = 200_000;
 
 /** Numbered records, oldest first, of which the last 200,000 are kept. */
@@ -6,7 +6,7 @@ export class NumberedLog<T extends { readonly number: number }> {
   #records: T[] = [];
   #count = 0;
 
-  /** Number of the record that comes next. */
+  /** Number of the next record. */
   get next(): number {
     return this.#count + 1;
   }
@@ -24,7 +24,7 @@ export class NumberedLog<T extends { readonly number: number }> {
     return first === -1 ? [] : kept.slice(first);
   }
 
-  /** Forgets all; numbers go on. */
+  /** Removes all records; the numbers continue. */
   clear(): void {
     this.#records = [];
   }

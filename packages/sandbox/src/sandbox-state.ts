@@ -4,31 +4,31 @@ import { DataClock } from './data-clock.ts';
 import { Publisher } from './events/publisher.ts';
 import { seededRandom } from './hash.ts';
 import { parseKeys } from './keys.ts';
-import { Gate } from './limits/gate.ts';
+import { RateLimiter } from './limits/rate-limiter.ts';
 import { OperationLog } from './service/operation-log.ts';
 import { User } from './service/account/user.ts';
 import type { SandboxOptions } from './switches/sandbox-switches.ts';
-import { Traffic } from './traffic.ts';
+import { RequestLog } from './request-log.ts';
 import { Rankings } from './world/kinds/ranking.ts';
 
 export interface KnownKey {
-  /** Place among the switch `keys`, from 0. */
+  /** Index in the switch `keys`. */
   readonly number: number;
   readonly user: User;
 }
 
-/** All that the service and the control API share. */
+/** The state that the service and the control API share. */
 export class SandboxState {
   readonly clock: Clock;
   readonly data: DataClock;
-  /** By the clock. */
+  /** Epoch milliseconds. */
   readonly startedAt: number;
-  readonly gate = new Gate();
-  readonly traffic = new Traffic();
+  readonly rateLimiter = new RateLimiter();
+  readonly requests = new RequestLog();
   readonly operations = new OperationLog();
   readonly rankings = new Rankings();
   readonly random: () => number;
-  /** Everybody who ever owned a key here. */
+  /** Every user who ever had a key here. */
   readonly users: ReadonlyMap<number, User>;
   readonly publisher: Publisher;
   #keys: ReadonlyMap<string, KnownKey>;
@@ -58,14 +58,13 @@ export class SandboxState {
     return this.#options;
   }
 
-  /** The keys that are good now. */
+  /** The keys that are valid now. */
   get keys(): ReadonlyMap<string, KnownKey> {
     return this.#keys;
   }
 
   /**
-   * Puts other options in force, for the requests that are answered from now on: a key may be another user's then, or
-   * nobody's.
+   * Changes the options for all later answers. A key may get another owner, or become invalid.
    */
   change(options: SandboxOptions): void {
     if (options.keys !== this.#options.keys) this.#keys = this.#owned(options.keys);

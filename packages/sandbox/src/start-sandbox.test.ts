@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { askedSandbox } from '../testing/asked-sandbox.ts';
+import { httpSandbox } from '../testing/http-sandbox.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { startSandbox } from './start-sandbox.ts';
 
-const scene = askedSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
+const scene = httpSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
 const { ask, post, walk } = scene;
 
 describe('the service', () => {
@@ -21,7 +21,7 @@ describe('the service', () => {
     });
   });
 
-  it('refuses a missing and a wrong key, with the status and the body that the switches name', async () => {
+  it('refuses a missing and a wrong key, with the status and the body of the switches', async () => {
     expect((await ask('/v1/ping', { key: '' })).status).toBe(401);
     expect((await ask('/v1/ping', { key: 'four' })).body).toEqual({
       error: { code: 'invalid_key', message: expect.any(String) },
@@ -77,7 +77,7 @@ describe('the service', () => {
     expect((await ask('/v1/lists/999')).status).toBe(404);
   });
 
-  it('answers the very bytes that the control API calls the truth', async () => {
+  it('answers the same bytes as the control API’s /truth', async () => {
     await scene.sandbox.control.clock({ freeze: true });
     const { text } = await ask('/v1/research?limit=500');
     const truth = await scene.sandbox.control.truth({ collection: 'research_jobs' });
@@ -85,7 +85,7 @@ describe('the service', () => {
     await scene.sandbox.control.clock({ resume: true });
   });
 
-  it('registers, shows and forgets a webhook, with a new secret each time', async () => {
+  it('registers, shows and removes a webhook, with a new secret each time', async () => {
     expect((await ask('/v1/webhooks')).text).toBe('null');
     const url = 'https://hooks.example/in';
     const first = await post('/v1/webhooks/register', { url });
@@ -135,7 +135,7 @@ describe('the service', () => {
 });
 
 describe('the limits of the service', () => {
-  it('refuse the 61st request of a key within 60 s, and say when to come again', async () => {
+  it('refuse the 61st request of a key within 60 s, and say when to retry', async () => {
     await scene.sandbox.control.change({ limits: 'on' });
     await scene.sandbox.control.resetWindows();
     const statuses: number[] = [];

@@ -18,7 +18,7 @@ export interface Sandbox {
 
 /**
  * Starts the emulated service and its control API; resolves when both listen.
- * @param options what is left out has its default
+ * @param options left out: the default
  * @throws Unusable with every problem of the options, or where a port is taken
  */
 export async function startSandbox(
@@ -40,11 +40,11 @@ export async function startSandbox(
   const publishing = state.publisher.run(stopping.signal).catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error;
   });
-  // Longer than any client keeps an idle connection: none is cut under a request.
+  // Longer than any client keeps an idle connection: none is closed while a request is sent.
   service.keepAliveTimeout = 65_000;
   const stop = async (): Promise<void> => {
     stopping.abort(new Stopped('the sandbox'));
-    await Promise.all([closed(service), closed(controls), state.publisher.courier.stop(), publishing]);
+    await Promise.all([closed(service), closed(controls), state.publisher.deliveries.stop(), publishing]);
   };
   try {
     await listening(service, host, port);
@@ -73,7 +73,7 @@ async function closed(server: Server): Promise<void> {
   await promise;
 }
 
-/** An address that listens on all interfaces is told as loopback: that is where one can reach it. */
+/** URL of a server; loopback where it listens on all interfaces. */
 function urlOf(server: Server): string {
   const { address, port, family } = server.address() as AddressInfo;
   const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;

@@ -1,19 +1,19 @@
 import type { ClockMove, SandboxCounters } from '../src/control/control.ts';
-import type { EventOrder, WebhookOrder } from '../src/control/event-calls.ts';
+import type { EventRequest, WebhookChange } from '../src/control/event-calls.ts';
 import type { Mutation } from '../src/control/mutation.ts';
 import type { DeliveryRecord } from '../src/deliveries/delivery.ts';
 import type { OperationRecord } from '../src/service/operation-log.ts';
 import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
-import type { RequestRecord } from '../src/traffic.ts';
+import type { RequestRecord } from '../src/request-log.ts';
 
-/** Which items: a collection of a user (the first one if left out); for `list_items` the list's ID too. */
-export interface Which {
+/** Which items: a collection of a user (default: the first); for `list_items` the list's ID too. */
+export interface ItemSelection {
   readonly collection: Mutation['collection'];
   readonly user?: number;
   readonly list?: string;
 }
 
-/** Client of the sandbox's control API; every refusal throws with its problem. */
+/** Client of the sandbox's control API. Every call throws where the sandbox refuses it. */
 export class SandboxControl {
   readonly #url: string;
 
@@ -22,12 +22,12 @@ export class SandboxControl {
   }
 
   /** JSON texts of the items, exactly as their list would answer them now, in its order. */
-  async truth(which: Which): Promise<string[]> {
+  async truth(which: ItemSelection): Promise<string[]> {
     const text = await (await this.#fetch(`/truth?${queryOf(which)}`)).text();
     return text === '' ? [] : text.trimEnd().split('\n');
   }
 
-  async count(which: Which): Promise<number> {
+  async count(which: ItemSelection): Promise<number> {
     return (await this.#json<{ count: number }>(`/count?${queryOf(which)}`)).count;
   }
 
@@ -54,12 +54,12 @@ export class SandboxControl {
     await this.#json('/counters/reset', {});
   }
 
-  /** Forgets what the rate limits counted. */
+  /** Clears the counts of the rate limits. */
   async resetWindows(): Promise<void> {
     await this.#json('/windows/reset', {});
   }
 
-  /** Changes data at the present moment. @returns the items' IDs */
+  /** Changes data now. @returns the items' IDs */
   async mutate(...mutations: Mutation[]): Promise<string[]> {
     return (await this.#json<{ ids: string[] }>('/mutations', mutations)).ids;
   }
@@ -73,7 +73,7 @@ export class SandboxControl {
     return this.#json('/options');
   }
 
-  /** The moment of the data; a move changes it first. */
+  /** Moves the data clock where `move` is given. @returns its time */
   clock(move?: ClockMove): Promise<{ now: string; frozen: boolean }> {
     return this.#json('/clock', move);
   }
@@ -83,19 +83,19 @@ export class SandboxControl {
     return this.#json(user === undefined ? '/webhook' : `/webhook?user=${user}`);
   }
 
-  /** Somebody else registers a URL with the account's key, or removes the registration (url null). */
-  async registerElsewhere(order: WebhookOrder): Promise<void> {
-    await this.#json('/webhook', order);
+  /** Registers a URL as another holder of the account's key, or removes the registration (url null). */
+  async registerElsewhere(change: WebhookChange): Promise<void> {
+    await this.#json('/webhook', change);
   }
 
-  /** The service makes a new secret and tells nobody. */
+  /** Replaces the secret, as the service may do without telling. */
   async rotateSecret(user?: number): Promise<void> {
     await this.#json('/webhook/rotate', user === undefined ? {} : { user });
   }
 
-  /** Emits events now. @returns their IDs; null where the registration does not want them, or there is none */
-  async emit(...orders: EventOrder[]): Promise<(string | null)[]> {
-    return (await this.#json<{ ids: (string | null)[] }>('/events', orders)).ids;
+  /** Emits events now. @returns their IDs; null where no registration wants them */
+  async emit(...requests: EventRequest[]): Promise<(string | null)[]> {
+    return (await this.#json<{ ids: (string | null)[] }>('/events', requests)).ids;
   }
 
   async #lines<T>(path: string): Promise<T[]> {
@@ -122,7 +122,7 @@ export class SandboxControl {
   }
 }
 
-function queryOf(which: Which): string {
+function queryOf(which: ItemSelection): string {
   const query = new URLSearchParams({ collection: which.collection });
   if (which.user !== undefined) query.set('user', String(which.user));
   if (which.list !== undefined) query.set('list', which.list);

@@ -17,7 +17,7 @@ export interface TestSandbox {
 export const TEST_KEY = 'sandbox-key';
 export const TEST_USER = 1001;
 
-/** Data that does not change by itself but for jobs under way: spread into the options. */
+/** Options for data that does not change by itself, except unfinished jobs. */
 export const STILL = {
   newJobsPerMinute: 0,
   newBulkJobsPerMinute: 0,
@@ -34,11 +34,11 @@ export async function startTestSandbox(
   clock?: Clock,
 ): Promise<TestSandbox> {
   const sandbox = await startSandbox({ port: 0, controlPort: 0, ...options }, clock);
-  return { ...described(options), ...sandbox, control: new SandboxControl(sandbox.controlUrl) };
+  return { ...keyAndOwner(options), ...sandbox, control: new SandboxControl(sandbox.controlUrl) };
 }
 
 /** Key and owner of a sandbox with these options. */
-export function described(options: Partial<SandboxOptions>): { key: string; userId: number } {
+export function keyAndOwner(options: Partial<SandboxOptions>): { key: string; userId: number } {
   const [key = TEST_KEY, userId = TEST_USER] = options.keys?.split(',')[0]?.split('=') ?? [];
   return { key, userId: Number(userId) };
 }

@@ -1,33 +1,33 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { listen } from '@research-mirror/runtime/testing/loopback-server';
 
-/** A delivery as it came. */
+/** A delivery as it arrived. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** Somebody to whom the sandbox delivers: keeps what comes, answers as told. */
+/** A webhook receiver: keeps the deliveries, and answers as told. */
 export interface Receiver {
   readonly url: string;
   readonly port: number;
-  /** Everything so far, in the order in which it came whole. */
+  /** All deliveries so far, in the order in which they were complete. */
   readonly received: readonly Received[];
-  /** Resolves when `count` deliveries have come. */
+  /** Resolves when `count` deliveries have arrived. */
   got(count: number): Promise<readonly Received[]>;
-  /** What the next ones are answered: a status, 'cut' for a connection that is reset, 'silence' for no answer. */
-  answer(how: Answering | ((received: Received) => Answering)): void;
-  /** Forgets what came, and answers 200 again. */
+  /** How to answer from now on: a status, 'cut' resets the connection, 'silence' gives no answer. */
+  answer(how: ReceiverAnswer | ((received: Received) => ReceiverAnswer)): void;
+  /** Forgets all deliveries, and answers 200 again. */
   reset(): void;
   close(): Promise<void>;
 }
 
-export type Answering = number | 'cut' | 'silence';
+export type ReceiverAnswer = number | 'cut' | 'silence';
 
 export async function startReceiver(): Promise<Receiver> {
   let received: Received[] = [];
-  let answering: (received: Received) => Answering = () => 200;
+  let answering: (received: Received) => ReceiverAnswer = () => 200;
   let watchers: { count: number; resolve: (all: readonly Received[]) => void }[] = [];
   const server = await listen((request, response) => {
     const chunks: Buffer[] = [];

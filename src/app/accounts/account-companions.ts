@@ -9,14 +9,13 @@ import { readingBudget } from '../../sync/hints/reading-budget.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { registrar } from '../../webhooks/registration/registrar.ts';
 import { isFinished } from './event-coverage.ts';
-import type { RunnerContext } from './runner-context.ts';
-import type { OpenAccount } from './open-account.ts';
+import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { submitLoop } from './submit-loop.ts';
 
-/** What an account does beside its schedule: it reads what events named, sends what was queued, keeps its webhook. */
+/** What an account does beside its schedule: reads what events named, sends submissions, keeps its webhook. */
 export interface AccountCompanions {
   readonly loops: readonly Companion[];
-  /** To be rung when there is something for it. */
+  /** Each is rung when its loop has something to do. */
   readonly bells: {
     readonly hints: Doorbell;
     readonly submissions: Doorbell;
@@ -24,12 +23,12 @@ export interface AccountCompanions {
   };
 }
 
-export function accountCompanions(parts: RunnerContext, account: OpenAccount): AccountCompanions {
-  const { log, link, config } = parts;
+export function accountCompanions(context: RunnerContext, account: OpenAccount): AccountCompanions {
+  const { log, link, config } = context;
   const { fence, reader, source } = account;
   const dispatcher = hintDispatcher({
     reader,
-    store: createHintStore(parts.db, fence),
+    store: createHintStore(context.db, fence),
     collections: config.collections,
     budget: readingBudget(source),
     gracePeriodMs: config.gracePeriodMs,
@@ -43,8 +42,8 @@ export function accountCompanions(parts: RunnerContext, account: OpenAccount): A
   return {
     loops: [
       dispatcher.loop,
-      submitLoop(account, { parts }, submissions),
-      registrationLoop(parts, account, registration),
+      submitLoop(account, context, submissions),
+      registrationLoop(context, account, registration),
     ],
     bells: { hints: dispatcher.bell, submissions, registration },
   };
@@ -56,7 +55,7 @@ function registrationLoop(
   bell: Doorbell,
 ): Companion {
   const { publicUrl, takeover } = config.webhook;
-  // Nobody waits for it: were it of high priority, a first load would leave slots to events that do not come yet.
+  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
   const priority = PRIORITY.POLL;
   let refusedBy: string | undefined;
   return registrar({

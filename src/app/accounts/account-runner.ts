@@ -1,22 +1,18 @@
 import type { Secret } from '../../config/secret.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
-import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
+import type { TakeResult } from '../../db/ownership/lease.ts';
 import { pruneEvents } from '../../db/events/prune-events.ts';
 import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
-import type { Fence } from '../../model/fence.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type Service, service } from '@research-mirror/runtime/service';
+import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { accountService, type AccountService } from '../../sync/account/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
-import { notingRecovery } from './note-recovery.ts';
-import { openAccount, type OpenAccount } from './open-account.ts';
+import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { correctRuns } from './scheduled-runs.ts';
-import type { RunnerContext } from './runner-context.ts';
-import { servableKeys } from './servable-keys.ts';
+import { ownedBy, takeFor, withAccount, withLease } from './with-account.ts';
 
 /** An account that runs. */
 export interface RunningAccount {
@@ -25,49 +21,49 @@ export interface RunningAccount {
   readonly bells: AccountCompanions['bells'];
 }
 
-/** An account as the daemon keeps it: taken when it is free, run while it is ours, taken again. */
+/** An account in the daemon: taken when it is free, run while this process owns it, taken again after a failure. */
 export interface AccountRunner extends Service {
   readonly userId: string;
-  /** What runs now; undefined while the account is another process's. */
+  /** What runs now; undefined while another process owns the account. */
   current(): RunningAccount | undefined;
 }
 
-/** Waits (ms) before a held account is looked at again, and before a failed one is opened again. */
+/** Waits (ms) before another process's account is tried again, and before a failed one is opened again. */
 const OWNED_ELSEWHERE_MS = 2_000;
 const BROKEN_MS = 5_000;
+/** How often (ms) rows are deleted whose time of retention is over. */
+const PRUNE_MS = 3_600_000;
 
-export function accountRunner(parts: RunnerContext, userId: string, keys: readonly Secret[]): AccountRunner {
-  const { log, link } = parts;
+export function accountRunner(
+  context: RunnerContext,
+  userId: string,
+  keys: readonly Secret[],
+): AccountRunner {
+  const { log, link } = context;
   let current: ReturnType<AccountRunner['current']>;
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
-    await ensureAccount(parts.db, userId, await databaseTime(parts.db));
-    const servable = await servableKeys(parts, userId, keys);
-    if ('why' in servable) return standStill(parts, userId, servable.why, signal);
-    const fence = await take(parts, userId, signal);
-    const account = await openAccount(parts, fence, servable.keys);
     const over = new AbortController();
-    const run = async (): Promise<void> => {
-      // What was refused before may be another key: the first answers tell anew.
+    const run = async (account: OpenAccount): Promise<void> => {
+      // A key that was refused may have been replaced: the first answers say so again.
       await account.store.saveState('active', null);
-      await correctRuns(parts.db, parts.config.collections, parts.schedule, account.store, userId);
-      const background = accountCompanions(parts, account);
-      const running = serviceOf(parts, account, background);
-      current = { account, service: running, bells: background.bells };
-      const stop = (): void => void running.stop();
-      signal.addEventListener('abort', stop, { signal: over.signal });
+      await correctRuns(context.db, context.config.collections, context.schedule, account.store, userId);
+      const companions = accountCompanions(context, account);
+      const running = serviceOf(context, account, companions);
+      current = { account, service: running, bells: companions.bells };
+      signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
       const error = await running.ended;
       if (error !== undefined) throw error;
     };
-    try {
-      await notingRecovery(parts, fence, signal, run);
-    } finally {
+    const beforeClose = (): void => {
       over.abort();
       current = undefined;
-      await account.close();
-    }
+    };
+    const take = (): Promise<TakeResult> => takeWhenFree(context, userId, signal);
+    const used = await withAccount(context, { userId, keys, signal, take, beforeClose }, run);
+    if (used.state === 'unservable') await standStill(context, userId, used.why, signal);
   };
 
   const body = service(`account ${userId}`, async ({ signal, ready }) => {
@@ -89,65 +85,55 @@ export function accountRunner(parts: RunnerContext, userId: string, keys: readon
   return { ...body, userId, current: () => current };
 }
 
-/** Waits until nobody else holds the account. */
-async function take(parts: RunnerContext, userId: string, signal: AbortSignal): Promise<Fence> {
-  const { log, link } = parts;
-  let told = '';
+/** Waits until no other process owns the account, and takes it. */
+async function takeWhenFree(
+  context: RunnerContext,
+  userId: string,
+  signal: AbortSignal,
+): Promise<TakeResult> {
+  const { log, link } = context;
+  let said = '';
   for (;;) {
-    const found = await lookAt(parts, userId);
-    if ('fence' in found) return found.fence;
-    if (told !== found.why) log.info(found.why);
-    told = found.why;
+    let why: string;
+    try {
+      const taken = await takeFor(context, userId);
+      if (taken.state === 'taken') return taken;
+      why = ownedBy(userId, taken.by);
+    } catch (error) {
+      if (!(error instanceof AccountRetired)) throw error;
+      why = `${error.message}; MIRROR_API_KEY has a key of it, which is not used`;
+    }
+    if (why !== said) log.info(why);
+    said = why;
     await link.clock.sleep(OWNED_ELSEWHERE_MS, signal);
   }
 }
 
-/** Takes the account, or says why that can't be. */
-async function lookAt(
-  { db, processId, identity }: RunnerContext,
-  userId: string,
-): Promise<{ readonly fence: Fence } | { readonly why: string }> {
-  try {
-    const taken = await takeAccount(db, userId, processId, identity);
-    return taken.state === 'taken' ? taken : { why: ownedBy(userId, taken.by) };
-  } catch (error) {
-    if (!(error instanceof AccountRetired)) throw error;
-    return { why: `${error.message}; MIRROR_API_KEY has a key of it, which is not used` };
-  }
-}
-
-/** Does nothing for an account that is not to be asked for, until the signal aborts; the account says why. */
+/** Does nothing for an account that nothing may be asked for, until the signal aborts; the account's row says why. */
 async function standStill(
-  parts: RunnerContext,
+  context: RunnerContext,
   userId: string,
   why: string,
   signal: AbortSignal,
-): Promise<never> {
-  const { db, log } = parts;
-  log.error(`account ${userId} is not mirrored: ${why}`);
-  const found = await lookAt(parts, userId);
-  // Another process may have what this one lacks.
-  if ('fence' in found) {
-    await createAccountStore(db, found.fence).saveState('stopped', why);
-    await releaseAccount(db, found.fence);
+): Promise<void> {
+  context.log.error(`account ${userId} is not mirrored: ${why}`);
+  try {
+    // Not where another process owns the account: it may have what this one lacks.
+    await withLease(context, userId, (fence) =>
+      createAccountStore(context.db, fence).saveState('stopped', why),
+    );
+  } catch (error) {
+    if (!(error instanceof AccountRetired)) throw error;
   }
-  const aborted = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => aborted.reject(signal.reason as Error), { once: true });
-  signal.throwIfAborted();
-  return aborted.promise;
-}
-
-export function ownedBy(userId: string, { command, pid, here }: Holder): string {
-  const where = here ? `process ${pid}` : `process ${pid} on another machine`;
-  return `account ${userId} is held by "research-mirror ${command}" (${where})`;
+  await untilAborted(signal);
 }
 
 function serviceOf(
-  parts: RunnerContext,
+  context: RunnerContext,
   { fence, reader, source, store, mirror }: OpenAccount,
   { loops }: AccountCompanions,
 ): AccountService {
-  const { config, db, log, link } = parts;
+  const { config, db, log, link } = context;
   const { userId } = fence;
   let prunedAt = Number.NEGATIVE_INFINITY;
   return accountService({
@@ -179,6 +165,3 @@ function serviceOf(
     onFailure: (what, error) => log.warn({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`),
   });
 }
-
-/** How often (ms) rows that are kept for a time only are looked for. */
-const PRUNE_MS = 3_600_000;

@@ -2,37 +2,36 @@ import type { Secret } from '../../config/secret.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
-import { type Service, service } from '@research-mirror/runtime/service';
+import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
-import type { RunnerContext } from './runner-context.ts';
+import type { RunnerContext } from './open-account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
-import { hashOfKey } from './service-link.ts';
+import { hashOfKey } from './servable-keys.ts';
 import { refusedKeyWait } from '../../sync/account/account-service.ts';
 
-/** All accounts of the configured keys. A key that is refused or can't be asked holds up no other. */
+/** All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other. */
 export interface AccountsService extends Service {
   runners(): readonly AccountRunner[];
-  /** Keys that nobody knows the owner of, by short hash, and why. */
+  /** Keys whose owner is not known, by short hash, and why. */
   unknownKeys(): ReadonlyMap<string, string>;
-  /** The owner of every key is known: there are no other accounts. */
+  /** Whether the owner of every key is known: then there are no other accounts. */
   allKnown(): boolean;
 }
 
-/** Longest wait (ms) before a key is asked about again that was not answered. */
+/** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-export function accountsService(parts: RunnerContext, keys: readonly Secret[]): AccountsService {
-  const { log, link, config, db } = parts;
-  const register = { db, schema: config.schema, link };
+export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
+  const { log, link } = context;
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
   const turns = new Mutex();
-  /** Keys whose owner has to be asked for; undefined before they are sorted. */
+  /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
 
   /**
-   * Runs the account; when it runs already, it begins again with one key more. One at a time: an account that two keys
-   * began at once would have two runners, which would take it from each other for ever.
+   * Runs the account; one that runs already is started again with more keys. One call at a time: two keys of one
+   * account would else make two runners, which take it from each other for ever.
    */
   const run = (userId: string, more: readonly Secret[], signal: AbortSignal): Promise<void> =>
     turns.run(async () => {
@@ -40,7 +39,7 @@ export function accountsService(parts: RunnerContext, keys: readonly Secret[]): 
       await before?.runner.stop();
       signal.throwIfAborted();
       const all = [...(before?.keys ?? []), ...more];
-      const runner = accountRunner(parts, userId, all);
+      const runner = accountRunner(context, userId, all);
       runners.set(userId, { runner, keys: all });
       await runner.start();
     });
@@ -52,7 +51,7 @@ export function accountsService(parts: RunnerContext, keys: readonly Secret[]): 
     let failures = 0;
     for (;;) {
       try {
-        const userId = await askOwner(register, key, signal);
+        const userId = await askOwner(context, key, signal);
         unknown.delete(name);
         strangers = (strangers ?? 1) - 1;
         log.info(`API key ${name}… is account ${userId}'s`);
@@ -76,18 +75,15 @@ export function accountsService(parts: RunnerContext, keys: readonly Secret[]): 
 
   const body = service('accounts', async ({ signal, ready }) => {
     try {
-      const { byOwner, unknown: toAsk } = await sortKeys(register, keys);
+      const { byOwner, unknown: toAsk } = await sortKeys(context, keys);
       strangers = toAsk.length;
-      for (const [userId, own] of byOwner) await run(userId, own, signal);
+      for (const [userId, known] of byOwner) await run(userId, known, signal);
       ready();
-      // All of them end before the runners are stopped: none is begun after that.
+      // All of them end before the runners are stopped, so that no runner is begun after that.
       const ended = await Promise.allSettled(toAsk.map((key) => find(key, signal)));
       const rejected = ended.find((each) => each.status === 'rejected');
       if (rejected !== undefined) throw rejected.reason;
-      await new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-        if (signal.aborted) reject(signal.reason as Error);
-      });
+      await untilAborted(signal);
     } finally {
       await Promise.all([...runners.values()].map(({ runner }) => runner.stop()));
     }

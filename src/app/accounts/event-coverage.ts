@@ -3,9 +3,9 @@ import { readEventCoverage } from '../../db/webhook/stored-event-coverage.ts';
 import type { AccountStatus, EventCoverage } from '../../model/status-report.ts';
 import { stateClass } from '../../model/row-state.ts';
 
-/** Accounts that one call counts for: each takes three statements, some hundred milliseconds, and scrapers give up. */
+/** Accounts counted by one call: each takes some hundred milliseconds, and scrapers of metrics do not wait long. */
 export const COUNTED_AT_ONCE = 10;
-/** Pages and scrapes that ask more often (ms) get what was counted last. */
+/** For how long (ms) a count is given out again. */
 const GOOD_FOR_MS = 60_000;
 
 interface Counted {
@@ -14,12 +14,12 @@ interface Counted {
   readonly changes: EventCoverage | undefined;
 }
 
-/** What was counted last, for as long as its connections are open. */
-const lastCounts = new WeakMap<Db, Map<string, Counted>>();
+/** The last counts, for as long as the database is open. */
+const lastCounts = new WeakMap<Db['kysely'], Map<string, Counted>>();
 
 /**
- * By account, for those with a webhook: how many changes it announced, and how many polls found first. Where there are
- * many, those counted longest ago come first, and the others are told as they were counted last.
+ * By account, for those with a webhook: how many changes its events announced, and how many polls found first. Of
+ * many accounts, those with the oldest count are counted anew; the others keep theirs.
  * @param now the database's time
  */
 export async function eventCoverage(
@@ -27,8 +27,8 @@ export async function eventCoverage(
   db: Db,
   now: Date,
 ): Promise<ReadonlyMap<string, EventCoverage>> {
-  const counted = lastCounts.get(db) ?? new Map<string, Counted>();
-  lastCounts.set(db, counted);
+  const counted = lastCounts.get(db.kysely) ?? new Map<string, Counted>();
+  lastCounts.set(db.kysely, counted);
   const users = accounts.filter(({ webhook }) => webhook.state !== 'none').map(({ userId }) => userId);
   const countedAt = (userId: string): number => counted.get(userId)?.at ?? Number.NEGATIVE_INFINITY;
   const due = users
@@ -47,7 +47,7 @@ export async function eventCoverage(
   );
 }
 
-/** By subtraction two infinities would be no number. */
+/** The difference of two infinities would be NaN. */
 function compare(a: number, b: number): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,20 +1,18 @@
-import type { Db } from '../../db/connection/db.ts';
 import type { Secret } from '../../config/secret.ts';
 import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { createFirstPingStore } from '../../db/budget/first-ping-store.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { hashOfKey, linkKey, pingOwner, type ServiceLink } from './service-link.ts';
+import { hashOfKey } from './servable-keys.ts';
+import type { AccountContext } from './open-account.ts';
+import { linkKey, pingOwner } from './service-link.ts';
 
-export interface KeyRegister {
-  readonly db: Db;
-  readonly link: ServiceLink;
-}
+type KeyContext = Pick<AccountContext, 'db' | 'link'>;
 
-/** Keys whose owner is known from earlier runs, by owner, and those that have to be asked for. */
+/** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
 export async function sortKeys(
-  { db }: KeyRegister,
+  { db }: Pick<KeyContext, 'db'>,
   keys: readonly Secret[],
 ): Promise<{
   readonly byOwner: ReadonlyMap<string, readonly Secret[]>;
@@ -34,12 +32,12 @@ export async function sortKeys(
 }
 
 /**
- * Asks the service whose the key is, and remembers it. The ping's slot is kept under the key; its budget is read anew by
- * whoever takes the account: another process may have used the key until then.
+ * Asks the service whose the key is, and stores the answer. The ping's slot is stored under the key. Whoever takes
+ * the account reads the key's budget again, since another process may have used it until then.
  * @returns the account
  * @throws KeyRefused, and what requests throw
  */
-export async function askOwner({ db, link }: KeyRegister, key: Secret, stop: AbortSignal): Promise<string> {
+export async function askOwner({ db, link }: KeyContext, key: Secret, stop: AbortSignal): Promise<string> {
   const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db));
   try {
     const userId = await pingOwner(api, stop);
@@ -53,7 +51,7 @@ export async function askOwner({ db, link }: KeyRegister, key: Secret, stop: Abo
     throw error;
   } finally {
     budget.close(new Error('the owner of the key was asked'));
-    // Pings that never left give their slots back. Where that can't be stored, they count as sent for a while.
+    // Pings that were not sent give their slots back. Where that can't be stored, they count as sent for a while.
     await budget.flush().catch(() => {});
   }
 }

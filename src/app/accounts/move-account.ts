@@ -4,27 +4,26 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { setOrigin } from '../../db/accounts/account-identity.ts';
 import { forgetOwner } from '../../db/accounts/api-keys.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
-import { forgetReadings } from '../../mirror/scope/forget-readings.ts';
+import { forgetReadings } from '../../db/accounts/recheck.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { ownedBy } from './account-runner.ts';
-import { hashOfKey } from './service-link.ts';
+import { ownedBy, withLease } from './with-account.ts';
+import { hashOfKey } from './servable-keys.ts';
 
-/** What has been accepted of an account. */
+/** An account whose service was changed to the configured one. */
 export interface MovedAccount {
   readonly userId: string;
-  /** The service that it is of from now on. */
+  /** Its service from now on: a base URL. */
   readonly origin: string;
-  /** Configured keys that were its own, by short hash: they are asked anew whose they are. */
+  /** Configured keys that were its own, by short hash: their owner is asked for again. */
   readonly keys: readonly string[];
 }
 
 /**
- * Accepts that the account's service is the configured one, and that its keys may be another account's: whose they are
- * is asked at the next start, and rows of another owner become another account's. Full walks are due.
+ * Makes the configured service the account's service, and forgets the owners of its keys: the next start asks for
+ * them, and what another owner has becomes another account. Full walks are due.
  * @returns undefined where there is no such account
- * @throws Unusable while a living process holds it
+ * @throws Unusable while a living process owns it; AccountRetired
  */
 export async function moveAccount(
   db: Db,
@@ -38,10 +37,8 @@ export async function moveAccount(
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   if (account === undefined) return undefined;
-  const taken = await takeAccount(db, userId, randomUUID(), await ownIdentity());
-  if (taken.state === 'owned') throw new Unusable(`${ownedBy(userId, taken.by)}: stop it first`);
-  const { fence } = taken;
-  try {
+  const owner = { db, processId: randomUUID(), identity: await ownIdentity() };
+  const used = await withLease(owner, userId, async (fence) => {
     await fenced(db, fence, async (trx, now) => {
       await setOrigin(trx, userId, origin);
       await forgetReadings(trx, userId, now);
@@ -50,7 +47,7 @@ export async function moveAccount(
     });
     const keys = await forgetOwner(db, userId, service.keys.map(hashOfKey));
     return { userId, origin, keys: keys.map((hash) => hash.slice(0, 8)) };
-  } finally {
-    await releaseAccount(db, fence);
-  }
+  });
+  if (used.state === 'owned') throw new Unusable(`${ownedBy(userId, used.by)}: stop it first`);
+  return used.result;
 }

@@ -11,13 +11,13 @@ export interface NextRuns {
 
 /** The cron lines of the configuration. Moments are the database's. */
 export interface Schedule {
-  /** What is promised for the account's collection next after `now`: full walks are spread by account. */
+  /** The account's next runs after `now`: full walks are spread by account. */
   after(userId: string, name: CollectionName, now: Date): NextRuns;
-  /** No account's promise is later than these. */
+  /** No account's next runs are later than these. */
   latest(name: CollectionName, now: Date): NextRuns;
 }
 
-/** Full walks of many accounts begin within this time (ms) of their cron line, not all at its moment. */
+/** Full walks of many accounts begin within this time (ms) after their cron line, not all at its moment. */
 const LONGEST_SPREAD_MS = 3_600_000;
 
 export function createSchedule({ cron }: Pick<Config, 'cron'>): Schedule {
@@ -53,7 +53,9 @@ function shareOf(userId: string): number {
   return createHash('sha256').update(userId).digest().readUInt32BE(0) / 2 ** 32;
 }
 
-/** The first firing whose place in the spread is still to come: the line itself may have fired already. */
+/**
+ * The account's first moment after `now`: the line's own moment may be past, its place in the spread still to come.
+ */
 function nextSpread(line: CronLine, share: number, now: Date): Date | null {
   let run = line.next(new Date(now.getTime() - LONGEST_SPREAD_MS));
   while (run !== null) {
@@ -64,7 +66,7 @@ function nextSpread(line: CronLine, share: number, now: Date): Date | null {
   return null;
 }
 
-/** Over how long (ms) the full walks of a firing are spread: up to an hour, and to a quarter of the line's interval. */
+/** Over how long (ms) the full walks of a run are spread: an hour, or a quarter of the line's interval if shorter. */
 function widthAt(line: CronLine, run: Date): number {
   const following = line.next(run);
   return following === null ? 0 : Math.min(LONGEST_SPREAD_MS, (following.getTime() - run.getTime()) / 4);

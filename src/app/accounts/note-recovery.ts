@@ -6,13 +6,13 @@ import type { Fence } from '../../model/fence.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountContext } from './open-account.ts';
 
-/** Before it is tried again to make it known, milliseconds. */
+/** Wait (ms) before another attempt to store it. */
 const AGAIN_MS = 1_000;
 
 /**
- * Runs what works on an account that this process owns; where it finds that the database went back, that is made known
- * before anything else: whoever opens an account then reads it anew. It is tried until the database takes it, since
- * nobody else may have noticed.
+ * Does work on an account that this process owns. If it finds that the database went back, that is stored before
+ * anything else: whoever opens an account then reads it again. The attempt is repeated until the database takes it,
+ * since nobody else may have noticed.
  * @throws what `task` throws; the signal's reason
  */
 export async function notingRecovery<T>(
@@ -28,7 +28,7 @@ export async function notingRecovery<T>(
     for (;;) {
       try {
         if (error.by === 'commits') await recordRecovery(db, fence, error);
-        // A new timeline is judged against what is stored: of several who see it, one makes it known.
+        // A new timeline is compared with the stored one: of several processes that see it, one stores it.
         else await openInstallation({ db, host: undefined, clock }, signal);
         throw error;
       } catch (cause) {

@@ -10,6 +10,9 @@ import { openHistory } from '../../mirror/history/coverage.ts';
 import { createMirror } from '../../mirror/create-mirror.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { Fence } from '../../model/fence.ts';
+import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
+import type { SubmitterOptions } from '../../submit/submitter.ts';
+import type { RegistrarOptions } from '../../webhooks/registration/registrar.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -33,11 +36,23 @@ export interface AccountContext {
   readonly schedule: Schedule;
   /** The accounts that this process works on. */
   readonly owned: OwnedAccounts;
-  /** Of what is stored: `now` is the database's, whatever this machine's clock says. */
+  /** For what is stored: `now` is the database's time, whatever this machine's clock says. */
   readonly clock: Clock;
 }
 
-/** An account that this process owns, composed. */
+/** What a process gives to the accounts that it runs. */
+export interface RunnerContext extends AccountContext {
+  readonly processId: string;
+  readonly identity: ProcessIdentity;
+  /** Monotonic moment until which this process may send for its accounts. */
+  readonly ownsUntil: () => number;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly onSubmission: SubmitterOptions['onDone'];
+  readonly onRegistration: RegistrarOptions['onChange'];
+}
+
+/** An account that this process owns, ready to be read. */
 export interface OpenAccount {
   readonly fence: Fence;
   readonly source: AccountSource;
@@ -45,28 +60,28 @@ export interface OpenAccount {
   readonly mirror: Mirror;
   readonly reader: AccountReader;
   readonly clock: Clock;
-  /** Stores what the budgets learnt, and gives the account up; also after the lease was lost. */
+  /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
   close(): Promise<void>;
 }
 
 export async function openAccount(
-  parts: AccountContext,
+  context: AccountContext,
   fence: Fence,
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
-  parts.owned.add(fence);
+  context.owned.add(fence);
   try {
-    return await compose(parts, fence, keys);
+    return await compose(context, fence, keys);
   } catch (error) {
-    parts.owned.remove(fence);
+    context.owned.remove(fence);
     throw error;
   }
 }
 
-async function compose(parts: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
-  const { config, db, link } = parts;
+async function compose(context: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
+  const { config, db, link } = context;
   if (await recheckIfDue(db, fence, config.collections)) {
-    parts.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
+    context.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
   }
   await mendMoments(db, fence);
   const budgetStore = createBudgetStore(db, fence);
@@ -80,13 +95,9 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
   const source = new AccountSource(all, ownership);
   await openHistory(db, fence, config.collections, config.history.kept);
   const mirror = createMirror(db, {
-    schemaDrift: config.schemaDrift,
-    ignoreFields: config.ignoreFields,
-    excludeFields: config.excludeFields,
-    gracePeriodMs: config.gracePeriodMs,
-    deletes: config.deletes,
+    ...config,
     history: config.history.kept,
-    clock: parts.clock,
+    clock: context.clock,
   });
   const reader = new AccountReader(
     {
@@ -94,29 +105,29 @@ async function compose(parts: AccountContext, fence: Fence, keys: readonly Secre
       source,
       mirror,
       store,
-      observer: observeAll(parts.observers),
-      onChanged: parts.onChanged,
-      clock: parts.clock,
+      observer: observeAll(context.observers),
+      onChanged: context.onChanged,
+      clock: context.clock,
       gracePeriodMs: config.gracePeriodMs,
     },
-    (name, now) => parts.schedule.after(fence.userId, name, now),
+    (name, now) => context.schedule.after(fence.userId, name, now),
   );
   return {
     fence,
     source,
     store,
-    clock: parts.clock,
+    clock: context.clock,
     mirror,
     reader,
     close: async () => {
       for (const { budget } of all) budget.close(new Error('the account is closed'));
       const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
       const released = await Promise.allSettled([releaseAccount(db, fence)]);
-      parts.owned.remove(fence);
+      context.owned.remove(fence);
       for (const each of [...flushed, ...released]) {
         // The lease may be lost or the database away: then there is nothing to store or to give up.
         if (each.status === 'rejected') {
-          parts.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
+          context.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
         }
       }
     },

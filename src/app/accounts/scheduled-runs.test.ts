@@ -6,29 +6,29 @@ import { correctedRuns } from './scheduled-runs.ts';
 const at = (hour: number, minute: number, day = 2): Date => new Date(Date.UTC(2026, 0, day, hour, minute));
 const line: NextRuns = { nextPollAt: at(3, 11), nextFullAt: at(3, 30, 3) };
 
-/** What becomes of the promises of `lists`. */
-function mendedLists(stored: NextRuns | undefined, next: NextRuns): NextRuns | undefined {
+/** The corrected next runs of `lists`; undefined: the stored ones stay. */
+function correctedLists(stored: NextRuns | undefined, next: NextRuns): NextRuns | undefined {
   const found = new Map(stored === undefined ? [] : [['lists', { ...stored, paused: false }] as const]);
   return correctedRuns(['lists'], found, () => next).get('lists');
 }
 
-describe('what was promised', () => {
-  it('is owed where its time has come while nobody ran, and stays where it is still to come', () => {
-    expect(mendedLists({ nextPollAt: at(1, 0), nextFullAt: at(3, 30, 1) }, line)).toBeUndefined();
-    expect(mendedLists({ nextPollAt: at(3, 11), nextFullAt: at(3, 30) }, line)).toBeUndefined();
+describe('a stored next run', () => {
+  it('stays where its moment came while nobody ran, and where it is still to come', () => {
+    expect(correctedLists({ nextPollAt: at(1, 0), nextFullAt: at(3, 30, 1) }, line)).toBeUndefined();
+    expect(correctedLists({ nextPollAt: at(3, 11), nextFullAt: at(3, 30) }, line)).toBeUndefined();
   });
 
-  it('is never later than the line fires next: another line, or a clock that went back', () => {
-    expect(mendedLists({ nextPollAt: at(3, 11, 9), nextFullAt: at(3, 30, 9) }, line)).toEqual(line);
+  it('is never later than the line’s next run: it came from another line, or a clock went back', () => {
+    expect(correctedLists({ nextPollAt: at(3, 11, 9), nextFullAt: at(3, 30, 9) }, line)).toEqual(line);
   });
 
-  it('is promised from the start, and no more where the line says never', () => {
-    expect(mendedLists(undefined, line)).toEqual(line);
+  it('is there from the start, and is removed where the line says never', () => {
+    expect(correctedLists(undefined, line)).toEqual(line);
     const never: NextRuns = { nextPollAt: null, nextFullAt: null };
-    expect(mendedLists({ nextPollAt: at(1, 0), nextFullAt: at(1, 0) }, never)).toEqual(never);
+    expect(correctedLists({ nextPollAt: at(1, 0), nextFullAt: at(1, 0) }, never)).toEqual(never);
   });
 
-  it('is stored anew where the collection was paused', () => {
+  it('is stored again where the collection was paused', () => {
     const stored = new Map([['lists', { ...line, paused: true }]]);
     expect(correctedRuns(['lists'], stored, () => line).get('lists')).toEqual(line);
   });
@@ -52,7 +52,7 @@ describe('the schedule', () => {
     expect(again(13)).toEqual(again(14));
   });
 
-  it('does not skip an account whose line has fired and whose place is still to come', () => {
+  it('does not skip an account whose place comes after the moment of its line', () => {
     for (const user of users) {
       const scheduledRuns = schedule.after(user, 'lists', at(23, 0)).nextFullAt ?? at(0, 0);
       const before = new Date(scheduledRuns.getTime() - 1);
@@ -63,7 +63,7 @@ describe('the schedule', () => {
     }
   });
 
-  it('promises nothing later than its latest', () => {
+  it('has no run later than its latest', () => {
     for (const now of [at(0, 20), at(12, 0), at(23, 59)]) {
       const latest = schedule.latest('lists', now).nextFullAt?.getTime() ?? 0;
       for (const user of users) {

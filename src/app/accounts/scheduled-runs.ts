@@ -5,10 +5,11 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import type { NextRuns, Schedule } from './next-runs.ts';
 
 /**
- * Which stored promises have to be changed before they can be kept. What was promised earlier than the cron line fires
- * next is owed, however long ago that was; what lies further in the future was promised by another line, or before the
- * database's clock went back; and there is a promise from the start, so that a restart in a first walk forgets none.
- * @param next when the cron lines have the collection read next; null: never
+ * Which stored next runs have to be changed. One that is earlier than the cron line's next run stays, however long
+ * ago it was: it is a misfire. A later one came from another cron line, or from before the database's clock went
+ * back: the line's next run replaces it. Where none is stored, the line's is, so that a restart in a first walk
+ * forgets no run.
+ * @param next the cron lines' next runs of the collection; null: never
  */
 export function correctedRuns(
   names: readonly CollectionName[],
@@ -34,7 +35,7 @@ function earlier(stored: Date | null, next: Date | null): Date | null {
   return stored === null || next === null || next < stored ? next : stored;
 }
 
-/** Mends the account's stored promises. @throws LeaseLost */
+/** Corrects the account's stored next runs. @throws LeaseLost */
 export async function correctRuns(
   db: Db,
   names: readonly CollectionName[],

@@ -1,15 +1,20 @@
+import { createHash } from 'node:crypto';
 import type { Db } from '../../db/connection/db.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { movedKeys, originOf, otherService } from '../../db/accounts/account-identity.ts';
-import { hashOfKey } from './service-link.ts';
 
-/** The keys by which an account may be asked for, or why nothing may be asked or written for it. */
+/** The keys that may be used for an account, or why nothing may be asked or written for it. */
 export type ServableKeys = { readonly keys: readonly Secret[] } | { readonly why: string };
 
+/** By which a key is known in the database, in logs and on pages: SHA-256, hexadecimal. */
+export function hashOfKey(key: Secret): string {
+  return createHash('sha256').update(key.reveal()).digest('hex');
+}
+
 /**
- * Leaves out keys that answered for another account. To be asked before anything else is done for an account: where the
- * configured service is not the one that it was mirrored from, no request may go there.
+ * Leaves out keys that answered for another account. It is asked before anything else is done for an account: no
+ * request may go to a service from which the account was not mirrored.
  * @param keys of the account, as far as known
  */
 export async function servableKeys(

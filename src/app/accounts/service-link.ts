@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createApi, type Api, type Exchange } from '../../api/api.ts';
 import type { Transport } from '../../api/transport.ts';
 import type { Budget, BudgetEvent } from '../../budget/budget.ts';
@@ -8,8 +7,9 @@ import type { BudgetStore } from '../../budget/store/store.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
+import { hashOfKey } from './servable-keys.ts';
 
-/** Everything that a key's client and budget are made of, but the key. */
+/** What a key's client and budget are made of, besides the key. */
 export interface ServiceLink {
   readonly transport: Transport;
   readonly share: number;
@@ -27,12 +27,7 @@ export interface LinkedKey {
   readonly budget: Budget;
 }
 
-/** By which a key is known in the database, in logs and on pages: SHA-256, hexadecimal. */
-export function hashOfKey(key: Secret): string {
-  return createHash('sha256').update(key.reveal()).digest('hex');
-}
-
-/** Makes the key's client on a budget that goes on where `store` left off. */
+/** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
   const { transport, share, clock, random, scrub, onExchange } = link;
   const keyHash = hashOfKey(key);

@@ -3,19 +3,18 @@ import { createSubmissionStore } from '../../db/submissions/submission-store.ts'
 import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-submissions.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { submitter } from '../../submit/submitter.ts';
-import type { RunnerContext } from './runner-context.ts';
-import type { OpenAccount } from './open-account.ts';
+import type { OpenAccount, RunnerContext } from './open-account.ts';
 
 /**
- * Sends what is queued of an account that this process holds, until the signal aborts.
+ * Sends the queued submissions of an account that this process owns, until the signal aborts.
  * @param bell rung when something was queued
  */
 export function submitLoop(
   { fence, source }: OpenAccount,
-  { parts }: { readonly parts: RunnerContext },
+  context: RunnerContext,
   bell = new Doorbell(),
 ): (signal: AbortSignal) => Promise<never> {
-  const { config, db, link, log } = parts;
+  const { config, db, link, log } = context;
   const { submit } = config;
   const { creditsFloor: floor } = submit;
   return submitter({
@@ -25,11 +24,11 @@ export function submitLoop(
     whyCreditsTooLow: async () =>
       floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
     explainWait: (why) => explainWait(db, fence, why),
-    ownsUntil: parts.ownsUntil,
+    ownsUntil: context.ownsUntil,
     bell,
     enabled: submit.enabled,
     timeoutMs: TRANSPORT_LIMITS.totalMs,
     log,
-    onDone: parts.onSubmission,
+    onDone: context.onSubmission,
   });
 }

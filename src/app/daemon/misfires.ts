@@ -2,11 +2,12 @@ import { misfires } from '../../db/accounts/due-collections.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { correctRuns } from '../accounts/scheduled-runs.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 
 /**
- * What the schedules of the accounts that run here have promised: rings what is due, whenever its time has come. By the
- * clock by which readings are dated, which is never ahead of the database's: what begins now, began when it was due.
+ * Starts the due runs and misfires of the accounts that run here. Stored runs that are later than the cron lines say
+ * are corrected. The clock is the one by which readings are dated, never ahead of the database's: a reading that
+ * starts now is not dated before its run was due.
  */
 export function misfireStarter({
   db,
@@ -25,18 +26,18 @@ export function misfireStarter({
     const now = new Date(clock.now());
     const latest = config.collections.map((name) => ({ name, ...schedule.latest(name, now) }));
     const found = await misfires(db, [...running.keys()], latest, now);
-    const toMend = new Set<string>();
+    const toCorrect = new Set<string>();
     for (const { userId, collection, poll, full } of found) {
       const { service } = running.get(userId) ?? {};
       if (poll.state === 'due') service?.runDue(collection, 'poll', poll.at);
       if (full.state === 'due') service?.runDue(collection, 'full', full.at);
-      if (poll.state === 'too-late' || full.state === 'too-late') toMend.add(userId);
+      if (poll.state === 'too-late' || full.state === 'too-late') toCorrect.add(userId);
     }
-    for (const userId of toMend) {
+    for (const userId of toCorrect) {
       const store = running.get(userId)?.account.store;
       if (store === undefined) continue;
       await correctRuns(db, config.collections, schedule, store, userId).catch((error: unknown) => {
-        // Its own loops find out.
+        // The account's own loops notice it, too.
         if (!(error instanceof LeaseLost)) throw error;
       });
     }

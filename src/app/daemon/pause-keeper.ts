@@ -8,7 +8,6 @@ import {
 } from '../../db/accounts/assignments.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { AccountRetired, LeaseLost } from '../../model/errors.ts';
@@ -16,25 +15,26 @@ import type { Fence } from '../../model/fence.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { DAEMON } from '../process/process.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import { DAEMON } from '../process/submit-carrier.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
+import { withLease } from '../accounts/with-account.ts';
 
-/** How often (ms) it is looked at: a retired account is given up within that time. */
+/** How often (ms) it looks: a retired account is released within that time. */
 const LOOK_MS = 5_000;
 
-/** Since when collections are paused; null: not any more. */
+/** Since when collections are paused; null: they are not paused any more. */
 type Pauses = ReadonlyMap<CollectionName, Date | null>;
 
 /**
- * Says what this daemon is asked to mirror, and which collections no daemon is asked for: those are paused, not late.
- * Each account's owner says it of its own; of an account that nobody owns whoever comes first takes it for a moment.
- * It also gives up accounts that were retired.
+ * Stores what this daemon is asked to mirror, and marks collections as paused that no daemon is asked for: they are
+ * not late. An account's owner marks its collections; where nobody owns the account, any daemon takes it for a
+ * moment. Accounts that were retired are released.
  */
 export function pauseKeeper(
-  parts: RunnerContext,
+  context: RunnerContext,
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
-  const { db, config, clock, log, processId } = parts;
+  const { db, config, clock, log, processId } = context;
 
   const look = async (): Promise<void> => {
     const retired = await retiredAccounts(db);
@@ -56,7 +56,7 @@ export function pauseKeeper(
       const pauses = pausesOf(some, now);
       const runner = runners.find((each) => each.userId === userId);
       const fence = runner?.current()?.account.fence;
-      // An account that another process owns is that one's to say.
+      // Where another process owns the account, that one does it.
       if (fence !== undefined) await store(fence, pauses);
       else if (runner === undefined) await storeOfNobody(userId, pauses);
     }
@@ -68,14 +68,10 @@ export function pauseKeeper(
     });
 
   const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
-    const taken = await takeAccount(db, userId, processId, parts.identity);
-    if (taken.state === 'owned') return;
-    try {
-      await store(taken.fence, pauses);
+    await withLease(context, userId, async (fence) => {
+      await store(fence, pauses);
       log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);
-    } finally {
-      await releaseAccount(db, taken.fence);
-    }
+    });
   };
 
   return service('pauses', async ({ signal, ready }) => {
@@ -86,7 +82,7 @@ export function pauseKeeper(
         await look();
         failing = false;
       } catch (error) {
-        // Taken by another, or retired, in the meantime: the next look tells.
+        // Another process took the account meanwhile, or it was retired: the next look sees it.
         const over = error instanceof LeaseLost || error instanceof AccountRetired;
         if (!failing && !over) log.warn(`what is to be mirrored: ${messageOf(error)}`);
         failing = !over;

@@ -28,11 +28,11 @@ function polledAfter({
   return polled;
 }
 
-it('has the account’s collections polled that are ever polled', () => {
+it('polls the account’s collections, except those with the cron line never', () => {
   expect(polledAfter({ userId: '2', renewed: true })).toEqual(['2 research_jobs', '2 watchlist']);
 });
 
-it('has those polled that events announce where it is in doubt whether events are understood, also if never else', () => {
+it('polls all collections with events where events may not be understood, also those with the cron line never', () => {
   expect(polledAfter({ userId: '2', renewed: false, mistrusted: true })).toEqual([
     '2 research_jobs',
     '2 lists',

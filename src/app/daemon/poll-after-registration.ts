@@ -10,9 +10,10 @@ interface PolledAccount {
 }
 
 /**
- * What changed between the last poll and a registration was announced to nobody: without a poll right after it, it
- * would wait for the cron line, which who relies on events sets to run seldom. Collections that are never polled stay so.
- * Where it is in doubt whether events are understood, what they announce is read: only that tells, so there is no never.
+ * Polls an account after its webhook was registered. No event announced what changed between the last poll and the
+ * registration, and users of events set cron lines that run seldom. Collections with the cron line `never` are left
+ * out. Where events may not be understood (`mistrusted`), all collections that have events are polled, those
+ * included: only a poll finds the changes then.
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,

@@ -6,14 +6,15 @@ import type { Ready } from '../../status/answers.ts';
 
 export interface ReadinessSources {
   readonly db: Db;
-  /** Until when the last heartbeat counts (db/heartbeat.ts): each is a committed write. */
+  /** Monotonic moment until which the last heartbeat is valid; each heartbeat is a committed write. */
   readonly ownsUntil: () => number;
   readonly clock: Clock;
 }
 
 /**
- * Whether what comes now could be stored. A database that answers questions may still take no write: after a failover
- * the address may lead to a standby, a disk may be full, the schema may be gone. Rejects where it does not answer.
+ * Whether the database takes writes. One that answers queries may still refuse them: after a failover the address may
+ * lead to a standby, the disk may be full, the schema may be gone.
+ * @throws where the database does not answer
  */
 export async function readiness({ db, ownsUntil, clock }: ReadinessSources): Promise<Ready> {
   const { rows } = await sql<{ refuses: boolean }>`

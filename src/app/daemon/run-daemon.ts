@@ -5,9 +5,8 @@ import { createInstallation } from '../../db/installation/installation-service.t
 import { createWakeups } from '../../db/notify/wakeups.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
-import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type Service, startAll, stopAll } from '@research-mirror/runtime/service';
+import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
 import { createMetrics } from '../../status/metrics.ts';
 import { createStatusServer } from '../../status/server.ts';
 import type { Ready } from '../../status/answers.ts';
@@ -18,25 +17,21 @@ import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
-import { createProcess, DAEMON } from '../process/process.ts';
+import { createProcess, type WorkOptions } from '../process/process.ts';
+import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
 import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
-import { RETRY, retryHandler } from '../quarantine/quarantine-handler.ts';
+import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { statusToken } from './status-token.ts';
-import { SYNC, syncHandler } from '../sync/sync-handler.ts';
-import { VERIFY, verifyHandler } from '../verify/verify-handler.ts';
+import { SYNC, syncHandler } from '../sync/run-sync.ts';
+import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { workFinder } from './work-finder.ts';
 
-export interface DaemonOptions {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Takes a secret that was learnt while running: no output shows it then. */
-  readonly hide: (secret: string) => void;
-  readonly scrub: (text: string) => string;
+export interface DaemonOptions extends WorkOptions {
   readonly onProgress?: (progress: PassProgress) => void;
   /** Called once, when the daemon mirrors and serves its page. */
   readonly onReady?: (address: { readonly statusUrl: string }) => void;
@@ -49,6 +44,7 @@ export interface DaemonOptions {
 export async function runDaemon(config: ServiceConfig, options: DaemonOptions): Promise<void> {
   const { signal, log, hide, scrub, onProgress } = options;
   const clock = systemClock;
+  const outside = { signal, log, hide, scrub, clock, command: DAEMON };
   const metrics = createMetrics(programVersion());
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
@@ -58,7 +54,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
 
-  // The page comes first: whoever waits for a database that is away sees why.
+  // The page comes first: while the database can't be reached, it says why.
   const server = createStatusServer({
     host: config.http.host,
     port: config.http.port,
@@ -78,26 +74,18 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const started: Service[] = [server];
   try {
     mirror = await openMirrorPatiently(config, {
-      program: 'research-mirror start',
-      clock,
-      log,
-      signal,
-      hide,
+      ...outside,
       onFailure: (error) => {
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
     });
-    // Commands beside the daemon listen for as long as they take: the list is read at each event.
+    // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
-      command: DAEMON,
+      ...outside,
       config,
       mirror,
-      clock,
-      log,
-      scrub,
-      hide,
       onExchange: (exchange) => metrics.requestEnded(exchange),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
@@ -106,15 +94,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       },
       observers,
     });
-    const { heartbeat, notifications, parts } = running;
+    const { heartbeat, notifications, context } = running;
     ownsUntil = () => heartbeat.ownsUntil();
-    accounts = accountsService(parts, config.service.keys);
+    accounts = accountsService(context, config.service.keys);
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
     if (publicUrl !== undefined) {
       listener = await webhookListener(publicUrl, { config, mirror, accounts, metrics, clock, log, hide });
     }
-    const { schema } = config;
     const installation = createInstallation({
       db: mirror.db,
       host: endpointHost(mirror.direct.url, mirror.direct.variables),
@@ -128,18 +115,18 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const workers = [
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
-      pauseKeeper(parts, accounts),
+      pauseKeeper(context, accounts),
       workFinder({
         db: mirror.db,
         runners,
-        startMisfires: misfireStarter(parts),
+        startMisfires: misfireStarter(context),
         bell: work,
         clock,
         onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
       }),
       createWakeups({
         connection: mirror.direct,
-        schema,
+        schema: config.schema,
         clock,
         log,
         onWake: () => {
@@ -152,9 +139,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         processId: heartbeat.processId,
         bell: commands,
         handlers: {
-          [SYNC]: syncHandler(config, runners, observers),
-          [VERIFY]: verifyHandler(config, mirror.db, runners),
-          [RETRY]: retryHandler(config, mirror.db, runners, parts.onChanged),
+          [SYNC.name]: syncHandler(config, runners, observers),
+          [VERIFY.name]: verifyHandler(config, mirror.db, runners),
+          [RETRY.name]: retryHandler(context, runners),
         },
         clock,
         onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
@@ -167,7 +154,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       options.onReady?.({ statusUrl: server.url() });
       await firstEnd(started, signal);
     } finally {
-      // Side by side: each may wait for a page on the wire, and a stop has 8 s for all of them.
+      // Side by side: each may wait for a request that was sent, and a stop has 8 s for all of them.
       await Promise.all(workers.map((each) => each.stop()));
       await stopAll(carriers);
       await running.close();
@@ -178,12 +165,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   }
 }
 
-/** Waits for the stop, or for a service that ends by itself. @throws that service's error */
+/** Waits for the stop, or until a service ends by itself. @throws that service's error */
 async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  const error = await Promise.race([stopped, ...services.map((each) => each.ended)]);
+  const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
   if (error !== undefined && !signal.aborted) throw error;
 }

@@ -9,8 +9,8 @@ import { messageOf } from '@research-mirror/runtime/message';
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/;
 
 /**
- * What page, API and metrics ask for: the configured token; none on loopback; elsewhere one that is made once, kept
- * in the data folder (readable by this user alone) and shown at its making.
+ * The token that page, API and metrics ask for: the configured one; none on loopback; elsewhere one that is made
+ * once, shown then in the log, and kept in the data folder, readable by this user alone.
  */
 export async function statusToken(
   config: Config,
@@ -38,7 +38,7 @@ export async function statusToken(
         'set MIRROR_STATUS_TOKEN to choose one',
     );
   }
-  // Shown once, above; from now on no output has it.
+  // It was shown once, above; from now on no output shows it.
   hide(made);
   return made;
 }

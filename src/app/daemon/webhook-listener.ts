@@ -20,17 +20,17 @@ export interface WebhookListenerOptions {
   readonly hide: (secret: string) => void;
 }
 
-/** The listener for deliveries, and what it is to be told. */
+/** The listener for deliveries. */
 export interface WebhookListener {
   readonly server: WebhookServer;
-  /** This process has changed the account's registration. */
+  /** To be called when this process has changed the account's registration. */
   registrationChanged(userId: string): void;
 }
 
-/** Connections for deliveries: each is there for some milliseconds, and a delivery has a second. */
+/** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */
 const CONNECTIONS = 4;
 
-/** What a refusal is called in the metrics. */
+/** Names of refusals in the metrics. */
 const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, string>> = {
   400: 'bad_signature',
   404: 'no_account',
@@ -61,10 +61,7 @@ export async function webhookListener(
     onSuspicion: (userId) => bellsOf(userId)?.registration.ring(),
   });
   const server = createWebhookServer({
-    host: webhook.host,
-    port: webhook.port,
-    header: webhook.header,
-    scheme: webhook.scheme,
+    ...webhook,
     prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
     accounts: receiving,
     store: {

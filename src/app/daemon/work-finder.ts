@@ -9,7 +9,7 @@ import type { AccountRunner } from '../accounts/account-runner.ts';
 export interface WorkFinderOptions {
   readonly db: Db;
   readonly runners: () => readonly AccountRunner[];
-  /** Sees to it that what their schedules promised is read. */
+  /** Starts their due runs and misfires. */
   readonly startMisfires: (runners: readonly AccountRunner[]) => Promise<void>;
   /** Rung when another process may have left something. */
   readonly bell: Doorbell;
@@ -17,13 +17,13 @@ export interface WorkFinderOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How often (ms) the queue is looked at: `submit()` sends no NOTIFY, which would lock the whole cluster's commits. */
+/** How often (ms) it looks: `submit()` sends no NOTIFY, since NOTIFY locks the commits of the whole cluster. */
 const LOOK_MS = 1_000;
 
 /**
- * Rings the accounts of this process for which there is something to read or to send: three statements each second,
- * however many accounts there are. What is due is found by stored moments that have passed, so that whoever was not
- * awake then finds it as soon as it is.
+ * Rings the accounts of this process that have something to read or to send: three statements each second, however
+ * many accounts there are. Due work is found by stored moments that have passed: a process that was not running at
+ * the moment finds it later.
  */
 export function workFinder({
   db,

@@ -4,20 +4,21 @@ import type { Config } from '../../config/config.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { type ReplayedEvent, replayEvents } from '../../db/events/stored-events.ts';
 import { wake } from '../../db/notify/wakeups.ts';
+import type { HintedRow } from '../../model/hint.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { daemonLives } from '../process/submit-carrier.ts';
 
 export interface ReplayProgress {
   /** Rows, and lists as a whole, that the events name. */
   readonly rows: number;
-  /** Those of them that were read since. */
+  /** How many of them were read since. */
   readonly read: number;
 }
 
 export interface ReplayReport extends ReplayProgress {
   /** IDs; one for each account that has the event. */
   readonly replayed: readonly string[];
-  /** IDs of which there is no event. */
+  /** IDs that no event has. */
   readonly missing: readonly string[];
   /** Whether a daemon runs, which reads them. */
   readonly daemon: boolean;
@@ -30,14 +31,14 @@ export interface ReplayOptions {
   readonly onProgress: (progress: ReplayProgress) => void;
 }
 
-/** How often (ms) it is looked what was read. */
+/** How often (ms) it looks what was read. */
 const LOOK_MS = 250;
-/** What is not read by then waits for something: a stopped account, a rate limit. */
+/** How long (ms) it waits: what is not read by then waits for something else, such as a stopped account. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Takes stored events up again, and waits until the daemon has read what they name once; without a daemon, or with one
- * that does not come to it, that stays due.
+ * Replays stored events, and waits until the daemon has read once what they name. Without a daemon, or when it takes
+ * too long, what they name stays due.
  * @throws the signal's reason
  */
 export async function replayAndFollow(
@@ -67,11 +68,8 @@ export async function replayAndFollow(
   };
 }
 
-interface NamedRow {
+interface NamedRow extends HintedRow {
   readonly userId: string;
-  readonly collection: string;
-  readonly parent: string;
-  readonly key: string;
 }
 
 function namedRows(replayed: readonly ReplayedEvent[]): NamedRow[] {
@@ -79,7 +77,7 @@ function namedRows(replayed: readonly ReplayedEvent[]): NamedRow[] {
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
-/** How many of the rows no reading has come to since: each reading removes a hint, or raises its step. */
+/** How many of the rows have not been read since: each reading removes a hint, or raises its step. */
 async function unread(db: Db, rows: readonly NamedRow[]): Promise<number> {
   const column = (field: keyof NamedRow): string[] => rows.map((row) => row[field]);
   const { rows: found } = await sql<{ unread: string }>`

@@ -1,156 +1,143 @@
 import { askDaemon } from '../../commands/ask-daemon.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
-import { ensureAccount, type Holder, livingHolder, takeAccount } from '../../db/ownership/lease.ts';
+import { type Holder, livingHolder } from '../../db/ownership/lease.ts';
 import { AccountRetired, KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { ownedBy } from '../accounts/account-runner.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
 import { askOwner, sortKeys } from '../accounts/find-owners.ts';
-import { notingRecovery } from '../accounts/note-recovery.ts';
-import { openAccount, type OpenAccount } from '../accounts/open-account.ts';
+import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
+import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import { asProcess, type WorkOptions } from './own-process.ts';
-import { DAEMON } from './process.ts';
-import { servableKeys } from '../accounts/servable-keys.ts';
-import { hashOfKey } from '../accounts/service-link.ts';
+import type { AccountCommand, Asked } from './account-command.ts';
+import { asProcess } from './own-process.ts';
+import type { WorkOptions } from './process.ts';
+import { DAEMON } from './submit-carrier.ts';
+import { hashOfKey } from '../accounts/servable-keys.ts';
 
-/** What a command does account by account, and what it asks of a daemon that holds one. */
-export interface AccountWork<T> {
-  /** `verify`: what others see of this process, and what the daemon is asked for. */
-  readonly command: string;
-  /** Whether the service may be asked whose a key is; without it, keys never seen before are told as unknown. */
-  readonly asksService: boolean;
-  /** Of the request to the daemon, beside the accounts: JSON. */
-  readonly arguments: Readonly<Record<string, unknown>>;
-  /** Does it for an account that this process holds. */
-  readonly own: (account: OpenAccount, parts: RunnerContext) => Promise<readonly T[]>;
-  /** Told of what happens meanwhile, beside the log; left out: nobody. */
+/** One run of a command. */
+export interface CommandRun<A extends Asked, T> {
+  readonly command: AccountCommand<T>;
+  readonly asked: A;
+  /** Does it for an account that this process owns. */
+  readonly work: (account: OpenAccount, context: RunnerContext) => Promise<readonly T[]>;
+  /** Get what happens meanwhile, as the log does; left out: none. */
   readonly observers?: readonly SyncObserver[];
-  /** Takes what the daemon reports on the way. */
-  readonly onProgress: (progress: unknown) => void;
-  /** Tells that it was not done for an account. */
-  readonly notDone: (userId: string, why: string) => readonly T[];
+}
+
+export interface RunOptions<P> extends WorkOptions {
+  readonly onProgress: (progress: P) => void;
 }
 
 export interface UnknownKey {
-  /** By which logs name it: the beginning of its hash. */
+  /** As logs name it: the beginning of its hash. */
   readonly key: string;
   readonly error: string;
 }
 
 export interface WorkDone<T> {
   readonly results: readonly T[];
-  /** Keys whose account nobody knows: refused by the service, or not answered. */
+  /** Keys whose account is not known: the service refused them, or did not answer. */
   readonly unknownKeys: readonly UnknownKey[];
 }
 
-/** An account and its keys. */
 interface FoundAccount {
   readonly userId: string;
   readonly keys: readonly Secret[];
 }
 
 /**
- * Does the work for every account of the configured keys: by this process where it can take the account, else by the
- * daemon that holds it, under that one's lease and budget.
+ * Does the command for every account of the configured keys: by this process where it can take the account, else by
+ * the daemon that owns it, under that one's lease and budget.
  * @throws what keeps all of it from being done; the signal's reason when it is aborted
  */
-export async function workOnAccounts<T>(
+export async function workOnAccounts<A extends Asked, T, P>(
   config: ServiceConfig,
-  options: WorkOptions,
-  work: AccountWork<T>,
+  options: RunOptions<P>,
+  run: CommandRun<A, T>,
 ): Promise<WorkDone<T>> {
-  return asProcess(config, work.command, options, work.observers ?? [], ({ parts }) =>
-    workOnAll(config, parts, options.signal, work),
+  const { command, observers = [] } = run;
+  return asProcess(config, command.name, options, observers, ({ context }) =>
+    workOnAll(context, options, run),
   );
 }
 
-async function workOnAll<T>(
-  config: ServiceConfig,
-  parts: RunnerContext,
-  signal: AbortSignal,
-  work: AccountWork<T>,
+async function workOnAll<A extends Asked, T, P>(
+  context: RunnerContext,
+  options: RunOptions<P>,
+  run: CommandRun<A, T>,
 ): Promise<WorkDone<T>> {
-  const { found, unknownKeys } = await findAccounts(config, parts, work.asksService, signal);
+  const { found, unknownKeys } = await findAccounts(context, run.command.asksService, options.signal);
   const results: T[] = [];
   const byDaemon = new Map<string, string[]>();
   for (const next of found) {
-    const outcome = await workOnOne(parts, next, signal, work);
+    const outcome = await workOnOne(context, next, options.signal, run);
     if ('results' in outcome) {
       results.push(...outcome.results);
     } else if (outcome.holder.command === DAEMON) {
       const { processId } = outcome.holder;
       byDaemon.set(processId, [...(byDaemon.get(processId) ?? []), next.userId]);
     } else {
-      results.push(...work.notDone(next.userId, ownedBy(next.userId, outcome.holder)));
+      results.push(...notDone(run, next.userId, ownedBy(next.userId, outcome.holder)));
     }
   }
   for (const [processId, userIds] of byDaemon) {
-    results.push(...(await workOfDaemon(parts, signal, work, processId, userIds)));
+    results.push(...(await workOfDaemon(context, options, run, processId, userIds)));
   }
   return { results, unknownKeys };
 }
 
-async function workOnOne<T>(
-  parts: RunnerContext,
+function notDone<A extends Asked, T>({ command, asked }: CommandRun<A, T>, userId: string, why: string): T[] {
+  return asked.collections.map((name) => command.notDone(userId, name, why));
+}
+
+async function workOnOne<A extends Asked, T>(
+  context: RunnerContext,
   { userId, keys }: FoundAccount,
   signal: AbortSignal,
-  work: AccountWork<T>,
+  run: CommandRun<A, T>,
 ): Promise<{ readonly results: readonly T[] } | { readonly holder: Holder }> {
-  const { db } = parts;
-  await ensureAccount(db, userId, await databaseTime(db));
-  const servable = await servableKeys(parts, userId, keys);
-  if ('why' in servable) return { results: work.notDone(userId, servable.why) };
-  const take = takeAccount(db, userId, parts.processId, parts.identity);
-  const taken = await take.catch((error: unknown) => {
-    if (error instanceof AccountRetired) return error;
-    throw error;
-  });
-  if (taken instanceof AccountRetired) return { results: work.notDone(userId, taken.message) };
-  if (taken.state === 'owned') return { holder: taken.by };
-  const account = await openAccount(parts, taken.fence, servable.keys);
   try {
-    return { results: await notingRecovery(parts, taken.fence, signal, () => work.own(account, parts)) };
+    const used = await withAccount(context, { userId, keys, signal }, (account) =>
+      run.work(account, context),
+    );
+    if (used.state === 'owned') return { holder: used.by };
+    return { results: used.state === 'done' ? used.result : notDone(run, userId, used.why) };
   } catch (error) {
-    // A refused key stops its account only: the work on others goes on.
-    if (!(error instanceof KeyRefused)) throw error;
-    return { results: work.notDone(userId, messageOf(error)) };
-  } finally {
-    await account.close();
+    // A refused key, or a retired account, stops that account only: the work on others goes on.
+    if (!(error instanceof KeyRefused || error instanceof AccountRetired)) throw error;
+    return { results: notDone(run, userId, messageOf(error)) };
   }
 }
 
-async function workOfDaemon<T>(
+async function workOfDaemon<A extends Asked, T, P>(
   { db, identity, link }: RunnerContext,
-  signal: AbortSignal,
-  work: AccountWork<T>,
+  { signal, onProgress }: RunOptions<P>,
+  { command, asked }: CommandRun<A, T>,
   processId: string,
   userIds: readonly string[],
 ): Promise<readonly T[]> {
-  const request = { kind: work.command, arguments: { userIds, ...work.arguments }, to: processId };
-  const result = await askDaemon({ db }, request, {
+  const request = { kind: command.name, arguments: { userIds, ...asked }, to: processId };
+  const result = await askDaemon(db, request, {
     clock: link.clock,
     signal,
-    onProgress: work.onProgress,
+    onProgress: (progress) => {
+      for (const each of progress as P[]) onProgress(each);
+    },
     lives: async () => (await livingHolder(db, processId, identity)) !== undefined,
   });
   return result as readonly T[];
 }
 
 /**
- * Accounts of all keys that have one. A key that is refused, or can't be asked for, holds up no other.
- * @throws what the first key was answered with, when no account is known at all
+ * The accounts of all keys whose owner is known. A key that is refused, or can't be asked for, delays no other.
+ * @throws the first key's error, when no account is known at all
  */
 async function findAccounts(
-  config: ServiceConfig,
-  { db, link }: RunnerContext,
+  context: RunnerContext,
   asksService: boolean,
   signal: AbortSignal,
 ): Promise<{ readonly found: readonly FoundAccount[]; readonly unknownKeys: readonly UnknownKey[] }> {
-  const register = { db, schema: config.schema, link };
-  const { byOwner, unknown } = await sortKeys(register, config.service.keys);
+  const { byOwner, unknown } = await sortKeys(context, context.config.service.keys);
   const found = new Map<string, FoundAccount>(
     [...byOwner].map(([userId, keys]) => [userId, { userId, keys }]),
   );
@@ -163,7 +150,7 @@ async function findAccounts(
       continue;
     }
     try {
-      const userId = await askOwner(register, key, signal);
+      const userId = await askOwner(context, key, signal);
       found.set(userId, { userId, keys: [...(found.get(userId)?.keys ?? []), key] });
     } catch (error) {
       signal.throwIfAborted();

@@ -2,7 +2,7 @@ import { countOf, formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 
-/** What happens, as log lines: pages are for debugging, walks of single lists too. */
+/** Logs what happens: pages, and walks of single lists, only at level debug. */
 export function logObserver(log: Logger): SyncObserver {
   return {
     pageWritten: ({ scope, ...rest }) => log.debug({ ...scope, ...rest }, 'page written'),

@@ -10,36 +10,39 @@ import { LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import type { RunnerContext } from '../accounts/runner-context.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
-/** The command whose processes carry out what others leave for them. */
-export const DAEMON = 'start';
+/** What the command line gives to what runs. */
+export interface WorkOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly scrub: (text: string) => string;
+}
 
-export interface ProcessOptions {
+export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   /** `start`, `sync`: what others see of this process. */
   readonly command: string;
   readonly config: ServiceConfig;
   readonly mirror: OpenMirror;
   readonly clock: Clock;
-  readonly log: Logger;
-  readonly scrub: (text: string) => string;
-  /** Takes a secret that was learnt while running: no output shows it then. */
-  readonly hide: (secret: string) => void;
-  readonly onExchange: (exchange: Exchange) => void;
-  /** What came of sending a submission; left out: nobody is told. */
+  /** A request has ended; left out: nobody is told. */
+  readonly onExchange?: (exchange: Exchange) => void;
+  /** A submission has an outcome; left out: nobody is told. */
   readonly onSubmission?: RunnerContext['onSubmission'];
-  /** An account's webhook registration is another now; left out: nobody is told. */
+  /** An account's webhook registration has changed; left out: nobody is told. */
   readonly onRegistration?: RunnerContext['onRegistration'];
-  /** Read at each event: may grow and shrink. */
+  /** Read at each event: observers may be added and removed. */
   readonly observers: readonly SyncObserver[];
 }
 
-/** What a process that reads accounts consists of, whether it stays or makes one pass. */
+/** What a process that reads accounts consists of: the daemon, or a command's. */
 export interface MirrorProcess {
-  readonly parts: RunnerContext;
+  readonly context: RunnerContext;
   readonly heartbeat: Heartbeat;
   readonly notifications: Notifications;
   /** Closes connections to the service. */
@@ -79,13 +82,13 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     userAgent: `research-mirror/${version}`,
     proxy: config.proxy,
   });
-  /** A process that can't say that it lives may have lost its accounts: it asks nothing more for them (docs/design/ownership.md, "Heartbeat"). */
+  /** Without heartbeats the accounts may be lost: no request goes out (docs/design/ownership.md, "Heartbeat"). */
   const throwIfSilent = (): void => {
     if (clock.monotonic() > heartbeat.ownsUntil()) {
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
     }
   };
-  const parts: RunnerContext = {
+  const context: RunnerContext = {
     config,
     db: mirror.db,
     processId,
@@ -120,7 +123,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       clock,
       random: Math.random,
       scrub: options.scrub,
-      onExchange: options.onExchange,
+      onExchange: options.onExchange ?? (() => {}),
       onBudgetEvent: (keyHash, { kind, group, message }) =>
         log[kind === 'limit-changed' ? 'info' : 'warn'](
           { key: keyHash.slice(0, 8), group, kind },
@@ -128,5 +131,5 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
         ),
     },
   };
-  return { parts, heartbeat, notifications, close: () => wire.close() };
+  return { context, heartbeat, notifications, close: () => wire.close() };
 }

@@ -4,28 +4,28 @@ import type { CollectionName } from '../../model/collections.ts';
 
 /** An item in quarantine. */
 export interface QuarantineEntry {
-  /** By which it is named: the beginning of the SHA-256 of its text. */
+  /** The beginning of the SHA-256 of its text, hexadecimal. */
   readonly id: string;
   readonly userId: string;
   readonly collection: string;
   /** The list that it is an item of; '' outside lists. */
   readonly list: string;
-  /** Null: it has none that can be stored. */
+  /** Null: it has no key that can be stored. */
   readonly key: string | null;
-  /** To follow "the item …". */
+  /** Continues the sentence "the item …". */
   readonly reason: string;
   readonly since: Date;
   readonly lastSeenAt: Date;
   /** Bytes of its text. */
   readonly size: number;
-  /** Its text is kept. */
+  /** Whether its text is stored. */
   readonly kept: boolean;
 }
 
 export interface QuarantineList {
   /** How many there are. */
   readonly items: number;
-  /** How many of them are there without their text: more than is kept. */
+  /** How many of them have no stored text: a collection's texts are stored up to a limit. */
   readonly withoutText: number;
   /** The newest ones. */
   readonly entries: readonly QuarantineEntry[];
@@ -34,7 +34,7 @@ export interface QuarantineList {
 /** Hexadecimal digits of an ID: more than enough to tell millions of items apart. */
 const ID_DIGITS = 16;
 
-/** Those in quarantine, the newest first, `limit` at most. */
+/** The items in quarantine, the newest first, `limit` at most. */
 export async function listQuarantine(
   db: Db,
   collections: readonly CollectionName[],
@@ -42,9 +42,11 @@ export async function listQuarantine(
 ): Promise<QuarantineList> {
   const kept = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);
   const rows = await kept
-    .select(['_user_id', 'collection', 'parent', 'key', 'reason', 'kept', 'first_seen_at', 'last_seen_at'])
     .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
+    .select(['_user_id as userId', 'collection', 'parent as list', 'key', 'reason'])
+    .select(['first_seen_at as since', 'last_seen_at as lastSeenAt'])
     .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
+    .select('kept')
     .orderBy('first_seen_at', 'desc')
     .orderBy('item_hash')
     .limit(limit)
@@ -56,23 +58,12 @@ export async function listQuarantine(
   return {
     items: Number(items),
     withoutText: Number(without),
-    entries: rows.map((row) => ({
-      id: row.id,
-      userId: row._user_id,
-      collection: row.collection,
-      list: row.parent,
-      key: row.key,
-      reason: row.reason,
-      since: row.first_seen_at,
-      lastSeenAt: row.last_seen_at,
-      size: Number(row.size),
-      kept: row.kept,
-    })),
+    entries: rows.map((row) => ({ ...row, size: Number(row.size) })),
   };
 }
 
 /**
- * Texts of the items whose ID begins with `id`, verbatim, null for one whose text is not kept; two at most.
+ * Verbatim texts of the items whose ID begins with `id`, at most two; null: the text is not stored.
  * @param id hexadecimal digits
  */
 export async function quarantinedTexts(db: Db, id: string): Promise<(string | null)[]> {

@@ -16,10 +16,9 @@ import type { Item } from '../../model/page.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { ScopeSession } from '../../sync/scope/scope-session.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
-import type { RetriedCollection } from './quarantine-report.ts';
-import { RetryTally } from './quarantine-tally.ts';
+import { type RetriedCollection, RetryTally } from './quarantine-report.ts';
 
-/** Items of one write: some may be megabytes long. */
+/** Items of one write: each may be megabytes long. */
 const BATCH = 20;
 
 export interface RetryPass {
@@ -27,7 +26,7 @@ export interface RetryPass {
   readonly collections: readonly CollectionName[];
   readonly signal: AbortSignal;
   readonly onProgress: (retried: RetriedCollection) => void;
-  /** Told after a commit that changed rows: for NOTIFY. */
+  /** Called after a commit that changed rows: for NOTIFY. */
   readonly onChanged: (table: ChangedTable) => void;
 }
 
@@ -38,8 +37,8 @@ const PASSED_OVER: Record<PassedOver, string> = {
 };
 
 /**
- * Writes an account's quarantined items again, without a request: by the one path by which rows change, each batch an
- * observation of its scope that takes its turn among the pages.
+ * Writes an account's quarantined items again, without a request. They take the one path by which rows change: each
+ * batch is an observation of its scope, in order with the pages.
  * @throws LeaseLost; the signal's reason
  */
 export async function retryQuarantined(account: OpenAccount, pass: RetryPass): Promise<RetriedCollection[]> {
@@ -86,8 +85,8 @@ async function retryScope(
 }
 
 /**
- * In the scope's write lane: no page can come between the look into the quarantine and the write.
- * @returns where to go on; undefined when these were the last ones
+ * Runs as an exchange of the scope's session: no page can come between reading the quarantine and the write.
+ * @returns where to go on; undefined after the last batch
  */
 async function retryBatch(
   { fence, mirror, clock }: OpenAccount,
@@ -121,9 +120,9 @@ async function retryBatch(
           after: session.committed,
           items: tried,
           again: true,
-          // The items are as old as their last sighting: what was seen since is believed before them.
+          // The items are as old as their last sighting: newer pages win.
           sentAfter: clock.monotonic() - age,
-          // It says nothing of what the service has now: neither of other rows, nor of rows in doubt.
+          // It proves nothing about what the service has now: neither other rows nor suspected deletions.
           decide: () => ({ scope: {} }),
         });
         if (result.state === 'applied') session.committed = obs;

@@ -1,17 +1,19 @@
+import type { CommandHandler } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import type { CollectionName } from '../../model/collections.ts';
-import { type UnknownKey, workOnAccounts } from '../process/account-work.ts';
-import type { WorkOptions } from '../process/own-process.ts';
-import { RETRY, type RetryRequest } from './quarantine-handler.ts';
+import type { AccountRunner } from '../accounts/account-runner.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
+import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
+import { type RunOptions, type UnknownKey, workOnAccounts } from '../process/account-work.ts';
 import { notRetried, type RetriedCollection } from './quarantine-report.ts';
 import { retryQuarantined } from './quarantine-retry.ts';
 
-export type { RetriedCollection } from './quarantine-report.ts';
+export const RETRY: AccountCommand<RetriedCollection> = {
+  name: 'quarantine retry',
+  asksService: false,
+  notDone: notRetried,
+};
 
-export interface RetryOptions extends WorkOptions {
-  readonly collections: readonly CollectionName[];
-  readonly onProgress: (retried: RetriedCollection) => void;
-}
+export interface RetryOptions extends RunOptions<RetriedCollection>, Asked {}
 
 export interface RetryReport {
   readonly collections: readonly RetriedCollection[];
@@ -19,23 +21,30 @@ export interface RetryReport {
 }
 
 /**
- * Writes quarantined items again, without a request to the service: by this process, or by the daemon that holds the
+ * Writes quarantined items again, without a request to the service: by this process, or by the daemon that owns the
  * accounts.
  * @throws what keeps all of it from being tried; the signal's reason (what was written is kept)
  */
 export async function runRetry(config: ServiceConfig, options: RetryOptions): Promise<RetryReport> {
   const { collections, signal, onProgress } = options;
-  const asked: Omit<RetryRequest, 'userIds'> = { collections };
-  const { results, unknownKeys } = await workOnAccounts<RetriedCollection>(config, options, {
+  const { results, unknownKeys } = await workOnAccounts(config, options, {
     command: RETRY,
-    asksService: false,
-    arguments: asked,
-    own: (account, { db, onChanged }) =>
+    asked: { collections },
+    work: (account, { db, onChanged }) =>
       retryQuarantined(account, { db, collections, signal, onProgress, onChanged }),
-    onProgress: (progress) => {
-      for (const each of progress as RetriedCollection[]) onProgress(each);
-    },
-    notDone: (userId, why) => collections.map((name) => notRetried(userId, name, why)),
   });
   return { collections: results, unknownKeys };
+}
+
+/** `quarantine retry` in the daemon: each batch takes its turn with the account's pages. */
+export function retryHandler(
+  { config, db, onChanged }: Pick<RunnerContext, 'config' | 'db' | 'onChanged'>,
+  runners: () => readonly AccountRunner[],
+): CommandHandler {
+  return commandHandler<Asked, RetriedCollection, RetriedCollection>(
+    config,
+    runners,
+    RETRY,
+    (account, { collections }, doing) => retryQuarantined(account, { ...doing, db, collections, onChanged }),
+  );
 }

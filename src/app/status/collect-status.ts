@@ -12,23 +12,22 @@ import type {
 } from '../../model/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
-import { judgeRecovery } from './judge-recovery.ts';
-import { judgeStatus } from './judge-status.ts';
+import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
-import { hashOfKey } from '../accounts/service-link.ts';
+import { hashOfKey } from '../accounts/servable-keys.ts';
 
 export interface StatusSources {
   readonly config: Config;
   readonly db: Db;
   /** The database in words, without password. */
   readonly words: string;
-  /** The running daemon's accounts; undefined for a command, which knows what Postgres knows. */
+  /** The running daemon's accounts; undefined for a command, which has Postgres only. */
   readonly accounts: AccountsService | undefined;
-  /** Why the running daemon can write nothing at this moment. */
+  /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
 
-/** What is mirrored, how fresh, and what is wrong: from Postgres, and from the memory of a daemon. */
+/** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */
 export async function statusReport({
   config,
   db,
@@ -39,19 +38,19 @@ export async function statusReport({
   const stored = await readStoredStatus(db);
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
-  const told = stored.accounts.map((account): AccountStatus => ({
+  const statuses = stored.accounts.map((account): AccountStatus => ({
     ...account,
     budgets: budgets.get(account.userId) ?? account.budgets,
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
-  const judged = judgeStatus(told, stored.processes, stored.now, stored.held);
+  const judged = judgeStatus(statuses, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
   const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
   const recovery = judgeRecovery(stored.recovery);
   const problems = [
     ...(unready === undefined ? [] : [unready]),
     ...keys,
-    ...(await movedBesideOthers(config, db, told)),
+    ...(await movedBesideOthers(config, db, statuses)),
     ...recovery.problems,
     ...judged.problems,
   ];
@@ -65,14 +64,14 @@ export async function statusReport({
     database: words,
     schema: config.schema,
     processes: stored.processes,
-    accounts: told,
+    accounts: statuses,
     errors: stored.errors,
     held: stored.held,
     recovery: stored.recovery,
   };
 }
 
-/** Configured keys that a ping was refused for, and that never had an owner, by short hash: what a command can know. */
+/** Configured keys whose ping was refused and that never had an owner, by short hash: as far as it is stored. */
 async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {
   const found = await knownKeys(db, (config.service?.keys ?? []).map(hashOfKey));
   return new Map(
@@ -82,15 +81,15 @@ async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, 
   );
 }
 
-/** Configured keys that answer for another account, where other keys carry their own: else the account says it. */
+/** Configured keys that answer for another account now; an account that stopped for it says so itself. */
 async function movedBesideOthers(
   config: Config,
   db: Db,
   accounts: readonly AccountStatus[],
 ): Promise<string[]> {
   const moved = await movedKeys(db, (config.service?.keys ?? []).map(hashOfKey));
-  const said = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
-  return moved.filter(({ why }) => !said.has(why)).map(({ why }) => why);
+  const knownErrors = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
+  return moved.filter(({ why }) => !knownErrors.has(why)).map(({ why }) => why);
 }
 
 function budgetsByUser(

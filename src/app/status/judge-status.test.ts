@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
-import { judgeStatus } from './judge-status.ts';
+import { judgeRecovery, judgeStatus } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -52,7 +52,7 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
 }
 
 describe('judgeStatus', () => {
-  it('tells once what stopped an account, and by its collections what else fails', () => {
+  it('says once what stopped an account, and what else fails in its collections', () => {
     const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
     const collections = [same, other].filter((each) => each !== undefined);
     const stopped = account({ state: 'stopped', error: 'moved', collections });
@@ -98,7 +98,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells of failing collections as problems, of imperfect data as notes', () => {
+  it('reports failing collections as problems, imperfect data as notes', () => {
     const collections = [
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
@@ -122,7 +122,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells of held deletions as a problem, with the command that lets them go', () => {
+  it('reports blocked deletions as a problem, with the command that accepts them', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
     const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
     expect(problems).toEqual([
@@ -131,7 +131,7 @@ describe('judgeStatus', () => {
     ]);
   });
 
-  it('tells what deletions wait for as notes', () => {
+  it('reports what suspected deletions wait for as notes', () => {
     const collections = [
       collection({ waitingDeletions: 1 }),
       collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
@@ -143,5 +143,21 @@ describe('judgeStatus', () => {
       '42/watchlist: 3 rows in doubt wait for a second proof',
       '42/watchlist: 2 rows in doubt wait for two equal walks: the order of this list is not known',
     ]);
+  });
+});
+
+describe('a database that went back', () => {
+  const RECOVERY = { at: '2026-01-01T00:00:00.000Z', reason: 'the database went back: a standby took over' };
+
+  it('is a problem until what it may have lost is read again, then a note', () => {
+    expect(judgeRecovery({ ...RECOVERY, open: true })).toEqual({
+      problems: [expect.stringMatching(/a standby took over; .*full walks, which are due/) as string],
+      notes: [],
+    });
+    expect(judgeRecovery({ ...RECOVERY, open: false })).toEqual({
+      problems: [],
+      notes: [expect.stringMatching(/it was read again since/) as string],
+    });
+    expect(judgeRecovery(null)).toEqual({ problems: [], notes: [] });
   });
 });

@@ -3,20 +3,20 @@ import type {
   CollectionStatus,
   HoldStatus,
   ProcessStatus,
+  RecoveryStatus,
 } from '../../model/status-report.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
-import type { HealthJudgement } from './judgement.ts';
+import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
-/** What is overdue is told by the view freshness: a poll this late (milliseconds), and a full walk. */
+/** How late (ms) an overdue poll or full walk is a problem; the view freshness says what is overdue. */
 const LATE_POLL = 5 * 60_000;
 const LATE_FULL = 15 * 60_000;
 
 /**
- * Whether a mirror is healthy: judged by what readers get, not by what runs. A daemon that was just stopped leaves
- * a healthy mirror; one that is dead shows by polls that are late.
+ * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
+ * daemon has stopped; a dead daemon shows by late polls.
  * @param now the database's time
- * @param held what holds submissions back; null: nothing
+ * @param held the hold on submissions; null: none
  */
 export function judgeStatus(
   accounts: readonly AccountStatus[],
@@ -39,39 +39,23 @@ export function judgeStatus(
     }
     const collections = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...pausedIn(account, collections));
-    // What nobody is asked to mirror may be as it is.
+    // Nobody is asked to mirror it: its state is no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
-    if (state === 'stopped') problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
-    // What stopped the account is told once.
-    const told = state === 'stopped' ? error : null;
+    const stopped = state === 'stopped';
+    if (stopped) problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
+    // What stopped the account is said once: neither failing nor overdue collections repeat it.
+    const said = stopped ? error : null;
     const failing = collections.filter(
-      (each) => each.state === 'failing' && (told === null || each.lastError !== told),
+      (each) => each.state === 'failing' && (said === null || each.lastError !== said),
     );
+    const overdue = stopped ? [] : collections.filter((each) => each.state === 'overdue');
+    const look = { overdue, now, remedy };
+    const fullWalks = `full walks of account ${userId}, which find deletions, are`;
     problems.push(
       ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
-    );
-    problems.push(...collections.flatMap((each) => blockedProblems(userId, each)));
-    // An account that has stopped says why itself.
-    const overdue = state === 'stopped' ? [] : collections.filter((each) => each.state === 'overdue');
-    problems.push(
-      ...lateOnes(
-        `polls of account ${userId} are`,
-        overdue,
-        LATE_POLL,
-        remedy,
-        (each) => each.nextPollAt,
-        now,
-      ),
-    );
-    problems.push(
-      ...lateOnes(
-        `full walks of account ${userId}, which find deletions, are`,
-        overdue,
-        LATE_FULL,
-        remedy,
-        (each) => each.nextFullAt,
-        now,
-      ),
+      ...collections.flatMap((each) => blockedProblems(userId, each)),
+      ...lateOnes(`polls of account ${userId} are`, 'nextPollAt', LATE_POLL, look),
+      ...lateOnes(fullWalks, 'nextFullAt', LATE_FULL, look),
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
@@ -88,7 +72,7 @@ function isAssigned({ state, collections }: AccountStatus): boolean {
   );
 }
 
-/** What of the account no daemon is asked to mirror. */
+/** Says which of the account's collections no daemon is asked to mirror. */
 function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
   const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
   if (paused.length === 0) return [];
@@ -98,7 +82,7 @@ function pausedIn({ userId, collections }: AccountStatus, asked: readonly Collec
   ];
 }
 
-/** What the brake holds, and how it is lifted; [] where it holds nothing. */
+/** Which deletions the brake blocks, and how to lift it; [] where it blocks none. */
 export function blockedProblems(
   userId: string,
   {
@@ -115,21 +99,25 @@ export function blockedProblems(
   ];
 }
 
-/** @param subject as the sentence begins */
+interface LateLook {
+  readonly overdue: readonly CollectionStatus[];
+  readonly now: Date;
+  readonly remedy: string;
+}
+
+/** @param subject the beginning of the sentence @param boundMs how late is too late */
 function lateOnes(
   subject: string,
-  overdue: readonly CollectionStatus[],
-  bound: number,
-  remedy: string,
-  scheduled: (each: CollectionStatus) => string | null,
-  now: Date,
+  which: 'nextPollAt' | 'nextFullAt',
+  boundMs: number,
+  { overdue, now, remedy }: LateLook,
 ): string[] {
   const late = overdue
-    .map((each) => {
-      const at = scheduled(each);
-      return { name: each.collection, ms: at === null ? 0 : now.getTime() - Date.parse(at) };
-    })
-    .filter(({ ms }) => ms > bound);
+    .map((each) => ({
+      name: each.collection,
+      ms: now.getTime() - Date.parse(each[which] ?? now.toISOString()),
+    }))
+    .filter(({ ms }) => ms > boundMs);
   if (late.length === 0) return [];
   const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
   return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];
@@ -156,4 +144,17 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
     notes.push(`${waitingText(each.waitingForWalks)} two equal walks: the order of this list is not known`);
   }
   return notes;
+}
+
+/** A database that went back is a problem until full walks have read again what it may have lost. */
+export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
+  if (recovery === null) return { problems: [], notes: [] };
+  const { at, reason, open } = recovery;
+  const what = `${at}: ${reason}`;
+  if (open) {
+    const problem = `${what}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
+    return { problems: [problem], notes: [] };
+  }
+  const note = `${what}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  return { problems: [], notes: [note] };
 }

@@ -15,7 +15,7 @@ describe('events in and operations out', () => {
     expect(judgeWebhookAndSubmissions(accounts, null, true)).toEqual({ problems: [], notes: [] });
   });
 
-  it('are a problem while submissions are held, with the command that releases them', () => {
+  it('are a problem while submissions are on hold, with the command that releases them', () => {
     const held = { since: '2026-01-01T00:00:00Z', why: 'the database was copied' };
     const { problems } = judgeWebhookAndSubmissions(
       [account({ submissions: { ...NO_SUBMISSIONS, held: 2, queued: 1 } })],

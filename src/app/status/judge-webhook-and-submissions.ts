@@ -1,6 +1,12 @@
 import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import type { HealthJudgement } from './judgement.ts';
+
+/** What a mirror's state means for people, one sentence each. */
+export interface HealthJudgement {
+  /** What is wrong, with its remedy, the worst first. */
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
+}
 
 /** What is wrong with events in and operations out. @param running whether a daemon runs */
 export function judgeWebhookAndSubmissions(
@@ -22,7 +28,7 @@ function holdProblem(held: HoldStatus | null, accounts: readonly AccountStatus[]
   ];
 }
 
-/** The registration's own message names the remedy. */
+/** The registration's own message, where it has one, names the remedy. */
 function webhookProblem({ userId, webhook }: AccountStatus): string[] {
   const { state, error } = webhook;
   if (state !== 'suspect' && state !== 'stopped') return [];

@@ -1,13 +1,14 @@
+import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
-import type { SubmissionState } from '../../model/submission.ts';
+import { OPERATION_NAMES, type OperationName, type SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { submissionsBefore } from './submissions-before.ts';
+import { OPERATIONS } from '../../submit/operations.ts';
 
 /** How far a submission is. */
 export interface SubmitProgress {
   readonly submission: StoredSubmission;
-  /** How many are sent before it; 0 unless it is queued. */
+  /** How many submissions are sent before it; 0 unless it is queued. */
   readonly before: number;
 }
 
@@ -21,7 +22,7 @@ export interface Following {
 /** How often (ms) the row is looked at. */
 const LOOK_MS = 250;
 
-/** States that pass; `held` is none: somebody has to release it. */
+/** States that end by themselves. `held` does not: somebody has to release the submission. */
 const PASSING: ReadonlySet<SubmissionState> = new Set<SubmissionState>(['queued', 'sending']);
 
 export function isFinal({ state }: StoredSubmission): boolean {
@@ -29,9 +30,9 @@ export function isFinal({ state }: StoredSubmission): boolean {
 }
 
 /**
- * Waits until the submission has ended, or is held.
+ * Waits until the submission has ended, or is on hold.
  * @param goesOn asked after each look; false: nobody sends it any more
- * @returns it as it was seen last
+ * @returns its last state
  * @throws the signal's reason
  */
 export async function followSubmission(
@@ -49,9 +50,27 @@ export async function followSubmission(
   }
 }
 
-/** @throws RangeError where it is gone: its retention is over, or somebody deleted it */
+/** @throws RangeError where it is gone: its time of retention is over, or somebody deleted it */
 export async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
   return submission;
+}
+
+/** How many submissions are sent before it: they were queued earlier and share its rate limit. */
+async function submissionsBefore(
+  db: Db,
+  { id, userId, operation }: Pick<StoredSubmission, 'id' | 'userId' | 'operation'>,
+): Promise<number> {
+  const { group } = OPERATIONS[operation as OperationName];
+  const sharing = OPERATION_NAMES.filter((name) => OPERATIONS[name].group === group);
+  const { before } = await db.mirror
+    .selectFrom('submissions')
+    .select(sql<string>`count(*)`.as('before'))
+    .where('_user_id', '=', userId)
+    .where('state', 'in', ['queued', 'sending'])
+    .where('operation', 'in', sharing)
+    .where('submission_id', '<', id)
+    .executeTakeFirstOrThrow();
+  return Number(before);
 }

@@ -11,10 +11,9 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { ownedBy } from '../accounts/account-runner.ts';
-import type { WorkOptions } from '../process/own-process.ts';
-import { servableKeys } from '../accounts/servable-keys.ts';
-import { hashOfKey } from '../accounts/service-link.ts';
+import { ownedBy } from '../accounts/with-account.ts';
+import type { WorkOptions } from '../process/process.ts';
+import { hashOfKey, servableKeys } from '../accounts/servable-keys.ts';
 import { type Carrier, carrierOf } from '../process/submit-carrier.ts';
 import { followSubmission, isFinal, presentSubmission, type SubmitProgress } from './submit-follow.ts';
 import { SUBMIT, submitHere } from './submit-here.ts';
@@ -29,24 +28,24 @@ export interface SubmitOptions extends WorkOptions {
   readonly request: SubmitRequest;
   /** Whether to wait until it has ended. */
   readonly wait: boolean;
-  /** Told the ID as soon as it is queued. */
+  /** Called with the ID as soon as it is queued. */
   readonly onQueued: (id: string) => void;
   readonly onProgress: (progress: SubmitProgress) => void;
 }
 
 export interface SubmitResult {
   readonly submission: StoredSubmission;
-  /** Why it has not ended, where it was waited for; undefined: it has, or is held. */
+  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
   readonly stuck: string | undefined;
 }
 
-/** How long (ms) a daemon that does not hold the account may take to take it. */
+/** How long (ms) a daemon that does not own the account may take to take it. */
 const TAKING_MS = 30_000;
-/** How often (ms) it is looked who holds the account. */
+/** How often (ms) it looks who owns the account. */
 const CARRIER_MS = 1_000;
 
 /**
- * Queues a POST operation and waits for what comes of it. The daemon sends it; where none lives, this process takes the
+ * Queues a POST operation and waits for its outcome. The daemon sends it; where none lives, this process takes the
  * account and sends what is queued, up to this one.
  * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
  */
@@ -56,7 +55,7 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
   const identity = await ownIdentity();
   const look = async (account: string): Promise<Carrier> => carrierOf(db, account, identity);
   if (userId !== undefined) await refuseMoved(options, userId);
-  // Before anything is queued: a database that was alone for long is not to take what is queued now for something old.
+  // Before anything is queued: a database that nobody used for long would else put it on hold, as something old.
   if (userId !== undefined && (await look(userId)).kind === 'nobody') await open(options);
   const id = await queueSubmission(db, request);
   onQueued(id);
@@ -78,13 +77,13 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
   }
 }
 
-/** Nothing is queued for an account that is not to be asked for. @throws Unusable */
+/** Nothing is queued for an account that nothing may be sent for. @throws Unusable */
 async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
   const { schema, service } = config;
   if (service === undefined) return;
   const known = await knownKeys(db, service.keys.map(hashOfKey));
-  const own = new Set(known.filter((key) => key.userId === userId).map(({ keyHash }) => keyHash));
-  const keys = service.keys.filter((key) => own.has(hashOfKey(key)));
+  const hashes = new Set(known.filter((key) => key.userId === userId).map(({ keyHash }) => keyHash));
+  const keys = service.keys.filter((key) => hashes.has(hashOfKey(key)));
   const servable = await servableKeys({ db, config: { schema, service } }, userId, keys);
   if ('why' in servable) throw new Unusable(servable.why);
 }
@@ -94,7 +93,7 @@ async function stuck({ db }: SubmitOptions, id: string, why: string): Promise<Su
   return { submission, stuck: isFinal(submission) ? undefined : why };
 }
 
-/** Follows it while the daemon, or another `submit`, holds the account. @returns a text: why it does not go on */
+/** Follows it while the daemon, or another `submit`, owns the account. @returns a text: why it does not go on */
 async function followCarrier(
   options: SubmitOptions,
   { id, userId }: StoredSubmission,
@@ -102,7 +101,7 @@ async function followCarrier(
 ): Promise<StoredSubmission | string> {
   const { clock } = options;
   let lookedAt = clock.monotonic();
-  let heldAt = lookedAt;
+  let ownedAt = lookedAt;
   let why: string | undefined;
   const goesOn = async (): Promise<boolean> => {
     const now = clock.monotonic();
@@ -111,8 +110,8 @@ async function followCarrier(
     const carrier = await look();
     if (carrier.kind === 'nobody') return false;
     if (carrier.kind === 'other') return carrier.holder.command === SUBMIT;
-    if (carrier.owns) heldAt = now;
-    else if (now - heldAt > TAKING_MS)
+    if (carrier.owns) ownedAt = now;
+    else if (now - ownedAt > TAKING_MS)
       why = `the running daemon does not hold account ${userId}: has it a key of it?`;
     return why === undefined;
   };
@@ -137,7 +136,7 @@ async function sendHere(
     return sent.state === 'done' ? sent.result : await presentSubmission(db, id);
   } catch (error) {
     options.signal.throwIfAborted();
-    // Another process has taken the account meanwhile, or may: whoever carries it now is looked for again.
+    // Another process has taken the account, or may have: the next round looks who sends it now.
     if (error instanceof LeaseLost) return await presentSubmission(db, id);
     if (error instanceof KeyRefused || error instanceof Unusable) return messageOf(error);
     throw error;
@@ -145,6 +144,6 @@ async function sendHere(
 }
 
 async function open({ config, db, direct, clock, signal }: SubmitOptions): Promise<void> {
-  const { submit } = config;
-  await openInstallation({ db, host: endpointHost(direct.url, direct.variables), submit, clock }, signal);
+  const host = endpointHost(direct.url, direct.variables);
+  await openInstallation({ db, host, submit: config.submit, clock }, signal);
 }

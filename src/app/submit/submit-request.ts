@@ -5,7 +5,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 
 /** A POST operation to be queued: arguments of `<schema>.submit`. */
 export interface SubmitRequest {
-  /** As somebody typed it. */
+  /** As the user typed it. */
   readonly operation: string;
   /** JSON text of an object. */
   readonly payload: string;
@@ -17,7 +17,7 @@ export interface SubmitRequest {
 /** `<schema>.submit` or `<schema>.cancel_submission` refused. */
 export class SubmitRefused extends Error {
   override readonly name = 'SubmitRefused';
-  /** What was asked for is wrong in itself; else it can't be done at the moment, or not with these settings. */
+  /** The request itself is wrong; false: it can't be done at the moment, or not with these settings. */
   readonly wrong: boolean;
   readonly sqlState: string;
 
@@ -29,10 +29,10 @@ export class SubmitRefused extends Error {
   }
 }
 
-/** The queue is full, or off: nothing is wrong with what was asked for. */
+/** The queue is full, or off: the request is not wrong. */
 const NOT_NOW = new Set(['RM014', 'RM015']);
 
-/** Queues it by the function that analysts call, with its rules. @returns the submission's ID @throws SubmitRefused */
+/** Queues it by the SQL function that analysts call. @returns the submission's ID @throws SubmitRefused */
 export async function queueSubmission(
   db: Db,
   { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
@@ -47,15 +47,15 @@ export async function queueSubmission(
   });
 }
 
-/** Takes a submission back that has not been sent. @param id decimal digits @throws SubmitRefused */
+/** Cancels a submission that has not been sent. @param id decimal digits @throws SubmitRefused */
 export async function cancelSubmission(db: Db, id: string): Promise<void> {
   await refusing(() => sql`select ${db.table('cancel_submission')}(${id}::bigint)`.execute(db));
 }
 
-/** The account that is meant; undefined where `submit` is to say that it is not clear. */
+/** The account that is meant; undefined where that is not clear: the SQL function then says so. */
 export async function accountMeant(db: Db, userId: string | undefined): Promise<string | undefined> {
   const all = db.state.selectFrom('account').select('_user_id').limit(2);
-  // Compared as text: what somebody typed may be no bigint at all.
+  // Compared as text: the user may have typed something that is no bigint.
   const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
   const accounts = await named.execute();
   return accounts.length === 1 ? accounts[0]?._user_id : undefined;

@@ -10,11 +10,11 @@ export interface PassProgress {
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
-  /** Rows that are read again when the settle time is over, and for how long (ms) they wait; null: none do. */
+  /** Rows that are read again when the grace period is over, and for how long (ms) they wait; null: none wait. */
   readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
 }
 
-/** An observer that sums up pages by collection, and tells each new sum. */
+/** An observer that sums up pages by account and collection, and reports each new sum. */
 export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserver {
   const sums = new Map<string, PassProgress>();
   const add = (

@@ -20,19 +20,19 @@ export interface CollectionPass extends WalkTotals {
   readonly userId: string;
   readonly collection: CollectionName;
   readonly milliseconds: number;
-  /** Why it could not be read to its end; null when it was. */
+  /** Why it was not read to its end; null: it was. */
   readonly error: string | null;
-  /** Rows that the mirror has as not deleted. */
+  /** Rows in the mirror that are not deleted. */
   readonly liveRows: number;
-  /** Proven deletions that the brake holds back. */
+  /** Proven deletions that the brake blocks. */
   readonly held: number;
-  /** Rows that a full walk found missing, and of which no second reading told. */
+  /** Rows that a full walk found missing, without a second proof. */
   readonly unproven: number;
   /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
   readonly completeAsOf: string | null;
   /**
-   * That is no earlier than the pass's own beginning less MIRROR_SETTLE, by which replicas may lag; null: it was not read,
-   * rows of it went with those of another one.
+   * Whether `completeAsOf` is at least the pass's beginning less MIRROR_SETTLE, by which replicas may lag; null: the
+   * collection was not read, but rows of it were deleted with those of another one.
    */
   readonly complete: boolean | null;
 }
@@ -40,15 +40,15 @@ export interface CollectionPass extends WalkTotals {
 type ReadPass = Omit<CollectionPass, keyof Afterwards>;
 type Afterwards = Pick<CollectionPass, 'liveRows' | 'held' | 'completeAsOf' | 'complete'>;
 
-/** A collection's part of the pass, and what went with the rows that were deleted in it. */
+/** One collection's pass, and the rows of others that were deleted along with its own. */
 interface Read {
   readonly pass: ReadPass;
   readonly along: RowsByCollection;
 }
 
 /**
- * Reads the collections of one account once, side by side; collections that hang on others come after those, which
- * are read too: lists that nobody knows have no items.
+ * Reads the collections of one account once, side by side. Parents of chosen collections are read, too, and before
+ * them: the items of a list that is not known yet can't be read.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function passOver(
@@ -60,10 +60,6 @@ export async function passOver(
   const neededFrom = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
-  const isChild = (name: CollectionName): boolean => {
-    const found = collection(name);
-    return found.kind === 'list' && found.parent !== undefined;
-  };
   const read = async (name: CollectionName): Promise<Read> => {
     const begin = clock.monotonic();
     const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
@@ -79,11 +75,11 @@ export async function passOver(
     if (rejected !== undefined) throw rejected.reason;
     return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   };
-  const parents = await readAll(collections.filter((name) => !isChild(name)));
+  const parents = await readAll(collections.filter((name) => parentOf(name) === undefined));
   signal.throwIfAborted();
-  const reads = [...parents, ...(await readAll(collections.filter(isChild)))];
+  const reads = [...parents, ...(await readAll(collections.filter((name) => parentOf(name) !== undefined)))];
   await reader.proveComplete(signal);
-  // Asked when all are read: a list's deletion takes its items along.
+  // Asked when all are read: the deletion of a list deletes its items, too.
   return Promise.all(
     withAlong(reader.userId, reads).map(async (pass) => {
       const { liveRows, held, completeAsOf } = await reader.standingOf(pass.collection);
@@ -94,16 +90,19 @@ export async function passOver(
   );
 }
 
+function parentOf(name: CollectionName): CollectionName | undefined {
+  const found = collection(name);
+  return found.kind === 'list' ? found.parent?.collection : undefined;
+}
+
 function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
-  const wanted = new Set<CollectionName>(names);
-  for (const name of names) {
-    const found = collection(name);
-    if (found.kind === 'list' && found.parent !== undefined) wanted.add(found.parent.collection);
-  }
+  const wanted = new Set([...names, ...names.map(parentOf)]);
   return COLLECTION_NAMES.filter((name) => wanted.has(name));
 }
 
-/** Counts rows that went with those of another collection as their own collection's, whether that was read or not. */
+/**
+ * Counts rows that were deleted along with another collection's as deletions of their own, even if that was not read.
+ */
 function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
   const { along } = reads.reduce((sum, read) => addTotals(sum, { along: read.along }), NO_TOTALS);
   const unread = [...along.keys()].filter((name) => reads.every(({ pass }) => pass.collection !== name));
@@ -111,7 +110,7 @@ function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
   return passes.map((pass) => ({ ...pass, deleted: pass.deleted + (along.get(pass.collection) ?? 0) }));
 }
 
-/** A pass that did not take place: why, or null where nobody asked for it. */
+/** A pass that did not take place. @param error why; null: nobody asked for it */
 export function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
   const { along: _, ...sums } = NO_TOTALS;
   const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };

@@ -1,17 +1,24 @@
-import type { ServiceConfig } from '../../config/config.ts';
-import type { CollectionName } from '../../model/collections.ts';
+import type { CommandHandler } from '../../commands/command-service.ts';
+import type { Config, ServiceConfig } from '../../config/config.ts';
+import type { Db } from '../../db/connection/db.ts';
+import { collection, type CollectionName } from '../../model/collections.ts';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../../sync/verify/report.ts';
-import { type UnknownKey, workOnAccounts } from '../process/account-work.ts';
-import type { WorkOptions } from '../process/own-process.ts';
-import { VERIFY, type VerifyRequest } from './verify-handler.ts';
-import { verifyPass } from './verify-pass.ts';
+import { type AccountVerification, verifyAccount } from '../../sync/verify/verify-account.ts';
+import type { OpenAccount } from '../accounts/open-account.ts';
+import type { AccountRunner } from '../accounts/account-runner.ts';
+import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
+import { type RunOptions, type UnknownKey, workOnAccounts } from '../process/account-work.ts';
 
 export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../sync/verify/report.ts';
 
-export interface VerifyOptions extends WorkOptions {
-  readonly collections: readonly CollectionName[];
-  readonly onProgress: (progress: VerifyProgress) => void;
-}
+export const VERIFY: AccountCommand<VerifiedCollection> = {
+  name: 'verify',
+  asksService: true,
+  notDone: notVerified,
+};
+
+export interface VerifyOptions extends RunOptions<VerifyProgress>, Asked {}
 
 export interface VerifyReport {
   /** Every collection was read, and nothing is missing, extra or different. */
@@ -22,22 +29,16 @@ export interface VerifyReport {
 
 /**
  * Reads the service again and compares the mirror with it, writing no row: by this process, or by the daemon that
- * holds the accounts.
+ * owns the accounts.
  * @throws what keeps all of it from being read; the signal's reason
  */
 export async function runVerify(config: ServiceConfig, options: VerifyOptions): Promise<VerifyReport> {
   const { collections, signal, onProgress } = options;
-  const asked: Omit<VerifyRequest, 'userIds'> = { collections };
-  const { results, unknownKeys } = await workOnAccounts<VerifiedCollection>(config, options, {
+  const { results, unknownKeys } = await workOnAccounts(config, options, {
     command: VERIFY,
-    asksService: true,
-    arguments: asked,
-    own: (account, { db, link: { clock } }) =>
-      verifyPass(account, { config, db, clock, collections, signal, onProgress }),
-    onProgress: (progress) => {
-      for (const each of progress as VerifyProgress[]) onProgress(each);
-    },
-    notDone: (userId, why) => collections.map((name) => notVerified(userId, name, why)),
+    asked: { collections },
+    work: (account, { db, link: { clock } }) =>
+      verify(account, { config, db, clock }, { collections, signal, onProgress }),
   });
   const equal =
     unknownKeys.length === 0 &&
@@ -45,4 +46,42 @@ export async function runVerify(config: ServiceConfig, options: VerifyOptions): 
       ({ missing, extra, different, error }) => missing + extra + different === 0 && error === null,
     );
   return { equal, collections: results, unknownKeys };
+}
+
+/** `verify` in the daemon. */
+export function verifyHandler(
+  config: Config,
+  db: Db,
+  runners: () => readonly AccountRunner[],
+): CommandHandler {
+  return commandHandler<Asked, VerifiedCollection, VerifyProgress>(
+    config,
+    runners,
+    VERIFY,
+    (account, { collections }, doing) => {
+      const { reader } = account;
+      const catchUp = async (name: CollectionName): Promise<void> => {
+        const found = collection(name);
+        // What fails here fails in the daemon's own polls, too, which report it.
+        if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, doing.signal);
+        else await reader.read(name, { what: 'poll', signal: doing.signal });
+      };
+      return verify(account, { config, db, clock: systemClock }, { ...doing, collections, catchUp });
+    },
+  );
+}
+
+/** Verifies an account that this process owns. @throws as `verifyAccount` */
+function verify(
+  { fence, source, store }: OpenAccount,
+  { config, db, clock }: { readonly config: Config; readonly db: Db; readonly clock: Clock },
+  options: Omit<AccountVerification, 'context' | 'db' | 'rules'>,
+): Promise<VerifiedCollection[]> {
+  const { ignoreFields, excludeFields } = config;
+  return verifyAccount({
+    context: { fence, source, store, clock },
+    db,
+    rules: (name) => ({ ignore: new Set(ignoreFields[name]), exclude: new Set(excludeFields[name]) }),
+    ...options,
+  });
 }

@@ -5,11 +5,11 @@ function acceptedTimes(contact: FirstContact, times: number): boolean[] {
   return Array.from({ length: times }, () => contact.accepted());
 }
 
-it('ends with the tenth request in a row that was accepted, which is told once', () => {
+it('ends with the tenth request in a row that was accepted, which is reported once', () => {
   const contact = new FirstContact(false);
   expect(acceptedTimes(contact, 9)).not.toContain(true);
   expect([contact.proven, contact.mostInFlight]).toEqual([false, 4]);
-  // What is told is stored: not with each answer.
+  // What is reported is stored: not with each answer.
   expect(acceptedTimes(contact, 3)).toEqual([true, false, false]);
   expect([contact.proven, contact.mostInFlight]).toEqual([true, Infinity]);
 });

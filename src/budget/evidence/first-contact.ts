@@ -1,8 +1,8 @@
-/** Requests in flight until a group has shown that it accepts them, and how many in a row show it. */
+/** Most requests in flight until this many in a row were accepted. */
 const CAREFUL_IN_FLIGHT = 4;
 const PROVEN_BY = 10;
 
-/** Careful beginning with a group, and after each 429: a wrong guess of its limit then costs 4 refusals, not 60. */
+/** A careful start with a group, and after each 429: a wrong guess of its limit costs 4 refusals, not 60. */
 export class FirstContact {
   #accepted: number;
 
@@ -19,7 +19,7 @@ export class FirstContact {
     return this.proven ? Infinity : CAREFUL_IN_FLIGHT;
   }
 
-  /** @returns whether this was the one that proves it */
+  /** @returns whether this was the last one needed */
   accepted(): boolean {
     if (this.proven) return false;
     this.#accepted += 1;

@@ -1,9 +1,9 @@
 import { FOREIGN_MEMORY_MS } from '../slots/timing.ts';
 
 /**
- * Requests of other users of the key, as far as `X-RateLimit-Remaining` shows them: (Limit − Remaining) less
- * every request of ours that the server may have counted. What counts is the highest value of the last 65 s,
- * kept as a falling sequence (sliding-window maximum: O(1) a request).
+ * Requests of other users of the key, as `X-RateLimit-Remaining` shows them: (Limit − Remaining) less every request
+ * of ours that the server may have counted. The highest value of the last 65 s counts; it is kept as a falling
+ * sequence (sliding-window maximum: O(1) a request).
  */
 export class ForeignUse {
   readonly #falling: { readonly at: number; readonly use: number }[] = [];
@@ -20,7 +20,7 @@ export class ForeignUse {
     return this.#falling[0]?.use ?? 0;
   }
 
-  /** When `highest` falls next; undefined when it is 0. */
+  /** When `highest` falls next; undefined: it is 0. */
   nextChange(now: number): number | undefined {
     this.#forget(now);
     const first = this.#falling[0];
@@ -38,8 +38,8 @@ export class ForeignUse {
 }
 
 /**
- * Slots to leave to others who used `use` slots of a window: theirs, and twice the deviation of a Poisson count
- * of that mean, since the next window is another sample; one more against rounding.
+ * Slots to leave to others who used `use` slots of a window: those, twice the deviation of a Poisson count of that
+ * mean (the next window is another sample), and one more against rounding.
  */
 export function headroom(use: number): number {
   return use <= 0 ? 0 : use + Math.ceil(2 * Math.sqrt(use)) + 1;

@@ -3,21 +3,21 @@ import { GUARD_MS, LESSON_MEMORY_MS, WIDEST_GUARD_MS, WINDOW_MS } from '../slots
 /** Guard after the first lesson, and by how much each further one widens it and lowers the rate. */
 const STEP = { guardMs: 1_000, widen: 2, lower: 0.9 } as const;
 
-/** What a 429 that the model excluded taught: remembered for key and group. */
+/** The lesson of a 429 that nothing explains: remembered for key and group. */
 export interface PaceLesson {
   /** Requests per window that are tried. */
   readonly limit: number;
   readonly guardMs: number;
-  /** Spaced from each answer instead of each sending: no latency can then bring two requests closer together. */
+  /** Spaced from each answer, not from each sending: no latency can bring two requests closer together. */
   readonly fromAnswer: boolean;
   readonly until: number;
 }
 
 /**
- * Even spacing, for limiters that refuse what a sliding log allows: token buckets with a small burst, sliding
- * counters that weigh the last window. One request each 60/max(1, limit − 1) s stays below all of them. If that is
- * refused, there is no burst at all: then the spacing counts from the answers. If even that is refused, the real
- * limit is lower than what the service says, and the rate goes down by a tenth each time.
+ * Even spacing (docs/design/rate-limit.md, "Pacing"), for limiters that refuse what a sliding log allows: token
+ * buckets with a small burst, sliding counters that weigh the last window. After a further 429 the spacing counts
+ * from the answers: there is no burst at all. After more of them the rate falls by a tenth each time: the real limit
+ * is lower than the service says.
  */
 export class Pace {
   #lesson: PaceLesson | undefined;

@@ -1,21 +1,21 @@
 import type { AnswerHeaders } from '../budget.ts';
 import { LONGEST_PAUSE_MS } from '../slots/timing.ts';
 
-/** What one answer says about its rate limit; members that are missing or nonsense are undefined. */
+/** What one answer says about its rate limit. Undefined: missing, or nonsense. */
 export interface RateHeaders {
   /** Requests per window, 1 or more. */
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
-  /** Milliseconds until the window resets, by the server's own clock (`Date`). A hint: clocks and meanings differ. */
+  /** Milliseconds until the window resets, by the server's clock (`Date`). A hint: clocks and meanings differ. */
   readonly resetInMs: number | undefined;
-  /** `Retry-After` in milliseconds, unclamped; undefined when missing or nonsense. */
+  /** `Retry-After` in milliseconds, without bounds. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** Shortest pause after a 429, and its length when the answer names none (docs/design/rate-limit.md, "After a 429"). */
+/** Shortest pause after a 429, and the pause if it names none (docs/design/rate-limit.md, "After a 429"). */
 const PAUSE = { leastMs: 1_000, defaultMs: 60_000 } as const;
 
-/** A Reset further away than this is no window's end, but a misread format. */
+/** A Reset further away than this was misread: it is not the end of a window. */
 const FARTHEST_RESET_MS = 900_000;
 
 /**
@@ -33,7 +33,7 @@ export function readRateHeaders(headers: AnswerHeaders, wallNow: number): RateHe
   };
 }
 
-/** For how long a 429 stops its group. */
+/** How long a 429 stops its group, milliseconds. */
 export function pauseAfter(headers: RateHeaders): number {
   const asked = headers.retryAfterMs ?? Math.min(headers.resetInMs ?? PAUSE.defaultMs, PAUSE.defaultMs);
   return Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE.leastMs, asked));
@@ -51,7 +51,7 @@ function countOf(text: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Seconds, possibly decimal, are rounded up to whole ones: servers tend to round down. */
+/** Seconds, rounded up to whole ones since servers tend to round down; or a date. */
 function retryAfter(text: string | undefined, date: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text)) * 1_000;
@@ -59,7 +59,7 @@ function retryAfter(text: string | undefined, date: number): number | undefined 
   return moment === undefined ? undefined : moment - date;
 }
 
-/** Epoch seconds, epoch milliseconds, seconds from now, or a date: told apart by their size. */
+/** Epoch seconds, epoch milliseconds or seconds from now, recognised by their size; or a date. */
 function resetIn(text: string | undefined, date: number): number | undefined {
   if (text === undefined) return undefined;
   const number = /^\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : undefined;
@@ -69,7 +69,7 @@ function resetIn(text: string | undefined, date: number): number | undefined {
   return delta >= 0 && delta <= FARTHEST_RESET_MS ? delta : undefined;
 }
 
-/** An HTTP or ISO 8601 date; `Date.parse` alone also takes fragments such as `-5`. */
+/** An HTTP or ISO 8601 date; `Date.parse` alone also accepts fragments such as `-5`. */
 function momentOf(text: string | undefined): number | undefined {
   if (text === undefined || !/^([A-Za-z]{3},? |\d{4}-\d{2}-\d{2}T)/.test(text)) return undefined;
   const moment = Date.parse(text);

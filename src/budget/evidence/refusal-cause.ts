@@ -3,20 +3,20 @@ export interface Refusal {
   /** `X-RateLimit-Limit` of the 429 itself, and of the same route's accepted answers. */
   readonly limit: number | undefined;
   readonly routeLimit: number | undefined;
-  /** What the group allowed itself. */
+  /** Slots that the group allowed itself. */
   readonly size: number;
   /** Slots in use of all groups together, and of this one. */
   readonly usedOverall: number;
   readonly used: number;
-  /** Use by others of the key, lately seen in `Remaining`. */
+  /** Requests of other users of the key, as `Remaining` has shown them lately. */
   readonly foreign: number;
-  /** Others' use was the explanation of an earlier 429 within the hour. */
+  /** Others' use has explained a 429 within the hour. */
   readonly blamedForeign: boolean;
   /** The group was paced already when the request was sent. */
   readonly paced: boolean;
 }
 
-/** Why a request was refused, as far as that can be told; what to do follows from it. */
+/** The likely reason of a 429; what to do follows from it. */
 export type Cause =
   | { readonly kind: 'overall-limit'; readonly limit: number }
   | { readonly kind: 'lower-limit'; readonly limit: number }
@@ -24,21 +24,18 @@ export type Cause =
   | { readonly kind: 'unexplained' };
 
 /**
- * Explains a 429 (docs/design/rate-limit.md, "After a 429"). Our own log excludes them, so somebody else used the key, or the limiter is not the
- * one of specification 8.2.
- *
- * Others' use explains one 429 an hour: leaving headroom should have prevented the next one. A sliding counter,
- * too, makes `Remaining` look as if others used the key, and would be blamed on them for ever.
+ * Explains a 429 (docs/design/rate-limit.md, "After a 429"). Our own log excludes it: somebody else used the key, or
+ * the limiter is not the one of specification 8.2. Others' use explains one 429 an hour.
  */
 export function explain(refusal: Refusal): Cause {
   const { limit, routeLimit, usedOverall } = refusal;
-  // The 429 names a limit that is not this route's: a second one, over all endpoints.
+  // The 429 names another limit than the route's: one over all endpoints.
   if (limit !== undefined && routeLimit !== undefined && limit !== routeLimit && usedOverall >= limit) {
     return { kind: 'overall-limit', limit };
   }
   if (limit !== undefined && limit < refusal.size) return { kind: 'lower-limit', limit };
   if (refusal.foreign > 0 && !refusal.blamedForeign) return { kind: 'foreign-use' };
-  // Refused although this group was paced, while others were busy: what is common to them is the sum.
+  // Refused although this group was paced, while other groups were busy: their sum is limited.
   if (refusal.paced && refusal.foreign === 0 && usedOverall > refusal.used) {
     return { kind: 'overall-limit', limit: Math.max(1, usedOverall - 1) };
   }

@@ -10,28 +10,24 @@ export interface RemainingSample {
 
 /** How many identical values in a row make a value suspect. */
 export const SUSPECT_REPEATS = 5;
-/** Requests this close together must each lower an honest value… */
+/** Requests so close together must each lower an honest value. */
 const BURST_MS = 1_000;
-/** …and over this long, a number that never moves measures no window. */
+/** A value that does not move for longer measures no window. */
 const STILL_MS = 2 * WINDOW_MS;
 
 /**
- * Tells a `Remaining` that does not count our requests (always 0, another bucket's, a burst allowance) from an
- * honest one. Broken is:
- * - the same value in 5 accepted answers within a second, while no slot of ours came free (then each of our
- *   requests must have lowered it);
- * - the same value in 5 successive answers over more than two windows, each claiming that others used the key:
- *   what a token bucket's small burst looks like to somebody who waits for it to fill. Left believed, it would
- *   hold us at one request a window for ever.
+ * Recognises a `Remaining` that does not count our requests: always 0, another bucket's, a burst allowance
+ * (docs/design/rate-limit.md, "Headers"). A value is broken when it is the same
+ * - in 5 accepted answers within a second, while no slot of ours came free: each of our requests must have lowered
+ *   it;
+ * - in 5 successive answers over more than two windows, each claiming that others used the key: a token bucket's
+ *   small burst looks so to somebody who waits for it to fill, and would keep us at one request a window for ever.
  */
 export class RemainingCheck {
   #same: RemainingSample[] = [];
   #moved = false;
 
-  /**
-   * Whether the value was seen to move, or a 429 bore it out. Before that it may not hold us at fewer requests
-   * than it takes to tell that it is broken.
-   */
+  /** The value has moved, or a 429 has confirmed it. Until then it must leave us requests to find it broken. */
   get tested(): boolean {
     return this.#moved;
   }

@@ -3,21 +3,21 @@ import { LIMIT_MEMORY_MS, WINDOW_MS } from '../slots/timing.ts';
 interface RouteLimit {
   limit: number;
   seenAt: number;
-  /** `seenAt` when it was last worth storing. */
+  /** `seenAt` as last stored. */
   notedAt: number;
-  /** A higher limit was seen, at least `least` in every answer since `since`. */
+  /** Every answer since `since` named a higher limit, `least` or more. */
   rising: { least: number; readonly since: number } | undefined;
 }
 
 /**
- * `X-RateLimit-Limit` by route. Some services count per endpoint instead of per group, so the group's limit is
- * the smallest of its routes seen in the last hour. A route's limit falls at once, and rises only when a full
- * window's answers agree.
+ * `X-RateLimit-Limit` by route (docs/design/rate-limit.md, "Headers"). Some services count per endpoint, so the
+ * group's limit is the smallest of its routes seen in the last hour. A route's limit falls at once, and rises only
+ * when a full window's answers agree.
  */
 export class RouteLimits {
   readonly #routes = new Map<string, RouteLimit>();
 
-  /** @returns whether there is something to store: another limit, or a sighting much younger than the stored one */
+  /** @returns whether to store it: another limit, or the stored sighting is old */
   observe(route: string, limit: number, now: number): boolean {
     const known = this.#routes.get(route);
     if (known === undefined || known.seenAt + LIMIT_MEMORY_MS <= now) {
@@ -47,7 +47,7 @@ export class RouteLimits {
     return known !== undefined && known.seenAt + LIMIT_MEMORY_MS > now ? known.limit : undefined;
   }
 
-  /** The smallest limit of the routes seen in the last hour; undefined when there is none. */
+  /** The smallest limit of the routes seen in the last hour; undefined: none was seen. */
   smallest(now: number): number | undefined {
     let least: number | undefined;
     for (const { limit, seenAt } of this.#routes.values()) {

@@ -1,15 +1,21 @@
-/** When the consumed front of the array is cut off: keeps pruning at amortised O(1). */
+/** Pruned moments after which the array is cut: pruning costs amortised O(1). */
 const COMPACT_AT = 1_024;
 
+/** The earliest of the moments that there are. */
+export function earliest(...moments: readonly (number | undefined)[]): number | undefined {
+  const first = Math.min(...moments.map((moment) => moment ?? Infinity));
+  return first === Infinity ? undefined : first;
+}
+
 /**
- * A sorted log of moments (milliseconds) that grows at its end and is pruned at its beginning. Counting is a
- * binary search, so that a limit of a million requests costs no more than one of sixty.
+ * A sorted log of moments (milliseconds) that grows at its end and is pruned at its beginning. Counting is a binary
+ * search: a limit of a million requests costs hardly more than one of sixty.
  */
 export class Moments {
   readonly #all: number[] = [];
   #head = 0;
 
-  /** Nearly sorted input is cheap: a moment is moved past the few that are later. */
+  /** Cheap for nearly sorted input: a moment is moved past the few later ones. */
   add(moment: number): void {
     let index = this.#all.length;
     while (index > this.#head && (this.#all[index - 1] ?? moment) > moment) index -= 1;

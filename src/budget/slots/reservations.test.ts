@@ -40,7 +40,7 @@ describe('a reserved block', () => {
     expect(unsaved(reservations)).toEqual([[4]]);
   });
 
-  it('is told of once, and again when that could not be stored', () => {
+  it('is reported once, and again when that could not be stored', () => {
     const reservations = opened(1);
     reservations.free(reservations.take(0), 60_000);
     const [block] = reservations.takeUnsaved() as readonly [Block];

@@ -1,38 +1,36 @@
 import { BLOCK_VALID_MS } from './timing.ts';
 
-/** A block of slots that the store has committed to us. */
+/** A block of slots that is reserved in the store. */
 export interface Block {
   readonly id: number;
   readonly size: number;
   /** Monotonic moments: usable from, and until. */
   readonly openedAt: number;
   readonly validUntil: number;
-  /** Slots given to requests. */
+  /** Slots that requests took. */
   used: number;
   /** Moments at which slots come free again, as far as known: never more than `size`. */
   readonly freed: number[];
 }
 
-/** Part of a window that a block covers, and the most slots it has at first. */
+/** Blocks per window, and the most slots of the first ones. */
 const BLOCKS_PER_WINDOW = 12;
 const MOST_AT_FIRST = 16;
-/** A block that was used up faster than this is followed by one of twice the size, up to a bound. */
+/** After a block that was used up faster than this, the next one is twice as large, up to a bound. */
 const SHORT_LIVED_MS = 500;
 const MOST_SLOTS = 256;
 
 /**
- * The reservations of one endpoint group: the block in use, and those of which something is to be stored.
- *
- * A crash loses at most one block's unused slots, for one window. So blocks are small against the limit; only a
- * high limit that is really used (thousands of requests a minute) makes them grow, so that the store is not asked
- * for every few requests.
+ * The reservations of one endpoint group: the block in use, and those with news for the store
+ * (docs/design/rate-limit.md, "Reservations"). A crash loses at most one block's unused slots, for one window: so
+ * blocks are small against the limit. They grow where thousands of requests a minute would ask the store too often.
  */
 export class Reservations {
   #current: Block | undefined;
   #growth = 1;
   readonly #unsaved = new Set<Block>();
 
-  /** How many slots to reserve next. @param size of the group @param largest that the store takes */
+  /** Slots to reserve next. @param size of the group @param largest block that the store takes */
   nextSize(size: number, largest: number): number {
     const share = Math.floor(size / BLOCKS_PER_WINDOW);
     const most = Math.min(MOST_AT_FIRST * this.#growth, MOST_SLOTS, largest);
@@ -49,7 +47,7 @@ export class Reservations {
     return this.#current !== undefined;
   }
 
-  /** One reserved slot, by its block. @throws when there is none: a request may not be sent then */
+  /** Takes a reserved slot of the returned block. @throws when none is left: then no request may be sent */
   take(now: number): Block {
     const block = this.#current;
     if (block === undefined || block.validUntil <= now)
@@ -68,7 +66,7 @@ export class Reservations {
     this.#unsaved.add(block);
   }
 
-  /** A slot that `take` gave was not used: the block in use has it again; of another block it is free at once. */
+  /** A taken slot was not used: the block in use has it again; a slot of another block is free at once. */
   giveBack(block: Block, now: number): void {
     if (block === this.#current) block.used -= 1;
     else this.free(block, now);
@@ -83,7 +81,7 @@ export class Reservations {
     for (let unused = block.size - block.used; unused > 0; unused -= 1) this.free(block, now);
   }
 
-  /** Blocks whose freed slots are to be stored; they count as stored now. */
+  /** Blocks whose freed slots the store does not have; from now on they count as stored. */
   takeUnsaved(): readonly Block[] {
     const blocks = [...this.#unsaved];
     this.#unsaved.clear();

@@ -1,19 +1,15 @@
-import { Moments } from './moments.ts';
+import { earliest, Moments } from './moments.ts';
 import { GUARD_MS, UNANSWERED_MS, WIDEST_GUARD_MS, WINDOW_MS } from './timing.ts';
 
-/** Moments are kept for a second window, so that an answer that took long can still be judged. */
+/** Moments are kept for a second window: an answer that took long can then still be judged. */
 const MEMORY_MS = 2 * WINDOW_MS + WIDEST_GUARD_MS;
 
 /**
- * The sliding log of one endpoint group: which of our requests a server may still count. All moments are
- * monotonic milliseconds.
- *
- * A request is counted by the server somewhere between its sending and its answer. So its slot is held from the
- * sending until the answer + window + guard: whatever each request's latency, no window of the server ever sees
- * more requests than slots. (Counted from the sending, 0.8 % are refused: a later request may travel faster.)
+ * The sliding log of one endpoint group: which of our requests a server may still count. A slot is in use from the
+ * sending until the answer + window + guard (docs/design/rate-limit.md, "Slots"). Moments are monotonic milliseconds.
  */
 export class SlotLog {
-  /** Latest moments at which ended requests can have been counted, each kind in its own order. */
+  /** When the server counted ended requests, at the latest; each kind in its own order. */
   readonly #answered = new Moments();
   readonly #unanswered = new Moments();
   readonly #inherited = new Moments();
@@ -35,7 +31,7 @@ export class SlotLog {
     this.#sent += 1;
   }
 
-  /** The request was not sent after all: no server can have counted it. */
+  /** The request was not sent after all: no server has counted it. */
   unsent(): void {
     this.#inFlight -= 1;
     this.#sent -= 1;
@@ -63,23 +59,20 @@ export class SlotLog {
     return this.#inFlight + this.#endedAfter(now - WINDOW_MS - guardMs);
   }
 
-  /** When the next slot comes free; undefined when none is held but by requests under way. */
+  /** When the next slot comes free; undefined: only requests under way use any. */
   nextFree(now: number, guardMs: number): number | undefined {
-    const horizon = now - WINDOW_MS - guardMs;
-    const next = Math.min(...this.#logs().map((log) => log.nextAfter(horizon) ?? Infinity));
-    return next === Infinity ? undefined : next + WINDOW_MS + guardMs;
+    const window = WINDOW_MS + guardMs;
+    const next = earliest(...this.#logs().map((log) => log.nextAfter(now - window)));
+    return next === undefined ? undefined : next + window;
   }
 
-  /**
-   * The most requests of ours that a server can have counted when it judged a request sent at `sentAt`.
-   * Undefined when that is too long ago to tell.
-   */
+  /** Most requests of ours that a server had counted when it judged one sent at `sentAt`; undefined: too long ago. */
   countedAt(sentAt: number, now: number): number | undefined {
     if (sentAt < now - MEMORY_MS + WINDOW_MS + GUARD_MS) return undefined;
     return this.#inFlight + this.#endedAfter(sentAt - WINDOW_MS - GUARD_MS);
   }
 
-  /** Requests of ours that left the server's window between the two moments, at most. */
+  /** Most requests of ours that left the server's window between the two moments. */
   leftWindow(from: number, to: number): number {
     return this.#endedAfter(from - WINDOW_MS - GUARD_MS) - this.#endedAfter(to - WINDOW_MS + GUARD_MS);
   }
@@ -89,11 +82,7 @@ export class SlotLog {
   }
 
   #endedAfter(moment: number): number {
-    return (
-      this.#answered.countAfter(moment) +
-      this.#unanswered.countAfter(moment) +
-      this.#inherited.countAfter(moment)
-    );
+    return this.#logs().reduce((sum, log) => sum + log.countAfter(moment), 0);
   }
 
   #logs(): readonly Moments[] {

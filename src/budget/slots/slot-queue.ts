@@ -2,11 +2,11 @@ import PQueue from 'p-queue';
 import { HIGH_PRIORITY, type Priority } from '../priorities.ts';
 
 /**
- * Tasks that wait for a slot. The queue stays paused; `startOne` starts the one task whose turn it is at that
- * moment: highest priority, then first come. An aborted wait leaves the queue at once.
+ * Tasks that wait for a slot. The queue stays paused; `startOne` starts the task of the highest priority that came
+ * first. An aborted task leaves the queue at once.
  */
 export class SlotQueue {
-  // Neither concurrency nor interval is set: the budget alone decides when a task starts.
+  // Neither concurrency nor interval is set: the budget decides when a task starts.
   readonly #queue = new PQueue({ autoStart: false });
   #waitingHigh = 0;
 
@@ -14,15 +14,14 @@ export class SlotQueue {
     return this.#queue.size;
   }
 
-  /** Whether a task of high priority waits: the next one is of high priority then. */
+  /** Whether a task of high priority waits: it is then the next one. */
   get highWaits(): boolean {
     return this.#waitingHigh > 0;
   }
 
   /**
-   * Settles as `task` does; or, while it waits, rejects with the signal's reason as soon as it is aborted.
-   * `task` is started from within `startOne` and takes its slot before its first `await`. From then on the signal is
-   * its own affair: what has begun is waited for, whatever it does.
+   * Resolves or rejects as `task` does; while it waits, an abort rejects with the signal's reason at once. `startOne`
+   * starts `task`, which takes its slot before its first `await`. Once begun, it is awaited whatever the signal does.
    */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
     const high = priority >= HIGH_PRIORITY ? 1 : 0;
@@ -42,7 +41,7 @@ export class SlotQueue {
     try {
       return await this.#queue.add(run, { priority, signal });
     } catch (error) {
-      // The queue gives a task up when its signal is aborted, even while it runs: the caller would go on beside it.
+      // An abort makes the queue drop a task even while it runs: the caller must not go on before it ends.
       if (started !== undefined) return await started;
       throw error;
     } finally {
@@ -50,7 +49,7 @@ export class SlotQueue {
     }
   }
 
-  /** Starts the next task, if there is one: the queue pauses itself again when the task begins. */
+  /** Starts the next task, if there is one. The queue pauses itself when the task begins. */
   startOne(): void {
     this.#queue.start();
     this.#queue.pause();

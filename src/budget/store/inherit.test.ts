@@ -10,7 +10,7 @@ const NOW = 5_000;
 const STORE_NOW = 1_005_000;
 const USED_MS = WINDOW_MS + GUARD_MS;
 
-/** For how long from the start each inherited slot is held, milliseconds; the last one first. */
+/** How long from the start each inherited slot is in use, milliseconds; the last one first. */
 function usedFor(...blocks: Partial<LoadedBlock>[]): number[] {
   const model = new KeyModel(1);
   const rows = blocks.map((block) => ({
@@ -49,7 +49,7 @@ describe('a slot of an earlier process', () => {
     expect(usedFor(block)).toEqual([40_250, 40_250, 40_250, 1_000]);
   });
 
-  it('is held for no longer than an honest row can say, though the store’s clock was put back', () => {
+  it('stays in use no longer than an honest row can say, though the store’s clock was put back', () => {
     const longest = 10_000 + 30_000 + USED_MS;
     expect(usedFor({ validUntil: STORE_NOW + 10_000 })).toEqual([longest]);
     expect(usedFor({ validUntil: STORE_NOW + 86_400_000 })).toEqual([longest]);

@@ -4,8 +4,8 @@ import type { LoadedBlock } from './store.ts';
 import { BLOCK_VALID_MS, GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../slots/timing.ts';
 
 /**
- * Takes over the slots that an earlier process held. A slot that it did not record as freed counts as sent at its
- * reservation's end, without an answer: that is the latest at which the server can have counted it.
+ * Takes over the slots of an earlier process. A slot that it did not record as freed counts as sent at its
+ * reservation's end, without an answer: the server cannot have counted it later.
  */
 export function inheritBlocks(
   model: KeyModel,
@@ -13,7 +13,7 @@ export function inheritBlocks(
   now: number,
   time: StoreTime,
 ): void {
-  // No honest row holds a slot longer; one that does was written before the store's clock was put back.
+  // Only a row from before the store's clock was put back has a later moment.
   const latest = now + BLOCK_VALID_MS + UNANSWERED_MS;
   for (const { group, size, validUntil, freed } of blocks) {
     const log = model.groups.get(group)?.log;

@@ -1,10 +1,9 @@
 /**
- * Maps our monotonic clock to the store's clock and back. Each exchange with the store gives one pair; what the
- * round trip leaves open is always taken so that a slot is held longer. A jump of either wall clock is forgotten
- * with the next exchange.
+ * Maps our monotonic clock to the store's clock and back, by the last exchange with the store. Errors of the mapping
+ * only ever keep a slot in use longer. The next exchange corrects a jump of either wall clock.
  */
 export class StoreTime {
-  /** Store time − monotonic time for writing: at least the true one. */
+  /** Store time − monotonic time. For writing: at least the true one. */
   #offset: number;
 
   /** @param storeNow the store's time in an answer that arrived before the monotonic moment `now` */

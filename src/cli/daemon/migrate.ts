@@ -1,7 +1,6 @@
-import { Db } from '../../db/connection/db.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { Config } from '../../config/config.ts';
-import { openDatabase, type Database } from '../../db/connection/database.ts';
+import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
@@ -39,14 +38,20 @@ export const addMigrate: AddCommand = (program, run) => {
       run(async (shell, options: MigrateOptions) => {
         const config = loadConfig(shell.env, 'database');
         const reached = await reachMirror(config, shell, {
-          program: 'research-mirror migrate',
+          command: 'migrate',
           which: options.check === true ? 'own' : 'own or new',
           log: makeLog(config, shell, shell.err, 'warn'),
         });
         try {
-          const database = await openDatabase({ ...reached.direct, max: 2, bounds: MIGRATION_BOUNDS });
+          const { schema } = config;
+          const database = await openDatabase({
+            ...reached.direct,
+            schema,
+            max: 2,
+            bounds: MIGRATION_BOUNDS,
+          });
           try {
-            return await bringUp(shell, config, database, options);
+            return await bringUp(shell, database.db, options);
           } finally {
             await database.close();
           }
@@ -57,13 +62,8 @@ export const addMigrate: AddCommand = (program, run) => {
     );
 };
 
-async function bringUp(
-  shell: Shell,
-  { schema }: Config,
-  database: Database,
-  { check, json }: MigrateOptions,
-): Promise<ExitCode> {
-  const db = new Db(database.kysely, schema);
+async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): Promise<ExitCode> {
+  const { schema } = db;
   const options = { db, folder: MIGRATIONS, version: programVersion() };
   let pending: readonly string[];
   try {

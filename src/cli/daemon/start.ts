@@ -1,7 +1,6 @@
 import { loadConfig } from '../../config/load.ts';
 import { isStopped } from '@research-mirror/runtime/service';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { loadEngine } from '../steps/engine.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 
@@ -27,7 +26,7 @@ export const addStart: AddCommand = (program, run) => {
       run(async (shell) => {
         const config = loadConfig(shell.env, 'service');
         try {
-          const { runDaemon } = await loadEngine();
+          const { runDaemon } = await import('../../app/daemon/run-daemon.ts');
           shell.signal.throwIfAborted();
           await runDaemon(config, {
             signal: shell.signal,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { keptText } from '@research-mirror/runtime/kept-text';
+import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import type { Shell } from '../terminal/shell.ts';
@@ -53,13 +53,13 @@ const EPOCH = 'epoch';
 const PORT = 'service-port';
 
 async function epochOf(folder: string, shell: Shell): Promise<string> {
-  const epoch = await keptText(join(folder, EPOCH), () => new Date(shell.clock.now()).toISOString());
+  const epoch = await readOrCreate(join(folder, EPOCH), () => new Date(shell.clock.now()).toISOString());
   if (Number.isNaN(Date.parse(epoch))) throw unreadable(folder, EPOCH, 'time');
   return epoch;
 }
 
 async function portOf(folder: string): Promise<number> {
-  const text = await keptText(join(folder, PORT), async () => String(await nonEphemeralPort()));
+  const text = await readOrCreate(join(folder, PORT), async () => String(await nonEphemeralPort()));
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw unreadable(folder, PORT, 'port');
   return port;

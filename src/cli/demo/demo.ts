@@ -1,4 +1,4 @@
-import type { PassProgress } from '../../app.ts';
+import type { PassProgress } from '../../app/sync/pass-progress.ts';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Secret } from '../../config/secret.ts';
@@ -9,7 +9,6 @@ import { isStopped } from '@research-mirror/runtime/service';
 import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { DEMO_KEY, startDemoService } from './demo-service.ts';
-import { loadEngine } from '../steps/engine.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { demoFolder } from '../steps/mirror-database.ts';
@@ -61,7 +60,7 @@ async function runDemo(
   sandbox: Sandbox,
   progress: Progress,
 ): Promise<void> {
-  const { runDaemon } = await loadEngine();
+  const { runDaemon } = await import('../../app/daemon/run-daemon.ts');
   const sums = new Map<string, PassProgress>();
   // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
   // is shown, which must not look like a defect.

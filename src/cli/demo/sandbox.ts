@@ -5,7 +5,7 @@ import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-optio
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
-import { untilAborted } from '../terminal/until-aborted.ts';
+import { untilAborted } from '@research-mirror/runtime/service';
 import { UsageError } from '../terminal/usage-error.ts';
 
 export const addSandbox: AddCommand = (program, run) => {

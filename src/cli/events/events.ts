@@ -1,9 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
-import { eventTexts } from '../../app/events/events-show.ts';
 import { type ReplayProgress, replayAndFollow } from '../../app/events/events-replay.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
-import { listEvents } from '../../db/events/stored-events.ts';
+import { eventTexts, listEvents } from '../../db/events/stored-events.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';

@@ -1,5 +1,6 @@
 import type { QuarantineList } from '../../app/quarantine/quarantine-list.ts';
-import type { RetriedCollection, RetryReport } from '../../app/quarantine/run-retry.ts';
+import type { RetriedCollection } from '../../app/quarantine/quarantine-report.ts';
+import type { RetryReport } from '../../app/quarantine/run-retry.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { formatTable } from '../terminal/text-table.ts';
 

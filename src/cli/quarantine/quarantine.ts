@@ -4,7 +4,6 @@ import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.t
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { loadEngine } from '../steps/engine.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { describeQuarantine, describeRetry, retryingLine } from './quarantine-text.ts';
@@ -107,7 +106,7 @@ async function retry(
   json: boolean,
 ): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'service');
-  const { runRetry } = await loadEngine();
+  const { runRetry } = await import('../../app/quarantine/run-retry.ts');
   const report = await showPass(shell, config, {
     run: (parts) => runRetry(config, { ...parts, collections: collections ?? COLLECTION_NAMES }),
     line: retryingLine,

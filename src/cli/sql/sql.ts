@@ -82,7 +82,7 @@ async function answer(
 ): Promise<ExitCode> {
   const log = makeLog(config, shell, shell.err, 'warn');
   const database = await reachMirror(config, shell, {
-    program: 'research-mirror sql',
+    command: 'sql',
     which: demo ? 'demo' : 'likely',
     log,
   });

@@ -1,4 +1,3 @@
-import { Db } from '../../db/connection/db.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport } from '../../app/status/collect-status.ts';
 import type { Config } from '../../config/config.ts';
@@ -41,7 +40,7 @@ export const addStatus: AddCommand = (program, run) => {
         const config = loadConfig(shell.env, 'database');
         const log = makeLog(config, shell, shell.err, 'warn');
         const database = await reachMirror(config, shell, {
-          program: 'research-mirror status',
+          command: 'status',
           which: options.demo === true ? 'demo' : 'likely',
           log,
         });
@@ -66,9 +65,9 @@ async function readStatus(
   shell: Shell,
   { connection, words }: MirrorDatabase,
 ): Promise<StatusReport> {
-  const database = await openDatabase({ ...connection, max: 1 });
+  const database = await openDatabase({ ...connection, schema: config.schema, max: 1 });
   try {
-    const db = new Db(database.kysely, config.schema);
+    const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
     return {

@@ -16,23 +16,21 @@ export interface MigratedMirror {
 
 /**
  * Does `work` on the mirror's database, which must be there and of this version.
- * @param command `events`: what the database's own lists of connections show
  * @throws Unusable; errors of `work`
  */
 export async function onMigratedMirror<T>(
   shell: Shell,
   config: Config,
-  { command, which }: { readonly command: string; readonly which: ReachOptions['which'] },
+  options: Pick<ReachOptions, 'command' | 'which'>,
   work: (mirror: MigratedMirror) => Promise<T>,
 ): Promise<T> {
   const reached = await reachMirror(config, shell, {
-    program: `research-mirror ${command}`,
-    which,
+    ...options,
     log: makeLog(config, shell, shell.err, 'warn'),
   });
   try {
-    const database = await openDatabase({ ...reached.connection, max: 2 });
-    const db = new Db(database.kysely, config.schema);
+    const database = await openDatabase({ ...reached.connection, schema: config.schema, max: 2 });
+    const { db } = database;
     try {
       const behind = await pendingMigrations({
         db,

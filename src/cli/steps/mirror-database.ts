@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
+import type { Config, DatabaseConfig } from '../../config/config.ts';
+import { reachDatabase, type ReachedDatabase } from '../../app/process/reach-database.ts';
 import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
-import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { sqlLogin } from '../../db/roles/sql-login.ts';
 import { readerUrl } from '../../db/roles/embedded-reader.ts';
@@ -11,24 +11,17 @@ import type { Shell } from '../terminal/shell.ts';
 import { shortPath } from '../terminal/short-path.ts';
 
 /** A mirror's database that a command has reached. */
-export interface MirrorDatabase {
-  readonly connection: ConnectionOptions;
-  /** Past a transaction pooler, where such a way is configured. */
-  readonly direct: ConnectionOptions;
+export interface MirrorDatabase extends ReachedDatabase {
   /**
    * For statements of somebody's own, those to be tried first to last: a login that only reads, which the program has
    * made; of DATABASE_URL its own, and one that a DBA has made beside it.
    */
   readers(): Promise<readonly ConnectionOptions[]>;
-  /** For people, without password: `embedded Postgres in data, port 54329`. */
-  readonly words: string;
-  /** Closes the connection; an embedded server that no other program uses stops. */
-  leave(): Promise<void>;
 }
 
 export interface ReachOptions {
-  /** `research-mirror sql`: what the database's own lists of connections show. */
-  readonly program: string;
+  /** `sql`: the database's own lists of connections show `research-mirror sql`. */
+  readonly command: string;
   /**
    * `likely`: the user has not said which, `chooseMirror` finds out. `own or new` makes an embedded database where
    * there is none, the others say so.
@@ -51,41 +44,35 @@ export async function reachMirror(
   shell: Shell,
   options: ReachOptions,
 ): Promise<MirrorDatabase> {
-  const { database } = config;
-  if (database.kind === 'external' && options.which !== 'demo') {
-    const common = { variables: database.variables(), program: options.program };
-    const connection = { ...common, url: database.url.reveal() };
-    return {
-      connection,
-      readers: () => Promise.resolve([connection, { ...connection, as: sqlLogin(config.schema) }]),
-      direct: { ...common, url: (database.directUrl ?? database.url).reveal() },
-      words: 'the Postgres of DATABASE_URL',
-      leave: () => Promise.resolve(),
-    };
-  }
-  const dataDir = await embeddedFolder(config, shell, options);
-  const port = database.kind === 'embedded' && dataDir === config.dataDir ? database.port : 0;
-  const server = await startEmbedded({
-    dataDir,
-    port: port === 0 ? 'free' : port,
-    program: options.program,
-    log: options.log,
-    clock: shell.clock,
-    signal: shell.signal,
-  });
-  shell.scrubber.hide(new URL(server.url).password);
-  const connection = { url: server.url, program: options.program };
+  const { command, log } = options;
+  const { clock, signal, scrubber } = shell;
+  const hide = (secret: string): void => scrubber.hide(secret);
+  const database = await databaseMeant(config, shell, options);
+  const folder = database.kind === 'embedded' ? shortPath(database.dataDir) : undefined;
+  const reached = await reachDatabase(database, { command, log, clock, signal, hide }, folder);
+  const { connection, server } = reached;
   return {
-    connection,
-    direct: connection,
+    ...reached,
     readers: async () => {
-      const url = await readerUrl(server.url, await server.readerPassword(), config.schema, options.program);
-      shell.scrubber.hide(new URL(url).password);
+      if (server === undefined) return [connection, { ...connection, as: sqlLogin(config.schema) }];
+      const url = await readerUrl(
+        server.url,
+        await server.readerPassword(),
+        config.schema,
+        connection.program,
+      );
+      hide(new URL(url).password);
       return [{ ...connection, url }];
     },
-    words: `embedded Postgres in ${shortPath(dataDir)}, port ${server.port}`,
-    leave: () => server.stop(),
   };
+}
+
+async function databaseMeant(config: Config, shell: Shell, options: ReachOptions): Promise<DatabaseConfig> {
+  const { database } = config;
+  if (database.kind === 'external' && options.which !== 'demo') return database;
+  const dataDir = await embeddedFolder(config, shell, options);
+  const port = database.kind === 'embedded' && dataDir === config.dataDir ? database.port : 0;
+  return { kind: 'embedded', dataDir, port };
 }
 
 async function embeddedFolder(config: Config, shell: Shell, { which }: ReachOptions): Promise<string> {

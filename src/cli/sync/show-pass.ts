@@ -1,5 +1,5 @@
 import type { UnknownKey } from '../../app/process/account-work.ts';
-import type { WorkOptions } from '../../app/process/own-process.ts';
+import type { WorkOptions } from '../../app/process/process.ts';
 import type { Config } from '../../config/config.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { makeLog } from '../steps/log.ts';

@@ -1,11 +1,11 @@
-import type { CollectionPass, SyncReport } from '../../app.ts';
+import type { CollectionPass } from '../../app/sync/pass.ts';
+import type { SyncReport } from '../../app/sync/run-sync.ts';
 import { blockedProblems } from '../../app/status/judge-status.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { loadEngine } from '../steps/engine.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { readingLine } from './reading-line.ts';
@@ -49,7 +49,7 @@ export const addSync: AddCommand = (program, run) => {
         }
         const chosen = chooseCollections(names);
         const config = loadConfig(shell.env, 'service');
-        const { runSync } = await loadEngine();
+        const { runSync } = await import('../../app/sync/run-sync.ts');
         const report = await showPass(shell, config, {
           run: (parts) =>
             runSync(config, {

@@ -1,5 +1,9 @@
-import type { VerifyReport } from '../../app.ts';
-import type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../app/verify/run-verify.ts';
+import type {
+  Discrepancy,
+  VerifiedCollection,
+  VerifyProgress,
+  VerifyReport,
+} from '../../app/verify/run-verify.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { formatTable, printable } from '../terminal/text-table.ts';
 

@@ -1,9 +1,8 @@
-import type { VerifyReport } from '../../app.ts';
+import type { VerifyReport } from '../../app/verify/run-verify.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { loadEngine } from '../steps/engine.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { showPass } from './show-pass.ts';
@@ -32,7 +31,7 @@ export const addVerify: AddCommand = (program, run) => {
       run(async (shell, names: string[], options: { json?: boolean }) => {
         const chosen = chooseCollections(names);
         const config = loadConfig(shell.env, 'service');
-        const { runVerify } = await loadEngine();
+        const { runVerify } = await import('../../app/verify/run-verify.ts');
         const report = await showPass(shell, config, {
           run: (parts) => runVerify(config, { ...parts, collections: chosen ?? config.collections }),
           line: verifyingLine,

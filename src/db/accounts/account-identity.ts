@@ -1,7 +1,6 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 
-/** What of an account's identity is stored before a proof of it is asked for. */
+/** What is stored of an account's identity, before the service is asked to prove it. */
 export interface StoredIdentity {
   /** The service's address; null: not known yet. */
   readonly origin: string | null;
@@ -12,15 +11,15 @@ export interface StoredIdentity {
 }
 
 export async function storedIdentity(db: Db, userId: string): Promise<StoredIdentity> {
-  const { rows } = await sql<{ origin: string | null; change_id: string; at: Date }>`
-    select origin, change_id, clock_timestamp() as at from ${db.stateTable('account')}
-    where _user_id = ${userId}::bigint`.execute(db);
+  const { rows } = await db.sql<StoredIdentity>`
+    select origin, change_id as "changeId", clock_timestamp() as at from ${db.stateTable('account')}
+    where _user_id = ${userId}::bigint`;
   const [row] = rows;
   if (row === undefined) throw new RangeError(`account ${userId} has no row`);
-  return { origin: row.origin, changeId: row.change_id, at: row.at };
+  return row;
 }
 
-/** Stores which service an account is of. To be called in a fenced transaction. */
+/** Stores from which service the account is mirrored. In a fenced transaction. */
 export async function setOrigin(trx: Db, userId: string, origin: string): Promise<void> {
   await trx.state.updateTable('account').set({ origin }).where('_user_id', '=', userId).execute();
 }
@@ -29,26 +28,26 @@ export async function setOrigin(trx: Db, userId: string, origin: string): Promis
 export interface MovedKey {
   readonly keyHash: string;
   readonly userId: string;
-  /** What is to be said of it, with the remedy. */
+  /** What the user reads, with the remedy. */
   readonly why: string;
 }
 
-/** Which of `keyHashes` answered for another account than their owner, in no order. */
+/** Those of `keyHashes` that answered for another account than their owner, in no order. */
 export async function movedKeys(db: Db, keyHashes: readonly string[]): Promise<MovedKey[]> {
   if (keyHashes.length === 0) return [];
   const rows = await db.state
     .selectFrom('api_key')
-    .select(['key_hash', '_user_id', 'answered_for', 'error'])
-    .where('key_hash', 'in', [...keyHashes])
+    .select(['key_hash as keyHash', '_user_id as userId', 'answered_for as owner', 'error'])
+    .where('key_hash', 'in', keyHashes)
     .execute();
-  return rows.flatMap(({ key_hash: keyHash, _user_id: userId, answered_for: owner, error }) =>
+  return rows.flatMap(({ keyHash, userId, owner, error }) =>
     userId === null || owner === null
       ? []
       : [{ keyHash, userId, why: error ?? otherOwner(userId, keyHash, owner) }],
   );
 }
 
-/** The service that the account is mirrored from; null: not known yet, or there is no such account. */
+/** The service from which the account is mirrored; null: not known yet, or there is no such account. */
 export async function originOf(db: Db, userId: string): Promise<string | null> {
   const account = await db.state
     .selectFrom('account')
@@ -58,7 +57,7 @@ export async function originOf(db: Db, userId: string): Promise<string | null> {
   return account?.origin ?? null;
 }
 
-/** Refuses that the account is asked for at `origin`. */
+/** Why the account is not read from `origin`. */
 export function otherService(userId: string, stored: string, origin: string): string {
   return (
     `account ${userId} was mirrored from ${stored}, not ${origin}: nothing is asked or written for it; ` +
@@ -66,7 +65,7 @@ export function otherService(userId: string, stored: string, origin: string): st
   );
 }
 
-/** Says of a key that it is not the account's, and what helps. @param written what may be the other's, in words */
+/** Why the key is not the account's, and the remedy. @param written in words, what may be the other account's */
 export function otherOwner(userId: string, keyHash: string, owner: string, written = ''): string {
   return (
     `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${userId}${written}: ` +

@@ -1,6 +1,6 @@
 import type { Db } from '../connection/db.ts';
 
-/** What the last ping of a key told. */
+/** The result of a key's last ping. */
 export interface KnownKey {
   readonly keyHash: string;
   /** Undefined: the service never accepted it. */
@@ -10,7 +10,7 @@ export interface KnownKey {
   readonly error: string | undefined;
 }
 
-/** What is known of these keys, from this and earlier runs, in no order. */
+/** What this and earlier runs know of these keys, in no order. */
 export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<KnownKey[]> {
   if (keyHashes.length === 0) return [];
   const rows = await db.state.selectFrom('api_key').selectAll().where('key_hash', 'in', keyHashes).execute();
@@ -22,7 +22,7 @@ export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<K
   }));
 }
 
-/** Keeps what a ping told; a refused key keeps the owner that it had. */
+/** Stores the result of a ping; a refused key keeps its owner. */
 export async function rememberKey(db: Db, key: KnownKey): Promise<void> {
   await db.state
     .insertInto('api_key')
@@ -42,7 +42,7 @@ export async function rememberKey(db: Db, key: KnownKey): Promise<void> {
     .execute();
 }
 
-/** Keeps that the key still is its owner's. @param changeId the account's, before the proof was asked for */
+/** Stores that the key is still its owner's. `proof.changeId`: the account's, before the proof was requested. */
 export async function rememberProof(
   db: Db,
   keyHash: string,
@@ -56,7 +56,7 @@ export async function rememberProof(
 }
 
 /**
- * Keeps that the key answered for another account: it stays its former owner's, and is not used.
+ * Stores that the key answered for another account: it stays its former owner's, and is not used.
  * @returns the account's change_id before the last good proof; undefined: none is known
  */
 export async function rememberMoved(
@@ -78,17 +78,17 @@ export async function rememberMoved(
   return row?.proven_change_id ?? undefined;
 }
 
-/** Keeps what is to be said of a key that answered for another account. */
+/** Stores what the user reads of a key that answered for another account. */
 export async function rememberWhy(db: Db, keyHash: string, why: string): Promise<void> {
   await db.state.updateTable('api_key').set({ error: why }).where('key_hash', '=', keyHash).execute();
 }
 
-/** Forgets that keys are the account's, and for whom they answered since. @returns those that were its own */
+/** Forgets that keys are the account's, and for whom they have answered. @returns those that were the account's */
 export async function forgetOwner(db: Db, userId: string, keyHashes: readonly string[]): Promise<string[]> {
   const rows = await db.state
     .deleteFrom('api_key')
     .where('_user_id', '=', userId)
-    .where('key_hash', 'in', [...keyHashes])
+    .where('key_hash', 'in', keyHashes)
     .returning('key_hash')
     .execute();
   return rows.map((row) => row.key_hash);

@@ -1,17 +1,19 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
-/** What a daemon is asked to mirror. */
+/** What a daemon is configured to mirror. */
 export interface DaemonAssignment {
-  /** User IDs of the owners of its keys, as far as they are known. */
+  /** User IDs of the known owners of its keys. */
   readonly accounts: readonly string[];
   readonly collections: readonly CollectionName[];
-  /** There are no other accounts: the owner of each of its keys is known. */
+  /** The owner of each of its keys is known, so there are no other accounts. */
   readonly allKnown: boolean;
 }
 
-/** Whether any of them is asked to mirror the account's collection, or may be; undefined: it does not say for what. */
+/**
+ * Whether any of the daemons mirrors the account's collection, or may do so. A daemon is undefined where it does not
+ * say what it mirrors.
+ */
 export function isAssigned(
   daemons: readonly (DaemonAssignment | undefined)[],
   userId: string,
@@ -24,7 +26,7 @@ export function isAssigned(
   );
 }
 
-/** Says in the process's row what it is asked for. */
+/** Stores in the process's row what it mirrors. */
 export async function saveAssignment(db: Db, processId: string, asked: DaemonAssignment): Promise<void> {
   await db.state
     .updateTable('process')
@@ -34,18 +36,16 @@ export async function saveAssignment(db: Db, processId: string, asked: DaemonAss
 }
 
 /**
- * What the daemons are asked for. One that died is to come back, and counts, too, until a later one has taken its
- * place on its machine, or until its row is forgotten (heartbeat.ts); one that was stopped has no row.
+ * What the daemons mirror. One that died counts, too, since it will be started again: until a later one has taken its
+ * place on its machine, or its row is removed (heartbeat.ts). One that was stopped has no row.
  */
 export async function daemonAssignments(db: Db, command: string): Promise<(DaemonAssignment | undefined)[]> {
   const process = db.stateTable('process');
-  const { rows } = await sql<{ asked: DaemonAssignment | null }>`
+  const { rows } = await db.sql<{ asked: DaemonAssignment | null }>`
     select p.asked from ${process} as p
     where p.command = ${command} and (p.alive_until > clock_timestamp() or not exists (
       select from ${process} as q
-      where q.command = p.command and q.host = p.host and q.started_at > p.alive_until - interval '12 seconds'))`.execute(
-    db,
-  );
+      where q.command = p.command and q.host = p.host and q.started_at > p.alive_until - interval '12 seconds'))`;
   return rows.map(({ asked }) => asked ?? undefined);
 }
 
@@ -57,18 +57,12 @@ export interface StoredPause {
 }
 
 export async function storedPauses(db: Db): Promise<StoredPause[]> {
-  const rows = await db.mirror
-    .selectFrom('_collections')
-    .select(['_user_id', 'collection', 'paused_at'])
-    .execute();
-  return rows.map((row) => ({
-    userId: row._user_id,
-    collection: row.collection as CollectionName,
-    paused: row.paused_at !== null,
-  }));
+  const { rows } = await db.sql<StoredPause>`
+    select _user_id as "userId", collection, paused_at is not null as paused from ${db.table('_collections')}`;
+  return rows;
 }
 
-/** Accounts that were taken out; their data may be gone. */
+/** Accounts that were retired; their data may have been removed. */
 export async function retiredAccounts(db: Db): Promise<ReadonlySet<string>> {
   const rows = await db.state
     .selectFrom('account')

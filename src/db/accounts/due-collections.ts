@@ -1,8 +1,7 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 
-/** A promise, as it stands at a moment; `too-late`: no cron line promises that. */
+/** A next run at a moment; `too-late`: later than its cron line's next time. */
 export type RunState = { readonly state: 'due' | 'too-late'; readonly at: Date } | { readonly state: 'kept' };
 
 export interface CollectionRuns {
@@ -12,14 +11,14 @@ export interface CollectionRuns {
   readonly full: RunState;
 }
 
-/** The latest moments that a collection's cron lines promise now; null: none. */
+/** The next times of a collection's cron lines; null: it has no such line. */
 export interface LatestRuns {
   readonly name: CollectionName;
   readonly nextPollAt: Date | null;
   readonly nextFullAt: Date | null;
 }
 
-/** Collections of which something is due at `now`, or promised for a moment that is too late. */
+/** Collections that have a run which is due at `now`, or stored for too late a moment. */
 export async function misfires(
   db: Db,
   userIds: readonly string[],
@@ -27,26 +26,27 @@ export async function misfires(
   now: Date,
 ): Promise<CollectionRuns[]> {
   const moments = (which: 'nextPollAt' | 'nextFullAt'): (Date | null)[] => latest.map((each) => each[which]);
-  const { rows } = await sql<{
-    _user_id: string;
+  const { rows } = await db.sql<{
+    userId: string;
     collection: CollectionName;
-    next_poll_at: Date | null;
-    next_full_at: Date | null;
-    poll_by: Date | null;
-    full_by: Date | null;
+    pollAt: Date | null;
+    fullAt: Date | null;
+    pollBy: Date | null;
+    fullBy: Date | null;
   }>`
-    select c._user_id, c.collection, c.next_poll_at, c.next_full_at, b.poll_by, b.full_by
+    select c._user_id as "userId", c.collection, c.next_poll_at as "pollAt", c.next_full_at as "fullAt",
+      b.poll_by as "pollBy", b.full_by as "fullBy"
     from ${db.table('_collections')} as c
     join unnest(${latest.map(({ name }) => name)}::text[], ${moments('nextPollAt')}::timestamptz[],
       ${moments('nextFullAt')}::timestamptz[]) as b (collection, poll_by, full_by) on b.collection = c.collection
     where c._user_id = any(${[...userIds]}::bigint[])
       and (c.next_poll_at <= ${now} or c.next_full_at <= ${now} or c.next_poll_at > b.poll_by
-        or c.next_full_at > b.full_by)`.execute(db);
-  return rows.map((row) => ({
-    userId: row._user_id,
-    collection: row.collection,
-    poll: stateAt(row.next_poll_at, row.poll_by, now),
-    full: stateAt(row.next_full_at, row.full_by, now),
+        or c.next_full_at > b.full_by)`;
+  return rows.map(({ userId, collection, pollAt, pollBy, fullAt, fullBy }) => ({
+    userId,
+    collection,
+    poll: stateAt(pollAt, pollBy, now),
+    full: stateAt(fullAt, fullBy, now),
   }));
 }
 

@@ -3,13 +3,12 @@ import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { fenced } from '../ownership/fenced.ts';
 
-/** How far (ms) a stored moment of something that has happened may lie ahead of the database's clock: it does not. */
+/** How far (ms) the moment of something that has happened may lie ahead of the database's clock. */
 const MARGIN_MS = 15_000;
 
 /**
- * Moments of what has happened, by which something waits: when a scope was read, since when a row is suspected or warm,
- * when slots of the rate limit come free. Where the database's clock went back they lie ahead, and all would wait until
- * it has caught up.
+ * Moments of what has happened, for which something waits: when a scope was read, since when a row is suspected or
+ * unfinished. They lie ahead after the database's clock went back, and everything would wait until it has caught up.
  */
 const HAPPENED: readonly (readonly [table: string, column: string])[] = [
   ['scope', 'last_read_at'],
@@ -24,24 +23,24 @@ const HAPPENED: readonly (readonly [table: string, column: string])[] = [
 ];
 
 /**
- * Takes moments that lie ahead of the database's clock as now: to be called when an account is opened, which it is anew
- * when the clock goes back (heartbeat.ts).
+ * Sets moments that lie ahead of the database's clock to now. To be called when an account is opened: a clock that goes
+ * back has all accounts opened again (heartbeat.ts).
  */
 export async function mendMoments(db: Db, fence: Fence): Promise<void> {
   const { userId } = fence;
   await fenced(db, fence, async (trx, now) => {
     const ahead = new Date(now.getTime() + MARGIN_MS);
     for (const [table, column] of HAPPENED) {
-      await sql`
+      await trx.sql`
         update ${trx.stateTable(table)} as t set ${sql.id(column)} = ${now}::timestamptz
-        where t._user_id = ${userId}::bigint and t.${sql.id(column)} > ${ahead}::timestamptz`.execute(trx);
+        where t._user_id = ${userId}::bigint and t.${sql.id(column)} > ${ahead}::timestamptz`;
     }
-    // Nothing says when they were sent: all of them may count for a window from now on.
-    await sql`
+    // Nobody knows when their requests were sent: all of them may count for a window from now on.
+    await trx.sql`
       update ${trx.stateTable('slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
-      where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`.execute(trx);
-    await sql`
+      where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`;
+    await trx.sql`
       update ${trx.table('quarantine')} as t set last_seen_at = ${now}::timestamptz
-      where t._user_id = ${userId}::bigint and t.last_seen_at > ${ahead}::timestamptz`.execute(trx);
+      where t._user_id = ${userId}::bigint and t.last_seen_at > ${ahead}::timestamptz`;
   });
 }

@@ -2,30 +2,30 @@ import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { commitDurably } from '../connection/durable-commit.ts';
 
-/** What became of the wish to take an account out, or back. */
+/** Whether an account was retired or taken back. */
 export type Retired = 'done' | 'already' | 'unknown';
 
 /**
- * Takes an account out: from now on no program mirrors it or sends for it, whatever keys it is given. A daemon that
- * owns it loses it in this moment, at its next statement (the token rises, as at a takeover), and gives it up within
- * seconds. What waits to be sent is cancelled; data stay.
+ * Retires an account: from now on no program mirrors it or sends for it, whatever keys it has. The token rises, as at a
+ * takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions that
+ * wait are cancelled; data stay.
  * @param now the database's time
  */
 export function retireAccount(db: Db, userId: string, now: Date): Promise<Retired> {
   return db.transaction(async (trx) => {
-    // What is said to be cancelled is not sent, whatever a crash forgets.
+    // A crash must not bring back, and send, what the user knows to be cancelled.
     await commitDurably(trx);
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('account')} set state = 'retired', error = null, owner = null, token = token + 1
-      where _user_id = ${userId}::bigint`.execute(trx);
-    await sql`
+      where _user_id = ${userId}::bigint`;
+    await trx.sql`
       update ${trx.table('_collections')} set paused_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and paused_at is null`.execute(trx);
-    await sql`
+      where _user_id = ${userId}::bigint and paused_at is null`;
+    await trx.sql`
       update ${trx.table('submissions')} set state = 'cancelled', done_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and state in ('queued', 'held')`.execute(trx);
+      where _user_id = ${userId}::bigint and state in ('queued', 'held')`;
     return state === 'retired' ? 'already' : 'done';
   });
 }
@@ -36,10 +36,8 @@ export function takeBack(db: Db, userId: string): Promise<Retired> {
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
     if (state !== 'retired') return 'already';
-    await sql`
-      update ${trx.stateTable('account')} set state = 'active' where _user_id = ${userId}::bigint`.execute(
-      trx,
-    );
+    await trx.sql`
+      update ${trx.stateTable('account')} set state = 'active' where _user_id = ${userId}::bigint`;
     return 'done';
   });
 }
@@ -49,8 +47,8 @@ const BATCH = 5_000;
 
 /**
  * Removes all rows of a retired account from every table of both schemas that has a `_user_id`, a batch in each
- * transaction. What stays is that it is retired, and whose its keys are.
- * @param onRemoved is told of each batch
+ * transaction. Its own row and its keys' rows stay: they say that it is retired.
+ * @param onRemoved called after each batch
  * @throws RangeError where the account is not retired any more
  */
 export async function removeData(
@@ -74,28 +72,28 @@ interface TableName {
 
 async function removeBatch(db: Db, table: TableName, userId: string): Promise<number> {
   return db.transaction(async (trx) => {
-    // Held to the end: nobody takes it back in the middle.
+    // The lock lasts to the end: nobody takes the account back in the middle.
     if ((await lockedState(trx, userId)) !== 'retired') {
       throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
     }
     const name = sql.id(table.schema, table.name);
-    const { numAffectedRows } = await sql`
+    const { numAffectedRows } = await trx.sql`
       delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
-        select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`.execute(trx);
+        select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;
     return Number(numAffectedRows ?? 0);
   });
 }
 
-/** As the catalogue knows them; without the account's own row, and without that of its keys, which know it is retired. */
+/** By the catalogue, without the tables of the account's own row and of its keys. */
 async function tablesOfAccounts(db: Db): Promise<TableName[]> {
-  const { rows } = await sql<TableName>`
+  const { rows } = await db.sql<TableName>`
     select n.nspname as schema, c.relname as name
     from pg_catalog.pg_class as c
     join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
     where c.relkind in ('r', 'p') and not c.relispartition
-      and (n.nspname = ${db.schema} or n.nspname = ${`${db.schema}_sync`} and c.relname not in ('account', 'api_key'))
-    order by n.nspname, c.relname`.execute(db);
+      and (n.nspname = ${db.schema} or n.nspname = ${db.stateSchema} and c.relname not in ('account', 'api_key'))
+    order by n.nspname, c.relname`;
   return rows;
 }
 

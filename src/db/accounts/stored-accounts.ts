@@ -4,14 +4,14 @@ import type { Db } from '../connection/db.ts';
 export interface StoredAccount {
   /** Decimal digits of a bigint. */
   readonly userId: string;
-  /** As the service says. */
+  /** From the service. */
   readonly email: string | null;
   /** `active`, or `stopped`: then `error` says why. */
   readonly state: string;
   readonly error: string | null;
-  /** The service that it is mirrored from; null: not known yet. */
+  /** The service from which it is mirrored; null: not known yet. */
   readonly origin: string | null;
-  /** Keys that were its own when they were asked last: the first digits of each one's SHA-256. */
+  /** Of the keys that were its own at their last ping, the first digits of the SHA-256. */
   readonly keys: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface StoredAccount {
 export async function listAccounts(db: Db): Promise<StoredAccount[]> {
   const accounts = await db.state
     .selectFrom('account')
-    .select(['_user_id', 'state', 'error', 'origin'])
+    .select(['_user_id as userId', 'state', 'error', 'origin'])
     .orderBy('_user_id')
     .execute();
   const emails = await db.mirror.selectFrom('account').select(['_user_id', 'email']).execute();
@@ -29,7 +29,8 @@ export async function listAccounts(db: Db): Promise<StoredAccount[]> {
     .where('_user_id', 'is not', null)
     .orderBy('key_hash')
     .execute();
-  return accounts.map(({ _user_id: userId, state, error, origin }) => ({
+  // In this order "accounts list --json" shows them.
+  return accounts.map(({ userId, state, error, origin }) => ({
     userId,
     email: emails.find((row) => row._user_id === userId)?.email ?? null,
     state,

@@ -16,10 +16,10 @@ import { commitDurably } from '../connection/durable-commit.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { firstPings, isKnownKey } from './first-ping-store.ts';
 
-/** Writes what came free inside the transaction of a page: `recordFreed(userId)` makes it for an account. */
+/** Writes an account's freed slots, in a page's transaction. */
 export type RecordFreed = (trx: Db, freed: FreedSlots) => Promise<void>;
 
-/** The reservations of an account's keys, written under its fence (docs/design/rate-limit.md, "Reservations"). */
+/** The reservations of an account's keys, under its fence (docs/design/rate-limit.md, "Reservations"). */
 export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
   const record = recordFreed(fence.userId);
   return {
@@ -27,7 +27,7 @@ export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
     load: (keyHash) => loadBudget(db, fence.userId, keyHash),
     reserve: (keyHash, block, freed) =>
       fenced(db, fence, async (trx, now) => {
-        // Slots that a crash of Postgres forgot would be used again.
+        // Slots that Postgres forgets in a crash would be used again.
         await commitDurably(trx);
         await reserveBlock(trx, fence.userId, keyHash, block, now);
         await record(trx, freed);
@@ -37,12 +37,11 @@ export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
   };
 }
 
-/** @returns what a page's transaction calls with the freed slots of each key of the account */
+/** @returns a function that a page's transaction calls with the freed slots of each key */
 export function recordFreed(userId: string): RecordFreed {
   return async (trx, { keyHash, blocks, learnt }) => {
-    const tables = trx.state;
     if (blocks.length > 0) {
-      // All blocks in one statement: a page's round trips are its price.
+      // All blocks in one statement: a page costs its round trips.
       const json = JSON.stringify(
         blocks.map((block) => ({
           rate_group: block.group,
@@ -50,14 +49,14 @@ export function recordFreed(userId: string): RecordFreed {
           freed: block.freed.map((moment) => new Date(moment).toISOString()),
         })),
       );
-      await sql`update ${trx.stateTable('slot_block')} as b set freed = x.freed
+      await trx.sql`update ${trx.stateTable('slot_block')} as b set freed = x.freed
         from jsonb_to_recordset(${json}::text::jsonb) as x(rate_group text, block_id bigint, freed timestamptz[])
         where b._user_id = ${userId} and b.key_hash = ${keyHash}
           and b.rate_group = x.rate_group and b.block_id = x.block_id
-          and cardinality(b.freed) <= cardinality(x.freed)`.execute(trx);
+          and cardinality(b.freed) <= cardinality(x.freed)`;
     }
     if (learnt.length > 0) {
-      await tables
+      await trx.state
         .insertInto('rate_group')
         .values(
           learnt.map((row) => ({
@@ -81,7 +80,7 @@ export function recordFreed(userId: string): RecordFreed {
   };
 }
 
-/** The new block, and away with those that hold no slot any more: once a block, since it is when rows are added. */
+/** Stores the new block, and removes those that have no used slot any more. */
 async function reserveBlock(
   trx: Db,
   userId: string,
@@ -89,15 +88,14 @@ async function reserveBlock(
   block: NewBlock,
   now: Date,
 ): Promise<void> {
-  const tables = trx.state;
-  await tables
+  await trx.state
     .deleteFrom('slot_block')
     .where('_user_id', '=', userId)
     .where('key_hash', '=', keyHash)
     .where('rate_group', '=', block.group)
     .where('valid_until', '<', new Date(now.getTime() - BLOCK_MEMORY_MS))
     .execute();
-  await tables
+  await trx.state
     .insertInto('slot_block')
     .values({
       _user_id: userId,
@@ -113,17 +111,16 @@ async function reserveBlock(
 async function loadBudget(db: Db, userId: string, keyHash: string): Promise<LoadedBudget> {
   // One snapshot of all three tables.
   return db.snapshot(async (trx) => {
-    const tables = trx.state;
     const pings = await firstPings(trx, keyHash);
     const now = new Date(pings.now);
-    const blocks = await tables
+    const blocks = await trx.state
       .selectFrom('slot_block')
       .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
       .where('_user_id', '=', userId)
       .where('key_hash', '=', keyHash)
       .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
       .execute();
-    const learnt = await tables
+    const learnt = await trx.state
       .selectFrom('rate_group')
       .select(['rate_group', 'learnt'])
       .where('_user_id', '=', userId)

@@ -1,14 +1,14 @@
-import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
+import { type Db, onlyRow } from '../connection/db.ts';
 import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store/store.ts';
 import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 
 /**
- * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's first request"). Each is a row of its own
- * under a transaction-level lock on the key's hash, so that of several programs that meet a new key each sees the
- * pings of those before. What was learnt is not kept, nor when a ping was answered: it counts for the whole of its
- * reservation. One that never left is forgotten: a service that is not there yet would use up its window before it comes.
+ * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's first
+ * request"). Each is a row, written under a transaction-level lock on the key's hash, so that each of several programs
+ * that meet a new key sees the pings before its own. What was learnt is not stored, nor when a ping was answered: it
+ * counts for its whole reservation. One that was never sent is forgotten, or a service that does not run yet would use
+ * up the window.
  */
 export function createFirstPingStore(db: Db): BudgetStore {
   const reserved = new Map<number, ReservedPing>();
@@ -22,17 +22,12 @@ export function createFirstPingStore(db: Db): BudgetStore {
       })),
     reserve: async (keyHash, { blockId }, freed) => {
       const ping = await db.transaction(async (trx) => {
-        await sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`.execute(
-          trx,
-        );
+        await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`;
         await commitDurably(trx);
-        const { rows } = await sql<ReservedPing>`
+        const inserted = await trx.sql<ReservedPing>`
           insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
-          values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`.execute(
-          trx,
-        );
-        const row = rows[0];
-        if (row === undefined) throw new RangeError('an insert gave no row');
+          values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`;
+        const row = onlyRow(inserted);
         await trx.state
           .deleteFrom('first_ping')
           .where('sent_at', '<', new Date(row.at.getTime() - BLOCK_MEMORY_MS))
@@ -49,11 +44,11 @@ export function createFirstPingStore(db: Db): BudgetStore {
 
 interface ReservedPing {
   readonly at: Date;
-  /** The same to the microsecond: what names the row. */
+  /** The same to the microsecond: this names the row. */
   readonly exactly: string;
 }
 
-/** Away with pings of which nothing was written: whatever was sent holds its slot for a window at least. */
+/** Removes pings that were never sent: any that was sent uses its slot for a window at least. */
 async function forgetUnsent(
   db: Db,
   { keyHash, blocks }: FreedSlots,
@@ -66,26 +61,25 @@ async function forgetUnsent(
       : [];
   });
   if (unsent.length === 0) return;
-  await sql`
+  await db.sql`
     delete from ${db.stateTable('first_ping')}
-    where key_hash = ${keyHash} and sent_at = any(${unsent}::timestamptz[])`.execute(db);
+    where key_hash = ${keyHash} and sent_at = any(${unsent}::timestamptz[])`;
 }
 
-/** First pings of a key that may still hold a slot, as blocks of one slot, and the store's time. */
+/** First pings of a key that may still use a slot, as blocks of one slot, and the database's time. */
 export async function firstPings(
   db: Db,
   keyHash: string,
 ): Promise<{ readonly now: number; readonly blocks: readonly LoadedBlock[] }> {
-  const { rows } = await sql<{ now: Date; pings: Date[] }>`
+  const found = await db.sql<{ now: Date; pings: Date[] }>`
     select clock_timestamp() as now, coalesce(
       -- One that lies ahead was sent before the clock went back: it may count for a window from now on.
       (select array_agg(least(sent_at, clock_timestamp()) order by sent_at) from ${db.stateTable('first_ping')}
-       where key_hash = ${keyHash}), '{}') as pings`.execute(db);
-  const row = rows[0];
-  if (row === undefined) throw new RangeError('a select without from gave no row');
+       where key_hash = ${keyHash}), '{}') as pings`;
+  const { now, pings } = onlyRow(found);
   return {
-    now: row.now.getTime(),
-    blocks: row.pings.map((sentAt, index) => ({
+    now: now.getTime(),
+    blocks: pings.map((sentAt, index) => ({
       group: 'other',
       // Numbers of rows in slot_block are positive.
       blockId: -1 - index,
@@ -96,7 +90,7 @@ export async function firstPings(
   };
 }
 
-/** True when the key was pinged before, by whomever. */
+/** Whether any program has pinged the key before. */
 export async function isKnownKey(db: Db, keyHash: string): Promise<boolean> {
   const row = await db.state
     .selectFrom('api_key')

@@ -1,9 +1,6 @@
-import type { Db } from './db.ts';
-import { sql } from 'kysely';
+import { onlyRow, type Db } from './db.ts';
 
-/** The database's clock: the one that all processes share. */
+/** The time by the database's clock, which all processes share. */
 export async function databaseTime(db: Db): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
-  return rows[0].now;
+  return onlyRow(await db.sql<{ now: Date }>`select clock_timestamp() as now`).now;
 }

@@ -9,40 +9,45 @@ import {
   type PostgresPool,
   type TransactionSettings,
 } from 'kysely';
+import { Db } from './db.ts';
 import { createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
 
 export interface DatabaseOptions extends ConnectionOptions {
+  /** MIRROR_SCHEMA. */
+  readonly schema: string;
   /** Connections at most. Default 10. */
   readonly max?: number;
-  /** Bounds of a transaction that `kysely` begins; default `TRANSACTION_BOUNDS`. */
+  /** Bounds of each transaction; default `TRANSACTION_BOUNDS`. */
   readonly bounds?: TransactionBounds;
 }
 
-/** Both in milliseconds, 0: none. `SET LOCAL` in every transaction, so that they work through a pooler. */
+/** In milliseconds; 0: no bound. `SET LOCAL` in every transaction, so that they work through a pooler. */
 export interface TransactionBounds {
   readonly statement: number;
   readonly idle: number;
 }
 
 /**
- * A hung owner may block its account's row no longer than this (docs/design/ownership.md, "Takeover"): both are shorter than the 8 s that a
- * stop may take.
+ * A hung owner blocks its account's row no longer than this (docs/design/ownership.md, "Takeover"). Both are shorter
+ * than the 8 s that a stop may take.
  */
 export const TRANSACTION_BOUNDS: TransactionBounds = { statement: 6_000, idle: 5_000 };
 
-/** Client-side margin over a statement's bound, for the network. */
+/** How much longer (ms) the client waits than a statement's bound, for the network. */
 const NETWORK_MARGIN = 4_000;
 
-/** An open database. Queries by `kysely.mirror`, `kysely.state` or Kysely's `sql` tag. */
+/** An open database. */
 export interface Database {
   /** Errors of all its queries are classified (sql-state.ts). */
+  readonly db: Db;
+  /** `db.kysely`. */
   readonly kysely: Kysely<unknown>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a pool on `url`, tried out with one connection.
- * @throws DatabaseUnavailable, Unusable: with the remedy, without the password
+ * Opens a pool on `url`, after trying one connection.
+ * @throws DatabaseUnavailable, Unusable: the message has the remedy, and no password
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const config = await resolveConnection(options);
@@ -61,13 +66,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   let closed: Promise<void> | undefined;
   return {
+    db: new Db(kysely, options.schema),
     kysely,
-    // Kysely ends only a pool that it has used.
+    // Not by Kysely, which ends only a pool that it has used.
     close: () => (closed ??= pool.end()),
   };
 }
 
-/** Begins each transaction together with its bounds: one round trip. */
+/** Begins each transaction and sets its bounds in one round trip. */
 class BoundedDriver extends PostgresDriver {
   readonly #bounds: string;
 
@@ -82,7 +88,8 @@ class BoundedDriver extends PostgresDriver {
     connection: DatabaseConnection,
     settings: TransactionSettings,
   ): Promise<void> {
-    // Named, since a database or role may have another default: statements behind a lock are to see what it waited for.
+    // Named, since a database or role may have another default: a statement that waited for a lock must see what the
+    // lock's owner committed.
     const level = settings.isolationLevel ?? 'read committed';
     const access = settings.accessMode === undefined ? '' : ` ${settings.accessMode}`;
     await connection.executeQuery(

@@ -3,6 +3,7 @@ import {
   type Kysely,
   type QueryExecutor,
   type QueryExecutorProvider,
+  type QueryResult,
   type RawBuilder,
   sql,
 } from 'kysely';
@@ -10,9 +11,8 @@ import type { MirrorTables } from './mirror-tables.ts';
 import type { StateTables } from './state-tables.ts';
 
 /**
- * The mirror's database, or a transaction in it, with the names of its two schemas: `<schema>` has the data tables and
- * the meta tables that readers see beside them, `<schema>_sync` the state tables of the daemon. Kysely's `sql` tag
- * executes on it as on `kysely`.
+ * The mirror's database, or a transaction in it, with its two schemas: `<schema>` has the data and meta tables, which
+ * readers see, `<schema>_sync` the daemon's state tables.
  */
 export class Db implements QueryExecutorProvider {
   readonly kysely: Kysely<unknown>;
@@ -23,6 +23,12 @@ export class Db implements QueryExecutorProvider {
     this.schema = schema;
   }
 
+  /** `<schema>_sync`. */
+  get stateSchema(): string {
+    return `${this.schema}_sync`;
+  }
+
+  /** So that Kysely's statements can be executed on it. */
   getExecutor(): QueryExecutor {
     return this.kysely.getExecutor();
   }
@@ -34,7 +40,7 @@ export class Db implements QueryExecutorProvider {
 
   /** Queries on `<schema>_sync`. */
   get state(): Kysely<StateTables> {
-    return this.kysely.withSchema(`${this.schema}_sync`);
+    return this.kysely.withSchema(this.stateSchema);
   }
 
   /** A table of `<schema>` by its name in SQL, quoted. */
@@ -44,7 +50,12 @@ export class Db implements QueryExecutorProvider {
 
   /** A table of `<schema>_sync` by its name in SQL, quoted. */
   stateTable(name: string): RawBuilder<unknown> {
-    return sql.id(`${this.schema}_sync`, name);
+    return sql.id(this.stateSchema, name);
+  }
+
+  /** Executes a statement of Kysely's `sql` tag: its values are bound. */
+  sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {
+    return sql<Row>(text, ...values).execute(this);
   }
 
   /** Runs `work` in a transaction, with the bounds that the pool sets (database.ts). */
@@ -52,7 +63,7 @@ export class Db implements QueryExecutorProvider {
     return this.kysely.transaction().execute((trx) => work(new Db(trx, this.schema)));
   }
 
-  /** Runs `work`, which only reads, on what is committed at its first statement. */
+  /** Runs `work` on one snapshot, read-only. */
   snapshot<T>(work: (trx: Db) => Promise<T>): Promise<T> {
     return this.kysely
       .transaction()
@@ -61,8 +72,15 @@ export class Db implements QueryExecutorProvider {
       .execute((trx) => work(new Db(trx, this.schema)));
   }
 
-  /** Statements as they stand: for several in one round trip, and for what takes no parameters. */
+  /** Runs the text as it is: several statements in one round trip, or one that takes no parameters. */
   async raw(text: string): Promise<void> {
     await this.kysely.executeQuery(CompiledQuery.raw(text));
   }
+}
+
+/** The row of a statement that always gives one. @throws RangeError: it gave none (a defect of ours) */
+export function onlyRow<Row>({ rows }: QueryResult<Row>): Row {
+  const [row] = rows;
+  if (row === undefined) throw new RangeError('a statement that always gives a row gave none');
+  return row;
 }

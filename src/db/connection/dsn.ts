@@ -2,7 +2,7 @@ import { parse } from 'pg-connection-string';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { TlsParameters } from './tls.ts';
 
-/** A connection string and libpq's environment, resolved: the driver is to read no variable by itself. */
+/** A connection string and libpq's environment, resolved: the driver reads no variable itself. */
 export interface Dsn {
   /** Name, address, or the folder of a socket. */
   readonly host: string;
@@ -16,15 +16,15 @@ export interface Dsn {
   readonly tls: TlsParameters;
 }
 
-/** `PG*` variables by name, as the caller found them. */
+/** `PG*` variables by name. */
 export type PgVariables = Readonly<Record<string, string | undefined>>;
 
 const TLS_NAMES = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const;
 
 /**
- * Reads a `postgres://` URL as libpq does: what it leaves out comes from the variables; a host that begins with a
- * slash is a socket's folder, which knows no TLS.
- * @throws Unusable, without the URL in the message: it may hold a password
+ * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out. A host that begins with a slash is a
+ * socket's folder, which has no TLS.
+ * @throws Unusable; the message has no URL, which may contain a password
  */
 export function readDsn(url: string, variables: PgVariables): Dsn {
   const [base, query] = splitOnce(url, '?');
@@ -32,7 +32,7 @@ export function readDsn(url: string, variables: PgVariables): Dsn {
   const tls: Record<string, string | undefined> = {};
   for (const name of TLS_NAMES) {
     tls[name] = parameters.get(name) ?? variables[`PG${name.toUpperCase()}`] ?? undefined;
-    // The driver's own reading of them, which is not libpq's, is left out.
+    // The driver would read them in another way than libpq.
     parameters.delete(name);
   }
   const rest = parameters.toString();

@@ -1,15 +1,13 @@
 import type { Db } from './db.ts';
-import { sql } from 'kysely';
 
 /**
- * Has a transaction's commit answered when it is on disk, also where the server is told not to wait for that
- * (synchronous_commit = off): for what the world outside hears of (an answered event, a claim before it is sent, what
- * came of it, reserved slots), and for what withdraws a suspicion that a crash would bring back. Other settings than
- * `off` wait for at least that. Rows of pages need none of it: a crash takes them back with their progress, and an owner
- * that remembers more than the database has finds out before it writes again (fenced.ts, scope-row.ts).
+ * Makes this transaction's commit wait for the disk where synchronous_commit is `off`; every other setting waits anyway.
+ * For what the outside learns (an answered event, a claim before it is sent and its outcome, reserved slots), and for
+ * a withdrawn suspicion, which a crash would bring back. Pages do without: a crash takes their rows back together with
+ * their progress, and an owner that remembers more finds out before it writes again (fenced.ts, scope-row.ts).
  */
 export async function commitDurably(trx: Db): Promise<void> {
-  await sql`
+  await trx.sql`
     select set_config('synchronous_commit', 'on', true)
-    where current_setting('synchronous_commit') = 'off'`.execute(trx);
+    where current_setting('synchronous_commit') = 'off'`;
 }

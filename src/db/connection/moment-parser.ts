@@ -6,9 +6,9 @@ const TIMESTAMPTZ = 1184;
 const ISO = /^(?:\d{4,}-\d{2}-\d{2} |-?infinity$)/;
 
 /**
- * The driver's parsers of values, but for moments in another style than ISO: it makes null of those, and what was
- * deleted would be taken for live. A database or role may be set so; it can't be changed for a connection through a
- * transaction pooler.
+ * The driver's parsers, but for moments that are not in ISO style. The driver reads those as null, so a deleted row
+ * would look live. A database or role may have such a style, and a connection through a transaction pooler can't
+ * change it.
  * @throws Unusable from the query that reads such a moment
  */
 export const valueParsers: pg.CustomTypesConfig = {

@@ -7,13 +7,13 @@ import { breaksConnection, databaseError } from './sql-state.ts';
 import { tlsPlan } from './tls.ts';
 
 export interface ConnectionOptions {
-  /** A secret: it is in no message. */
+  /** A secret: no message shows it. */
   readonly url: string;
-  /** libpq's variables, which fill what the URL leaves out. */
+  /** libpq's variables; they fill what the URL leaves out. */
   readonly variables?: PgVariables;
-  /** `application_name` where neither says another: `research-mirror start`. */
+  /** `application_name` where URL and variables have none: `research-mirror start`. */
   readonly program: string;
-  /** Logs in as this user instead of the URL's, without a password: where the server asks for none, or `.pgpass` has it. */
+  /** Logs in as this user instead of the URL's, without a password: the server asks for none, or `.pgpass` has it. */
   readonly as?: string;
 }
 
@@ -21,8 +21,8 @@ export interface ConnectionOptions {
 const CONNECT_TIMEOUT = 10_000;
 
 /**
- * Settings of one connection, tried out: connects once, which also settles whether the server wants TLS where
- * sslmode leaves that open. No startup options: a transaction pooler refuses them.
+ * The settings of a connection, after one attempt, which also finds out whether the server wants TLS where sslmode
+ * leaves that open. They have no startup options, which a transaction pooler refuses.
  * @throws DatabaseUnavailable, Unusable
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
@@ -37,7 +37,7 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
     database: dsn.database ?? dsn.user ?? user,
     application_name: dsn.applicationName ?? options.program,
     connectionTimeoutMillis: dsn.connectTimeout ?? CONNECT_TIMEOUT,
-    // A peer that vanished without a word is noticed within some 20 s, also by a connection that only listens.
+    // Notices within some 20 s that the peer has vanished, even on a connection that only listens.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
@@ -67,7 +67,7 @@ async function tryOut(config: pg.ClientConfig): Promise<void> {
   }
 }
 
-/** The server has no TLS, or pg_hba.conf wants the other way of connecting. */
+/** Whether the server has no TLS, or pg_hba.conf wants the other way of connecting. */
 function isAboutTls(error: unknown): boolean {
   return (
     error instanceof Error && /does not support SSL|no pg_hba\.conf entry|SSL connection/i.test(error.message)
@@ -77,13 +77,13 @@ function isAboutTls(error: unknown): boolean {
 export interface PoolOptions {
   readonly max: number;
   /**
-   * Milliseconds after which an unanswered statement is given up and its connection with it: a network that swallows
-   * packets tells nobody. Longer than any statement_timeout.
+   * Milliseconds after which an unanswered statement and its connection are given up: nothing else notices a network
+   * that drops packets. Longer than any statement_timeout.
    */
   readonly answerWithin: number;
 }
 
-/** A pool for Kysely whose errors are classified, and that keeps no connection in an unknown state. */
+/** A pool for Kysely that classifies errors, and keeps no connection in an unknown state. */
 export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
   const pool = new pg.Pool({
     ...config,
@@ -91,11 +91,11 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
     max: options.max,
     query_timeout: options.answerWithin,
   });
-  // An idle connection that breaks is replaced; whoever needs the database will hear of it.
+  // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
   const guarded = new WeakMap<pg.PoolClient, GuardedClient>();
-  // In the moment in which it stands: what a server says right behind its greeting (57P01) comes before anybody has been
-  // handed the connection, and an error that nobody listens for ends the process.
+  // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
+  // listener ends the process.
   pool.on('connect', (client) => guarded.set(client, new GuardedClient(client)));
   return {
     options: pool.options,
@@ -119,7 +119,7 @@ class GuardedClient {
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
-    // Breaks while checked out: the statement under way, or the next one, is rejected with it.
+    // It broke while in use: the current statement, or the next one, is rejected with the error.
     client.on('error', () => {
       this.#broken = true;
     });
@@ -132,7 +132,7 @@ class GuardedClient {
   async query(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
     try {
       const result = (await this.#client.query(text, [...parameters])) as pg.QueryResult | pg.QueryResult[];
-      // Several statements in one text, as at the begin of a transaction: the last one's result.
+      // Of several statements in one text, as at the beginning of a transaction, the last one's result.
       const last = Array.isArray(result) ? result.at(-1) : result;
       if (last === undefined) throw new RangeError('a text without a statement');
       return last;

@@ -10,7 +10,7 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Classes and codes that may pass by themselves: connections, resources, a server that stops or starts, time-outs, races. */
+/** Classes and codes that may pass: connections, resources, a server that stops or starts, time-outs, races. */
 const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
@@ -21,9 +21,9 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What an error of the database means for the caller (model/errors.ts): DatabaseUnavailable when it may pass,
- * Unusable when somebody has to mend something; anything else, such as a violated constraint or a value that does
- * not fit, is given back as it is, for those who expect it. `sqlState` reads the code of all of them.
+ * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody has
+ * to mend something. Any other, such as a violated constraint or a value that does not fit, is returned as it is.
+ * `sqlState` reads the code of all of them.
  */
 export function databaseError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
@@ -54,13 +54,13 @@ export function databaseError(error: unknown): unknown {
     : new Unusable(`the database refuses (${state} ${error.message}): ${remedy}`, { cause: error });
 }
 
-/** Whether the connection is of no use after this error: its state at the server is unknown. */
+/** Whether the connection is of no use after this error, because its state at the server is unknown. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34])$/.test(state);
 }
 
-/** Errors of Node's sockets and resolver, and those that pg makes without a code. */
+/** Whether it is an error of Node's sockets or resolver, or one that pg makes without a code. */
 function isConnectionProblem(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as NodeJS.ErrnoException;
@@ -76,7 +76,7 @@ function isCertificateProblem(error: Error): boolean {
   return typeof code === 'string' && /CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(code);
 }
 
-/** A host with several addresses fails with all of them and no message: the first one says it. */
+/** Where all addresses of a host failed, Node's error has no message: the first address's error has one. */
 function withoutAggregate(error: Error): unknown {
   return error instanceof AggregateError && error.message === '' ? (error.errors[0] as unknown) : error;
 }

@@ -5,7 +5,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** libpq's parameters of TLS, as far as given. */
+/** libpq's parameters of TLS, where given. */
 export interface TlsParameters {
   readonly sslmode?: string | undefined;
   readonly sslrootcert?: string | undefined;
@@ -14,7 +14,7 @@ export interface TlsParameters {
   readonly sslpassword?: string | undefined;
 }
 
-/** How to begin a connection, and what to try when the server does not want that. */
+/** What to try first, and what to try when the server refuses that. */
 export interface TlsPlan {
   readonly first: false | ConnectionOptions;
   readonly otherwise?: false | ConnectionOptions;
@@ -23,10 +23,9 @@ export interface TlsPlan {
 /**
  * libpq's meaning of `sslmode` (its manual, "SSL Support"), which is not the driver's:
  * - disable, allow (plain first), prefer (TLS first; the default): no protection against anybody in between
- * - require: TLS, no check; checks the authority as verify-ca does where a root certificate is given or in its
- *   default place `~/.postgresql/root.crt`
- * - verify-ca: the authority; verify-full: the host's name, too. `sslrootcert=system`: those that Node knows.
- *   Without a root certificate verify-full takes those, too, where libpq refuses (NODE_EXTRA_CA_CERTS adds some).
+ * - require: TLS without a check; where a root certificate is given, or lies in `~/.postgresql/root.crt`, as verify-ca
+ * - verify-ca checks the authority, verify-full the host's name, too. `sslrootcert=system`: the authorities that Node
+ *   knows. Without a root certificate verify-full uses those (NODE_EXTRA_CA_CERTS adds some); libpq refuses then.
  * @throws Unusable for files that can't be read
  */
 export function tlsPlan(parameters: TlsParameters): TlsPlan {
@@ -45,7 +44,7 @@ export function tlsPlan(parameters: TlsParameters): TlsPlan {
       'sslmode=verify-ca in DATABASE_URL needs sslrootcert, the file of the authority’s certificate',
     );
   }
-  // The chain is checked, the name is not.
+  // Checks the chain, and not the name.
   return { first: { ...identity, ...root, checkServerIdentity: () => undefined } };
 }
 

@@ -8,17 +8,17 @@ import { mirroredRows } from './stored-events.ts';
 import { wake } from '../notify/wakeups.ts';
 
 export interface EventSinkOptions {
-  /** Better not the pool that pages use: a delivery has a second. */
+  /** A pool that pages do not use: a delivery must be answered within a second. */
   readonly db: Db;
-  /** Collections that are mirrored: only they are hinted. */
+  /** Mirrored collections: hints are for these only. */
   readonly collections: readonly CollectionName[];
   readonly clock: Clock;
 }
 
-/** Other processes are woken at most once in this time, milliseconds: one wake-up tells of any number of events. */
+/** Other processes are woken once in this time at most, milliseconds: one wake-up is enough for many events. */
 const COALESCE = 50;
 
-/** Stores events; the process that owns the account, whichever it is, is told soon after the commit. */
+/** Stores events, and soon after the commit wakes the process that owns the account. */
 export function createEventSink({ db, collections, clock }: EventSinkOptions): EventSink {
   let waking = false;
   let more = false;

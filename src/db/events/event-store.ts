@@ -9,11 +9,11 @@ import { addHints } from './hint-store.ts';
 import { sqlState } from '../connection/sql-state.ts';
 
 /**
- * Stores an event and what it hints, in one transaction: it is stored for good when this resolves. Without the fence,
- * since whichever process received it stores it; of several at once one stores it, and the others wait for that one's
- * commit and find it known. An event's ID is known for longer than its row is kept (prune-events.ts), and what it stood
- * for with it: one that comes again with another body is another event, and has an ID of its own here.
- * @param rows what the event names, of collections that are mirrored here
+ * Stores an event and its hints in one transaction: when this resolves, they are on disk. Any process may receive the
+ * event, so there is no fence; where several do at once, one stores it, and the others wait for that commit and find it
+ * known. IDs and hashes of bodies outlive the rows (prune-events.ts): an ID with another body is another event, which
+ * gets an ID of its own.
+ * @param rows those that the event names, of mirrored collections
  * @throws DatabaseUnavailable: it may have been stored, and can be stored again
  */
 export async function storeEvent(
@@ -30,7 +30,7 @@ export async function storeEvent(
   }
 }
 
-/** The columns that hold an event's body. */
+/** The columns of an event's body. */
 interface Content {
   readonly data: string | null;
   readonly raw: string;
@@ -50,24 +50,22 @@ function store(
     const seen = await firstSeen(trx, userId, id, content);
     if (seen === undefined) return 'known';
     await commitDurably(trx);
-    await sql`
+    await trx.sql`
       insert into ${trx.table('events')}
         (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
       values (${userId}::bigint, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
-        ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`.execute(
-      trx,
-    );
+        ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`;
     await addHints(trx, userId, rows, seen.at);
     return 'stored';
   });
 }
 
-/** Digits of a body's hash that tell events of one ID apart. */
+/** So many digits of the body's hash tell events of one ID apart. */
 const TELLING_DIGITS = 16;
 
 /**
- * Notes that the event was seen.
- * @returns the ID to store it under, and when it came; undefined: it was seen before
+ * Stores that the event was seen.
+ * @returns the ID under which to store it, and when it came; undefined: it was seen before
  */
 async function firstSeen(
   trx: Db,
@@ -76,27 +74,27 @@ async function firstSeen(
   { raw, verbatim }: Content,
 ): Promise<{ readonly id: string; readonly at: Date } | undefined> {
   const table = trx.stateTable('event_seen');
-  // As jsonb prints it, white space and the order of fields make no difference.
+  // Of the text that jsonb prints: white space and the order of fields make no difference.
   const hash = sql`encode(sha256(convert_to(coalesce(${verbatim}::text, ${raw}::text::jsonb::text), 'UTF8')), 'hex')`;
   const note = async (as: string): Promise<Date | undefined> => {
-    const { rows } = await sql<{ now: Date }>`
+    const { rows } = await trx.sql<{ now: Date }>`
       insert into ${table} (_user_id, id, received_at, content)
       values (${userId}::bigint, ${as}, clock_timestamp(), ${hash})
-      on conflict do nothing returning received_at as now`.execute(trx);
+      on conflict do nothing returning received_at as now`;
     return rows[0]?.now;
   };
   const at = await note(id);
   if (at !== undefined) return { id, at };
-  // What came before there was a hash is compared with its row, as long as that is kept.
-  const { rows } = await sql<{ hash: string; same: boolean }>`
+  // An event from before there were hashes is compared with its row, as long as that is there.
+  const { rows } = await trx.sql<{ hash: string; same: boolean }>`
     select ${hash} as hash, coalesce(s.content = ${hash}, e._raw = ${raw}::text::jsonb, true) as same
     from ${table} as s left join ${trx.table('events')} as e on e._user_id = s._user_id and e.id = s.id
-    where s._user_id = ${userId}::bigint and s.id = ${id}`.execute(trx);
+    where s._user_id = ${userId}::bigint and s.id = ${id}`;
   const known = rows[0];
   if (known === undefined || known.same) return undefined;
-  const own = `${id}#${known.hash.slice(0, TELLING_DIGITS)}`;
-  const ownAt = await note(own);
-  return ownAt === undefined ? undefined : { id: own, at: ownAt };
+  const otherId = `${id}#${known.hash.slice(0, TELLING_DIGITS)}`;
+  const otherAt = await note(otherId);
+  return otherAt && { id: otherId, at: otherAt };
 }
 
 function contentOf(event: VerifiedEvent): Content {
@@ -109,7 +107,7 @@ function contentOf(event: VerifiedEvent): Content {
   };
 }
 
-/** A body that is no JSON, or none that Postgres can hold, as one JSON string. */
+/** A body that is no JSON, or JSON that Postgres refuses, as one JSON string. */
 function opaque({ source }: VerifiedEvent): Content {
   const { raw, verbatim } = jsonbText(JSON.stringify(source));
   return { data: null, raw, verbatim: verbatim ?? null };
@@ -124,7 +122,7 @@ function isJson(source: string): boolean {
   }
 }
 
-/** A number with too many digits, or nesting deeper than Postgres reads: errors of the value, which stay. */
+/** Whether Postgres refuses the value itself, and always will: too many digits, or nesting that is too deep. */
 function isBeyondJsonb(error: unknown): boolean {
   return /^(?:22|54)/.test(sqlState(error) ?? '');
 }

@@ -5,17 +5,17 @@ import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { addHints } from './hint-store.ts';
 
-/** A row of `events`, as people look at it. */
+/** A row of `events`, as users see it. */
 export interface StoredEvent {
   readonly userId: string;
   readonly id: string;
   readonly type: string | null;
   readonly createdAt: Date | null;
   readonly receivedAt: Date;
-  /** The row that it names. */
+  /** Of the row that it names. */
   readonly collection: string | null;
   readonly key: string | null;
-  /** JSON text, no digit lost; null where the event has no `data`. */
+  /** JSON text with every digit; null where the event has no `data`. */
   readonly data: string | null;
 }
 
@@ -25,10 +25,10 @@ export interface EventFilter {
   readonly type?: string;
 }
 
-/** Events that were received, the last one first: an account's, or those of all accounts. */
+/** The events of one account or of all, the last one first. */
 export async function listEvents(db: Db, { limit, userId, type }: EventFilter): Promise<StoredEvent[]> {
-  // By account: an index gives each one's last events, however many there are.
-  const { rows } = await sql<StoredEvent>`
+  // By account: an index has each one's last events, however many there are.
+  const { rows } = await db.sql<StoredEvent>`
     select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
       e._collection as collection, e._key as key, e.data::text as data
     from ${db.stateTable('account')} as a
@@ -37,8 +37,18 @@ export async function listEvents(db: Db, { limit, userId, type }: EventFilter): 
       where r._user_id = a._user_id ${type === undefined ? sql`` : sql`and r.type = ${type}`}
       order by r.received_at desc limit ${limit}) as e
     ${userId === undefined ? sql`` : sql`where a._user_id = ${userId}::bigint`}
-    order by e.received_at desc, e._user_id, e.id limit ${limit}`.execute(db);
+    order by e.received_at desc, e._user_id, e.id limit ${limit}`;
   return rows;
+}
+
+/** The event's body as JSON text, as it was delivered: one for each account that has an event of this ID. */
+export async function eventTexts(db: Db, id: string): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select coalesce(e._verbatim, e._raw::text) as text
+    from ${db.stateTable('account')} as a
+    join ${db.table('events')} as e on e._user_id = a._user_id
+    where e.id = ${id} order by e._user_id`.execute(db);
+  return rows.map(({ text }) => text);
 }
 
 /** An event that was taken up again, and the rows that are due to be read for it. */
@@ -49,8 +59,8 @@ export interface ReplayedEvent {
 }
 
 /**
- * Takes up stored events again, as if they had just come: what they name is due to be read. IDs that are not there are
- * left out of the result. The owner's process is to be woken afterwards (wakeups.ts).
+ * Replays stored events as if they had just come: the rows that they name are due. Unknown IDs are left out of the
+ * result. The caller wakes the owner's process afterwards (wakeups.ts).
  * @param mirrored collections that are mirrored here
  */
 export async function replayEvents(
@@ -58,28 +68,23 @@ export async function replayEvents(
   ids: readonly string[],
   mirrored: readonly CollectionName[],
 ): Promise<ReplayedEvent[]> {
-  const { rows: events } = await sql<{
-    userId: string;
-    id: string;
-    type: string | null;
-    data: string | null;
-  }>`
+  const { rows: events } = await db.sql<Pick<StoredEvent, 'userId' | 'id' | 'type' | 'data'>>`
     select e._user_id as "userId", e.id, e.type, e.data::text as data from ${db.table('events')} as e
-    where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`.execute(db);
+    where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`;
   const now = await databaseTime(db);
   const replayed = events.map(({ userId, id, type, data }) => ({
     userId,
     id,
     rows: mirroredRows(rowsOfEvent(type ?? undefined, data ?? undefined), mirrored),
   }));
-  for (const [userId, own] of Map.groupBy(replayed, (event) => event.userId)) {
-    const rows = own.flatMap((event) => event.rows);
+  for (const [userId, theirs] of Map.groupBy(replayed, (event) => event.userId)) {
+    const rows = theirs.flatMap((event) => event.rows);
     await db.transaction((trx) => addHints(trx, userId, rows, now));
   }
   return replayed;
 }
 
-/** Those of rows that an event names whose collection is mirrored here. */
+/** Those of an event's rows whose collection is mirrored here. */
 export function mirroredRows(rows: readonly HintedRow[], mirrored: readonly CollectionName[]): HintedRow[] {
   return rows.filter(({ collection }) => mirrored.includes(collection));
 }

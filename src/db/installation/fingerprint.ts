@@ -31,7 +31,7 @@ export interface Fingerprint {
 
 /** How the database looks, reached at `host`. */
 export async function observeFingerprint(db: Db, host: string | undefined): Promise<Fingerprint> {
-  const { rows } = await sql<{
+  const { rows } = await db.sql<{
     database: string;
     table: string;
     directory: string | null;
@@ -44,7 +44,7 @@ export async function observeFingerprint(db: Db, host: string | undefined): Prom
       (select setting from pg_settings where name = 'data_directory') as directory,
       (select extract(epoch from stats_reset)::text from pg_stat_bgwriter) as counting,
       current_setting('synchronous_commit') <> 'off' as flushed,
-      ${await nodeExpression(db)} as node`.execute(db);
+      ${await nodeExpression(db)} as node`;
   const [found] = rows;
   if (found === undefined) throw new RangeError('a select without from gave no row');
   const { database, table, directory, counting, flushed } = found;

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { databaseTime } from '../connection/database-time.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 
@@ -27,9 +26,9 @@ export async function releaseSubmissions(db: Db): Promise<number> {
     await commitDurably(trx);
     const now = await databaseTime(trx);
     // Locks the row: whoever is moving submissions to `held` is waited for.
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
-      where singleton`.execute(trx);
+      where singleton`;
     let released = 0;
     for (const userId of await accountsIn(trx, 'held')) {
       released += await move(trx, userId, 'held', 'queued');
@@ -51,9 +50,9 @@ export async function holdFor(
   const there = holdOf(row);
   if (why === undefined) return there;
   if (there === undefined) {
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('installation')} set held_at = ${now}::timestamptz, held_why = ${why}
-      where singleton`.execute(trx);
+      where singleton`;
   }
   for (const userId of await accountsIn(trx, 'queued')) {
     await move(trx, userId, 'queued', 'held');

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { databaseTime } from '../connection/database-time.ts';
 import {
@@ -87,8 +86,8 @@ interface Seen {
 async function observe(db: Db, host: string | undefined): Promise<Seen> {
   const fingerprint = await observeFingerprint(db, host);
   const node = await nodeExpression(db);
-  const { rows } = await sql<{ node: ServerNode }>`
-    select distinct ${node} as node from ${db.stateTable('account')}`.execute(db);
+  const { rows } = await db.sql<{ node: ServerNode }>`
+    select distinct ${node} as node from ${db.stateTable('account')}`;
   const own = `${fingerprint.system ?? ''}/${fingerprint.timeline ?? ''}`;
   return { fingerprint, nodes: [...new Set([own, ...rows.map((row) => row.node)])] };
 }
@@ -102,9 +101,7 @@ async function judgeInstallation(
 ): Promise<Judged | 'new host'> {
   return db.transaction(async (trx) => {
     const now = await databaseTime(trx);
-    await sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`.execute(
-      trx,
-    );
+    await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
     const row = await lockedRow(trx);
     const before = readFingerprint(row.fingerprint);
     const stake = await atStake(trx);
@@ -135,18 +132,18 @@ async function judgeInstallation(
         ? mergeFingerprints(before, seen.fingerprint)
         : mergeFingerprints(undefined, seen.fingerprint);
     const nodes = seen.nodes.reduce(withNode, difference?.another.length === 0 ? row.nodes : {});
-    await sql`
+    await trx.sql`
       update ${trx.stateTable('installation')}
       set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
-      where singleton`.execute(trx);
+      where singleton`;
     // Never earlier, whatever the clock does: an earlier one says that the database was set back.
     const aliveAt = submit === undefined ? row.alive_at : later(now, row.alive_at);
     if (submit !== undefined) {
-      await sql`
+      await trx.sql`
         update ${trx.stateTable('installation')}
         set alive_at = ${aliveAt}::timestamptz,
           settings = settings || ${JSON.stringify({ submit })}::text::jsonb
-        where singleton`.execute(trx);
+        where singleton`;
     }
     const hold = await holdFor(trx, row, now, why);
     return { hold, aliveAt: aliveAt ?? undefined };
@@ -187,20 +184,23 @@ function whyUnknown(before: Fingerprint | undefined): string | undefined {
 /** Cheap: whether `openInstallation` would find another database than at this process's last look. */
 export async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
   const node = await nodeExpression(db);
-  const { rows } = await sql<{ same: boolean; nodes: KnownNodes; node: ServerNode; alive_at: Date | null }>`
+  const { rows } = await db.sql<{
+    same: boolean;
+    nodes: KnownNodes;
+    node: ServerNode;
+    alive_at: Date | null;
+  }>`
     select ${isStoredDatabase(db.schema)} as same,
       nodes, ${node} as node, alive_at
-    from ${db.stateTable('installation')}`.execute(db);
+    from ${db.stateTable('installation')}`;
   const [row] = rows;
   if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
   return isSetBack(row, lastAliveAt);
 }
 
 async function lockedRow(trx: Db): Promise<InstallationRow> {
-  const { rows } = await sql<InstallationRow>`
-    select fingerprint, nodes, alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`.execute(
-    trx,
-  );
+  const { rows } = await trx.sql<InstallationRow>`
+    select fingerprint, nodes, alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
   if (rows[0] === undefined) throw new RangeError('the installation has no row');
   return rows[0];
 }
@@ -215,10 +215,10 @@ interface Stake {
 
 async function atStake(trx: Db): Promise<Stake> {
   const submissions = trx.table('submissions');
-  const { rows } = await sql<Stake>`
+  const { rows } = await trx.sql<Stake>`
     select exists (select 1 from ${submissions} where state in ('queued', 'sending', 'held')) as open,
       exists (select 1 from ${submissions} where state = 'queued') as queued,
-      exists (select 1 from ${trx.stateTable('own_url')}) as registered`.execute(trx);
+      exists (select 1 from ${trx.stateTable('own_url')}) as registered`;
   if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
   return rows[0];
 }

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { DatabaseWentBack } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { databaseTime } from '../connection/database-time.ts';
@@ -23,19 +22,17 @@ export async function markRecovery(
   const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
   const userIds = accounts.map(({ _user_id }) => _user_id);
   // First: an owner's transaction that is under way is waited for, and none begins after.
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true
-    where _user_id = any(${userIds}::bigint[])`.execute(trx);
+    where _user_id = any(${userIds}::bigint[])`;
   const micros = BigInt(now.getTime()) * 1000n;
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('installation')}
     set change_floor = greatest(change_floor, ${String(micros)}::bigint) + ${String(FLOOR_MARGIN)}::bigint
-    where singleton`.execute(trx);
-  await sql`
+    where singleton`;
+  await trx.sql`
     insert into ${trx.table('recoveries')} (detected_at, reason, last_sign_of_life)
-    values (${now}::timestamptz, ${reason}, ${aliveAt}::timestamptz) on conflict (detected_at) do nothing`.execute(
-    trx,
-  );
+    values (${now}::timestamptz, ${reason}, ${aliveAt}::timestamptz) on conflict (detected_at) do nothing`;
 }
 
 /**
@@ -46,17 +43,13 @@ export async function recordRecovery(db: Db, fence: Fence, { message }: Database
   await db.transaction(async (trx) => {
     const now = await databaseTime(trx);
     // The row is locked before the accounts are: as by the installation's beats.
-    await sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`.execute(
-      trx,
-    );
-    const { rows } = await sql<HoldRow & { alive_at: Date | null }>`
-      select alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`.execute(trx);
+    await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
+    const { rows } = await trx.sql<HoldRow & { alive_at: Date | null }>`
+      select alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
     // A later one, not just another: a mark that this owner has seen may be among what is gone.
-    const marks = await sql<{ known: boolean }>`
+    const marks = await trx.sql<{ known: boolean }>`
       select exists (select 1 from ${trx.table('recoveries')}
-        where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`.execute(
-      trx,
-    );
+        where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`;
     if (marks.rows[0]?.known === true) return;
     const row = rows[0];
     if (row === undefined) throw new RangeError('the installation has no row');

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 
 /**
  * On Citus, once `mirror.account` is distributed, every table of an account that a migration adds must be, too
@@ -7,23 +6,23 @@ import { sql } from 'kysely';
  * Elsewhere nothing happens.
  */
 export async function distributeNewTables(trx: Db): Promise<void> {
-  const { rows } = await sql<{
+  const { rows } = await trx.sql<{
     citus: boolean;
-  }>`select to_regclass('pg_dist_partition') is not null as citus`.execute(trx);
+  }>`select to_regclass('pg_dist_partition') is not null as citus`;
   if (rows[0]?.citus !== true) return;
   const account = `${trx.schema}.account`;
-  const tables = await sql<{ name: string }>`
+  const tables = await trx.sql<{ name: string }>`
     select format('%I.%I', n.nspname, c.relname) as name
     from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
-    where n.nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and c.relkind = 'r'
+    where n.nspname in (${trx.schema}, ${trx.stateSchema}) and c.relkind = 'r'
       -- api_key knows the owner but is found by the key alone.
       and exists (select 1 from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
       and not exists (select 1 from pg_dist_partition d where d.logicalrelid = c.oid)
       and exists (select 1 from pg_dist_partition d where d.logicalrelid = to_regclass(${account}))
-    order by 1`.execute(trx);
+    order by 1`;
   for (const { name } of tables.rows) {
-    await sql`select create_distributed_table(${name}, '_user_id', colocate_with => ${account})`.execute(trx);
+    await trx.sql`select create_distributed_table(${name}, '_user_id', colocate_with => ${account})`;
   }
 }

@@ -1,5 +1,4 @@
 import { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Migration } from './migrations.ts';
 
@@ -45,11 +44,9 @@ export async function throwIfNamesTaken(
 
 /** A schema in which this user can make nothing. */
 async function throwIfClosed(trx: Db): Promise<void> {
-  const { rows } = await sql<{ name: string; owner: string; user: string }>`
+  const { rows } = await trx.sql<{ name: string; owner: string; user: string }>`
     select nspname as name, nspowner::regrole::text as owner, current_user::text as user from pg_namespace
-    where nspname in (${trx.schema}, ${`${trx.schema}_sync`}) and not has_schema_privilege(oid, 'create, usage')`.execute(
-    trx,
-  );
+    where nspname in (${trx.schema}, ${trx.stateSchema}) and not has_schema_privilege(oid, 'create, usage')`;
   const closed = rows[0];
   if (closed === undefined) return;
   throw new Unusable(
@@ -72,10 +69,10 @@ async function madeBy(trx: Db, all: readonly Migration[]): Promise<ReadonlySet<s
 }
 
 async function objectsOf(trx: Db): Promise<Present[]> {
-  const { rows } = await sql<Present>`
+  const { rows } = await trx.sql<Present>`
     with own as (
       select oid, nspname, substr(nspname, length(${trx.schema}) + 1) as suffix from pg_namespace
-      where nspname in (${trx.schema}, ${`${trx.schema}_sync`}))
+      where nspname in (${trx.schema}, ${trx.stateSchema}))
     select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
         when 'i' then 'index' when 'I' then 'index' when 'f' then 'foreign table' when 'c' then 'type' else 'table' end as kind,
       format('%I.%I', nspname, relname) as name, format('%s relation %s', suffix, relname) as key,
@@ -88,6 +85,6 @@ async function objectsOf(trx: Db): Promise<Present[]> {
     select 'function', format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(p.oid)),
       format('%s function %s(%s)', suffix, proname, oidvectortypes(proargtypes)), proowner::regrole::text
     from pg_proc p join own on own.oid = pronamespace
-    order by 1, 2`.execute(trx);
+    order by 1, 2`;
   return rows;
 }

@@ -72,26 +72,24 @@ async function applyNext(
   return db.transaction(async (trx) => {
     await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
     // Waits without a bound: another program's migration may take longer than a lock on a table may.
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`.execute(
-      trx,
-    );
+    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`;
     await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     const applied = await appliedMigrations(trx);
     const [next] = pendingAfter(applied, all, trx.schema, version);
     if (next === undefined) return undefined;
     if (applied.length === 0) await throwIfNamesTaken(trx, all);
     const table = trx.stateTable('migration');
-    await sql`create schema if not exists ${sql.id(`${trx.schema}_sync`)}`.execute(trx);
-    await sql`create table if not exists ${table} (
-      name text primary key, checksum text not null, applied_at timestamptz not null)`.execute(trx);
+    await trx.sql`create schema if not exists ${sql.id(trx.stateSchema)}`;
+    await trx.sql`create table if not exists ${table} (
+      name text primary key, checksum text not null, applied_at timestamptz not null)`;
     // By itself, since mirrors that 0.1.0 made have the table without it.
-    await sql`alter table ${table} add column if not exists oldest_program text`.execute(trx);
+    await trx.sql`alter table ${table} add column if not exists oldest_program text`;
     const before = await beforeMigration(trx);
     await trx.raw(next.text.replaceAll('{schema}', trx.schema));
     await afterMigration(trx, before);
     await distributeNewTables(trx);
-    await sql`insert into ${table} (name, checksum, applied_at, oldest_program)
-      values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`.execute(trx);
+    await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
+      values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
     return next.name;
   });
 }
@@ -99,12 +97,12 @@ async function applyNext(
 async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   const place = `${checkedName(db.schema)}_sync`;
   // By the catalogue, which also tells of a schema that this user may not look into.
-  const { rows } = await sql<{ owner: string; ours: boolean }>`
+  const { rows } = await db.sql<{ owner: string; ours: boolean }>`
     select relowner::regrole::text as owner, (
       select count(*) = 3 from pg_attribute a
       where a.attrelid = c.oid and not a.attisdropped and a.attname in ('name', 'checksum', 'applied_at')) as ours
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${place} and c.relname = 'migration'`.execute(db);
+    where n.nspname = ${place} and c.relname = 'migration'`;
   const table = rows[0];
   if (table === undefined) return [];
   if (!table.ours) {
@@ -114,9 +112,9 @@ async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
     );
   }
   // As JSON, since a mirror that 0.1.0 made has no such column before its next migration.
-  const applied = await sql<AppliedMigration>`
+  const applied = await db.sql<AppliedMigration>`
     select name, checksum, to_jsonb(m) ->> 'oldest_program' as "oldestProgram"
-    from ${sql.id(place, 'migration')} m order by name`.execute(db);
+    from ${sql.id(place, 'migration')} m order by name`;
   return applied.rows;
 }
 
@@ -129,9 +127,9 @@ function checkedName(schema: string): string {
 }
 
 async function checkServer(db: Db): Promise<void> {
-  const { rows } = await sql<{ number: number; version: string; encoding: string }>`
+  const { rows } = await db.sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
-      current_setting('server_encoding') as encoding`.execute(db);
+      current_setting('server_encoding') as encoding`;
   const server = rows[0];
   if (server === undefined) throw new RangeError('a select without from gave no row');
   if (server.number < OLDEST) {

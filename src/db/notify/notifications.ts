@@ -1,10 +1,9 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { service, type Service } from '@research-mirror/runtime/service';
 
-/** Rows of a table that changed: what `NOTIFY <schema>_changes` tells. */
+/** Rows of a table that changed: one `NOTIFY <schema>_changes`. */
 export interface TableChange {
   readonly table: string;
   /** Decimal digits of a bigint, as `changeId`. */
@@ -18,13 +17,13 @@ export interface Notifications extends Service {
   changed(change: TableChange): void;
 }
 
-/** At most one notification for a table and account in this time, milliseconds. */
+/** One notification at most for a table and account in this time, milliseconds. */
 const COALESCE = 250;
 
 /**
- * Tells listeners of the mirror that rows have changed: `{"schema","table","user_id","change_id"}`, coalesced. A
- * hint that may be lost. Outside of the page's transaction, where it would take a lock of the whole cluster at
- * commit; its failure changes nothing.
+ * Notifies listeners of the mirror that rows have changed: `{"schema","table","user_id","change_id"}`, coalesced. A
+ * notification may be lost; its failure changes nothing. It stays outside the page's transaction, where it would take
+ * a lock of the whole cluster at commit.
  */
 export function createNotifications(db: Db, clock: Clock): Notifications {
   const bell = new Doorbell();
@@ -33,9 +32,9 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
     const changes = [...pending.values()];
     pending.clear();
     for (const change of changes) {
-      await sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`
-        .execute(db)
-        .catch(() => {});
+      await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`.catch(
+        () => {},
+      );
     }
   };
   const running = service('notifications', async ({ signal, ready }) => {
@@ -63,7 +62,7 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
   };
 }
 
-/** The digits stand as JSON numbers: none is lost. */
+/** The digits become JSON numbers as they are: none is lost. */
 function payload(schema: string, { table, userId, changeId }: TableChange): string {
   return `{"schema":${JSON.stringify(schema)},"table":${JSON.stringify(table)},"user_id":${userId},"change_id":${changeId}}`;
 }

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -13,30 +12,30 @@ export interface WakeupOptions {
   readonly schema: string;
   readonly clock: Clock;
   readonly log: { info(message: string): void; warn(message: string): void };
-  /** Something may have happened: look. Also called when nothing did. */
+  /** Called when something may have happened, and sometimes when nothing did. */
   readonly onWake: () => void;
 }
 
 /** How long a notification to oneself may take before LISTEN counts as dead, milliseconds. */
 const SELF_TEST = 2_000;
-/** Looking without being told, milliseconds. */
+/** Between two looks where LISTEN does not work, milliseconds. */
 const POLL = 1_000;
 
-/** Wakes the daemons of this mirror; a failure is ignored, for they look now and then by themselves. */
+/** Wakes the daemons of this mirror. A failure is ignored: they also look now and then by themselves. */
 export async function wake(db: Db): Promise<void> {
-  await sql`select pg_notify(${channelOf(db.schema)}, '')`.execute(db).catch(() => {});
+  await db.sql`select pg_notify(${channelOf(db.schema)}, '')`.catch(() => {});
 }
 
 /**
- * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing,
- * so the first thing is a notification to ourselves: without it, and while the connection is gone, `onWake` is called
+ * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing, so
+ * this first sends itself a notification. Where that does not come, and while the connection is gone, it calls `onWake`
  * each second.
  */
 export function createWakeups(options: WakeupOptions): Service {
   const { clock, log, onWake } = options;
   return service('wake-ups', async ({ signal, ready }) => {
     let failing = false;
-    /** @returns whether to try again: the connection was lost or could not be had */
+    /** @returns whether to try again; false: LISTEN delivers nothing here */
     const listenOnce = async (): Promise<boolean> => {
       const listener = await Listener.connect(options, signal);
       try {
@@ -77,7 +76,7 @@ function channelOf(schema: string): string {
   return `${schema}_wake`;
 }
 
-/** A connection that does nothing but LISTEN. */
+/** A connection only for LISTEN. */
 class Listener {
   readonly #client: pg.Client;
   readonly #config: pg.ClientConfig;
@@ -111,8 +110,8 @@ class Listener {
   }
 
   /**
-   * Whether a notification arrives. It is sent by another connection: a pooler does pass on what comes back while
-   * the listener's own statement runs.
+   * Whether a notification arrives. Another connection sends it: while a statement of the listener runs, a pooler does
+   * pass notifications on.
    */
   async hears(clock: Clock, signal: AbortSignal): Promise<boolean> {
     const heard = new Promise<boolean>((resolve) => {
@@ -129,7 +128,7 @@ class Listener {
     return Promise.race([heard, clock.sleep(SELF_TEST, signal).then(() => false)]);
   }
 
-  /** Calls `onWake` now, for what was missed, and with each notification until the connection is gone. */
+  /** Calls `onWake` now, for what was missed, and at each notification until the connection is gone. */
   async listen(onWake: () => void, signal: AbortSignal): Promise<void> {
     this.#onNotification = onWake;
     onWake();
@@ -141,7 +140,7 @@ class Listener {
   }
 }
 
-/** `task`, or the signal's reason as soon as it is aborted; the task itself goes on then. */
+/** Waits for `task`, or throws the signal's reason as soon as it is aborted; the task itself goes on then. */
 async function unlessAborted<T>(signal: AbortSignal, task: Promise<T>): Promise<T> {
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -1,32 +1,28 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 
 /**
  * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since 1970
- * by the database's clock, but always above the last one. They rise in the order of commits, are unique per account, and
- * do not come again after the database went back, since the outage took time: a plain counter would give the numbers of
- * lost rows to other rows, and a consumer that has passed them would never see these. They fit 2^53 until 2255.
+ * by the database's clock, but always above the last one. They rise in the order of commits and are unique per account.
+ * They are not used again after the database went back, since the outage took time: a plain counter would give the
+ * numbers of lost rows to other rows, which a consumer that has passed them would never see. They fit 2^53 until 2255.
  */
-interface IdClock {
-  /** Microseconds since 1970, by the fence. */
+export interface IdClockOptions {
+  /** Microseconds since 1970, by the database's clock. */
   readonly now: bigint;
-  /** `installation.change_floor`: for a clock that is behind the one that gave the last IDs. */
+  /** `installation.change_floor`: the clock may be behind the one that gave the last IDs. */
   readonly floor: bigint;
+  readonly monotonic: () => number;
+}
+
+interface IdClock extends IdClockOptions {
   /** The last ID that the transaction took. */
   last: bigint | undefined;
   /** When it took the first one: milliseconds, monotonic. */
   firstTakenAt: number | undefined;
-  readonly monotonic: () => number;
 }
 
-/** Of the transactions under way: a fenced transaction begins one. */
+/** By fenced transaction. */
 const clocks = new WeakMap<Db, IdClock>();
-
-export interface IdClockOptions {
-  readonly now: bigint;
-  readonly floor: bigint;
-  readonly monotonic: () => number;
-}
 
 /** Lets the fenced transaction `trx` take change IDs. */
 export function beginChangeIds(trx: Db, options: IdClockOptions): void {
@@ -34,12 +30,12 @@ export function beginChangeIds(trx: Db, options: IdClockOptions): void {
 }
 
 /**
- * From its first change ID on a transaction may last so long (milliseconds): IDs of a transaction become visible when it
- * commits, and whoever reads all accounts by a single watermark looks back no further than ten minutes.
+ * How long (ms) a transaction may last after its first change ID. The IDs become visible when it commits, and whoever
+ * reads all accounts by a single watermark looks back ten minutes only.
  */
 export const LONGEST_WITH_IDS = 60_000;
 
-/** The last change ID that the transaction took. @throws Error, to roll it back, where it has lasted too long with them */
+/** The last change ID that the transaction took. @throws Error, to roll it back, where it has lasted too long */
 export function endChangeIds(trx: Db): bigint | undefined {
   const clock = clocks.get(trx);
   if (clock?.firstTakenAt !== undefined && clock.monotonic() - clock.firstTakenAt > LONGEST_WITH_IDS) {
@@ -58,11 +54,11 @@ export async function takeChangeIds(trx: Db, userId: string, count: number): Pro
   const clock = clocks.get(trx);
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
   clock.firstTakenAt ??= clock.monotonic();
-  const { rows } = await sql<{ change_id: string }>`
+  const { rows } = await trx.sql<{ last: string }>`
     update ${trx.stateTable('account')}
     set change_id = greatest(change_id, ${String(clock.floor)}::bigint, ${String(clock.now)}::bigint) + ${count}::bigint
-    where _user_id = ${userId}::bigint returning change_id`.execute(trx);
-  const last = rows[0]?.change_id;
+    where _user_id = ${userId}::bigint returning change_id as last`;
+  const last = rows[0]?.last;
   if (last === undefined) throw new Error(`account ${userId} has no row`);
   clock.last = BigInt(last);
   return clock.last - BigInt(count);

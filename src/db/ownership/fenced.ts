@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -17,29 +16,28 @@ import {
 /** What an owner knows of its account's row from its own transactions. */
 interface Ownership {
   /**
-   * Where they stand in line. The lock on the account's row lets one go at a time anyway; without a line before it they
-   * would wait for it in Postgres, on a connection each and against the bound on a statement, which several pages of
-   * megabytes reach together.
+   * Lets one transaction begin at a time. Else they would wait in Postgres for the lock on the account's row, each on a
+   * connection and against the bound on a statement, which several pages of megabytes reach together.
    */
   readonly line: Mutex;
-  /** `change_id` as committed last: two where the outcome of that commit is unknown; undefined before the first. */
+  /** `change_id` as committed last; two where nobody knows whether that commit took place; undefined before the first. */
   changeIds: readonly bigint[] | undefined;
-  /** The servers that are known, and the floor of change IDs, as of the first transaction. */
+  /** As of the first transaction. */
   installation: Installed | undefined;
-  /** Why nothing more is written under this fence. */
+  /** Why this fence writes nothing more. */
   over: LeaseLost | undefined;
 }
 
 interface Installed {
   readonly nodes: KnownNodes;
   readonly floor: bigint;
-  /** When the database was found to have gone back last, as text. */
+  /** When it was last noticed that the database went back, as text. */
   readonly recovery: string | null;
 }
 
 const ownerships = new WeakMap<Fence, Ownership>();
 
-/** What the fence's statement tells. */
+/** What the fence's statement answers. */
 interface FenceRow {
   readonly micros: string;
   readonly changeId: string;
@@ -48,11 +46,11 @@ interface FenceRow {
 
 /**
  * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
- * account's row under this owner and token, and tells the database's time. A takeover waits for the lock, or has
+ * account's row under this owner and token, and reads the database's time. A takeover waits for the lock, or has
  * happened and leaves no row; a plain check, or one inside a later statement, lets a stale owner commit
  * (test/integration/db/ownership/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
  *
- * The same statement tells whether the database went back under its owner (invariant 4): then a server writes another
+ * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes another
  * timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed last.
  * Round trips: begin, fence, commit, and those of `work`; two more the first time.
  * @param work gets the transaction and the time, by the database's clock
@@ -78,7 +76,7 @@ export async function fenced<T>(
   });
 }
 
-/** When the database was found to have gone back last, as this owner knew at its first transaction. */
+/** When it was last noticed that the database went back, as of this owner's first transaction. */
 export function recoveryKnownTo(fence: Fence): string | null {
   return ownershipOf(fence).installation?.recovery ?? null;
 }
@@ -96,11 +94,11 @@ function ownershipOf(fence: Fence): Ownership {
   return made;
 }
 
-/** Tokens only rise: an earlier one than this owner's says that its takeover is gone. */
+/** Tokens only rise: a lower one than this owner's shows that its takeover is lost. */
 async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
-  const { rows } = await sql<{ gone: boolean }>`
+  const { rows } = await trx.sql<{ gone: boolean }>`
     select token < ${token}::bigint as gone from ${trx.stateTable('account')}
-    where _user_id = ${userId}`.execute(trx);
+    where _user_id = ${userId}`;
   return rows[0]?.gone === true
     ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
     : new LeaseLost(`account ${userId} has another owner now: this process writes nothing more for it`);
@@ -114,16 +112,16 @@ async function inTransaction<T>(
   monotonic: () => number,
 ): Promise<T> {
   const node = await nodeExpression(db);
-  /** `change_id` before and after, once all is done but the commit. */
+  /** `change_id` before and after, once only the commit is left. */
   let moved: { readonly from: bigint; readonly to: bigint } | undefined;
   try {
     const result = await db.transaction(async (trx) => {
-      const { rows } = await sql<FenceRow>`
+      const { rows } = await trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
           ${node} as node
         from ${trx.stateTable('account')}
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
-        for no key update`.execute(trx);
+        for no key update`;
       const [row] = rows;
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
@@ -154,12 +152,12 @@ async function inTransaction<T>(
   }
 }
 
-/** Read behind the fence: whoever raises the floor takes all accounts from their owners first (recovery.ts). */
+/** Read behind the fence, since whoever raises the floor first takes all accounts from their owners (recovery.ts). */
 async function installationOf(trx: Db, node: ServerNode): Promise<Installed> {
-  const { rows } = await sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
+  const { rows } = await trx.sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
     select i.nodes, i.change_floor as floor, r.recovery
     from (select max(detected_at)::text as recovery from ${trx.table('recoveries')}) as r
-      left join ${trx.stateTable('installation')} as i on true`.execute(trx);
+      left join ${trx.stateTable('installation')} as i on true`;
   const [row] = rows;
   return {
     nodes: withUnknownNode(row?.nodes ?? {}, node),

@@ -7,60 +7,60 @@ import { databaseTime } from '../connection/database-time.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
 export interface HeartbeatOptions {
-  /** Better not the pool that pages use: a heartbeat that waits for a connection is a late one. */
+  /** A pool that pages do not use: a heartbeat that waits for a connection is late. */
   readonly db: Db;
   /** Unique for each run of a program: a random UUID. */
   readonly processId: string;
   readonly identity: ProcessIdentity;
-  /** What it does, for people: `start`. */
+  /** For users: `start`. */
   readonly command: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: { warn(message: string): void; info(message: string): void };
   readonly durations?: HeartbeatDurations;
-  /** What is to be done after each heartbeat; its failure is told, and does not count as the heartbeat's. */
+  /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
   readonly afterBeat?: () => Promise<void>;
-  /** Told when the database's clock went back since the last heartbeat: what waits for a stored moment waits too long. */
+  /** Called when the database's clock went back since the last heartbeat: whatever waits for a stored moment waits too long. */
   readonly onClockBack?: () => Promise<void>;
 }
 
 /** Milliseconds. */
 export interface HeartbeatDurations {
   readonly beatEvery: number;
-  /** For how long others take the process for alive, by the database's clock. */
+  /** How long others take the process for alive, by the database's clock. */
   readonly validFor: number;
-  /** For how long the process itself does, from the beginning of a heartbeat: less, by more than clocks drift. */
+  /** How long the process itself does, from the start of a heartbeat: less, by more than clocks drift. */
   readonly trustedFor: number;
 }
 
 /** docs/design/ownership.md, "Heartbeat". */
 export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_000, trustedFor: 10_000 };
 
-/** Rows of processes that were killed are kept for a while, for people to look at. */
+/** How long (ms) the row of a killed process stays, for users to see. */
 const REMEMBERED = 3_600_000;
-/** A step of the database's clock that is more than the drift of two clocks between heartbeats, milliseconds. */
+/** A step back of the database's clock (ms) that is more than two clocks drift between heartbeats. */
 const CLOCK_BACK = 15_000;
-/** After a heartbeat that failed, milliseconds. */
+/** Until the next attempt after a failed heartbeat, milliseconds. */
 const TRY_AGAIN = 1_000;
 
-/** A process that others know to be alive. */
+/** Keeps this process alive for others. */
 export interface Heartbeat extends Service {
   readonly processId: string;
   /**
-   * Until when this process may count itself alive, on `clock.monotonic()`: no request is sent and no transaction
-   * begun for an account after that. −Infinity before the first heartbeat.
+   * Until when this process may take itself for alive, on `clock.monotonic()`. After that it sends no request and begins
+   * no transaction for an account. −Infinity before the first heartbeat.
    */
   ownsUntil(): number;
   /**
-   * The database's time, by what heartbeats saw of it: milliseconds since the epoch, late by a round trip at most and
-   * never early. Before the first heartbeat it is this machine's.
+   * The database's time as heartbeats saw it: milliseconds since the epoch, at most a round trip late and never early.
+   * This machine's time before the first heartbeat.
    */
   databaseNow(): number;
 }
 
 /**
- * Registers the process and says every few seconds that it lives: one row a process, however many accounts it has.
- * A database that is away ends nothing: `ownsUntil` does. At a stop the row goes; accounts are to be released before.
+ * Registers the process and renews its row every few seconds: one row a process, however many accounts it has. A
+ * database that is away ends nothing; `ownsUntil` does. At a stop the row is removed; accounts must be released before.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { db, processId, identity, clock, log } = options;
@@ -76,7 +76,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     databaseClock.observe(now.getTime(), begin, clock.monotonic());
     if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
     startedAt ??= now;
-    // Also where the row is gone: it was taken for dead meanwhile, and its accounts have new owners.
+    // Inserts the row again where it was removed: the process was taken for dead, and its accounts have new owners.
     await db.state
       .insertInto('process')
       .values({
@@ -120,7 +120,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       }
     } finally {
       trustedUntil = -Infinity;
-      // When the database is away, the row simply expires.
+      // Where the database is away, the row expires.
       await db.state
         .deleteFrom('process')
         .where('process_id', '=', processId)

@@ -6,24 +6,24 @@ import type { Fence } from '../../model/fence.ts';
 import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
 
-/** What came of the attempt to own an account. */
+/** The result of an attempt to own an account. */
 export type TakeResult =
   | { readonly state: 'taken'; readonly fence: Fence }
   /** A living process owns it. */
   | { readonly state: 'owned'; readonly by: Holder };
 
-/** A process that owns accounts, for people. */
+/** A process that owns accounts, for users. */
 export interface Holder {
   readonly processId: string;
   /** `start`, `sync`, … */
   readonly command: string;
   readonly pid: number;
-  /** It runs on this machine: its process ID means something here. */
+  /** It runs on this machine, so its process ID means something here. */
   readonly here: boolean;
   readonly aliveUntil: Date;
 }
 
-/** Makes the account's row where there is none: nobody owns it yet. */
+/** Makes the account's row, without an owner, where there is none. */
 export async function ensureAccount(db: Db, userId: string, now: Date): Promise<void> {
   await db.state
     .insertInto('account')
@@ -32,14 +32,14 @@ export async function ensureAccount(db: Db, userId: string, now: Date): Promise<
     .execute();
 }
 
-/** Another process may take or release the account between our look and our attempt: look again, this often. */
+/** How often to look again: another process may take or release the account between our look and our attempt. */
 const ATTEMPTS = 5;
 
 /**
- * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): a plain look, then compare-and-set,
- * which raises the fencing token. The update waits for a transaction of the old owner that holds the row's lock;
- * its bounds (database.ts) make that seconds at most, and what it commits is seen by the new owner.
- * @param own this process, to tell at once that an owner on the same machine is dead
+ * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the row,
+ * then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has locked
+ * the row: seconds at most, by the transaction's bounds (database.ts). The new owner sees what that commits.
+ * @param own this process: it knows at once that an owner on the same machine is dead
  * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
 export async function takeAccount(
@@ -48,9 +48,8 @@ export async function takeAccount(
   processId: string,
   own: ProcessIdentity,
 ): Promise<TakeResult> {
-  const tables = db.state;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const account = await tables
+    const account = await db.state
       .selectFrom('account')
       .select(['owner', 'token', 'state'])
       .where('_user_id', '=', userId)
@@ -62,7 +61,7 @@ export async function takeAccount(
       if (by !== undefined) return { state: 'owned', by };
     }
     const token = (BigInt(account.token) + 1n).toString();
-    const taken = await tables
+    const taken = await db.state
       .updateTable('account')
       .set({ owner: processId, token })
       .where('_user_id', '=', userId)
@@ -75,7 +74,7 @@ export async function takeAccount(
   throw new DatabaseUnavailable(`account ${userId} changes hands too often to be taken`);
 }
 
-/** Gives the account up, so that the next owner need not wait; nothing happens when it is another's by now. */
+/** Gives the account up, so that the next owner need not wait; changes nothing where another owns it by now. */
 export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
   await db.state
     .updateTable('account')
@@ -86,7 +85,7 @@ export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
     .execute();
 }
 
-/** Accounts that no living process owns: the candidates of a takeover. */
+/** Accounts that no living process owns. */
 export async function freeAccounts(db: Db, own: ProcessIdentity): Promise<readonly string[]> {
   const accounts = await db.state.selectFrom('account').select(['_user_id', 'owner']).execute();
   const owners = new Set(accounts.flatMap(({ owner }) => (owner === null ? [] : [owner])));
@@ -97,7 +96,7 @@ export async function freeAccounts(db: Db, own: ProcessIdentity): Promise<readon
   return accounts.filter(({ owner }) => owner === null || !living.has(owner)).map(({ _user_id }) => _user_id);
 }
 
-/** The process `processId`, if it lives: by its heartbeat, and by what this machine knows of it. */
+/** The process `processId` if it lives, by its heartbeat and by what this machine knows of it. */
 export async function livingHolder(
   db: Db,
   processId: string,
@@ -105,19 +104,13 @@ export async function livingHolder(
 ): Promise<Holder | undefined> {
   const row = await db.state
     .selectFrom('process')
-    .select(['command', 'machine', 'pid', 'started_ticks', 'alive_until'])
+    .select(['command', 'machine', 'pid', 'started_ticks as startedTicks', 'alive_until as aliveUntil'])
     .where('process_id', '=', processId)
-    // (One that lives, where the clock has just gone back, beats again within 4 s; until then its token protects.)
+    // After the clock went back, a living process beats again within 4 s; until then its token protects it.
     .where((row) => sql`not ${hasCome(sql`${row.ref('alive_until')}`, AHEAD_MS.aliveUntil)}`)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  if (await isDeadHere(own, { machine: row.machine, pid: row.pid, startedTicks: row.started_ticks }))
-    return undefined;
-  return {
-    processId,
-    command: row.command,
-    pid: row.pid,
-    here: own.machine !== '' && own.machine === row.machine,
-    aliveUntil: row.alive_until,
-  };
+  if (await isDeadHere(own, row)) return undefined;
+  const { command, pid, machine, aliveUntil } = row;
+  return { processId, command, pid, here: machine !== '' && machine === own.machine, aliveUntil };
 }

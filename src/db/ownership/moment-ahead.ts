@@ -1,20 +1,20 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * How far (ms) moments that are stored in advance may lie ahead of the database's clock: what each use adds at most,
- * and a margin. One that lies further ahead was stored before that clock went back. It is taken as past, so that nothing
- * waits for the future.
+ * How far (ms) a moment that is stored in advance may lie ahead of the database's clock: what its use adds at most, and
+ * a margin. One that lies further ahead was stored before that clock went back; it counts as past, or it would be
+ * waited for too long.
  */
 export const AHEAD_MS = {
   /** A heartbeat is valid for 12 s (heartbeat.ts). */
   aliveUntil: 15_000,
-  /** `Retry-After` counts up to 15 minutes. */
+  /** `Retry-After` counts for up to 15 minutes. */
   submission: 960_000,
   /** A row that still looks unchanged is read again within 30 s. */
   hint: 600_000,
 } as const;
 
-/** Whether a stored moment has come, as far as it may lie ahead at all. */
+/** An SQL condition: the stored moment has come, or lies too far ahead. */
 export function hasCome(
   moment: RawBuilder<unknown>,
   aheadMs: number,

@@ -1,14 +1,13 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 
 /**
- * The accounts that a process works on. Where the database goes back, an account's row may name a process again that
- * has given it up: it lives, so nobody takes the account from it, and does not work on it.
+ * The accounts on which a process works. After the database went back, an account's row may name a process that has
+ * given the account up. It lives, so nobody takes the account from it; and it does not work on the account.
  */
 export class OwnedAccounts {
   readonly #fences = new Map<string, Fence>();
-  /** Tokens, by account, under which the process was named at the last look, and did not work. */
+  /** By account, the tokens under which a row named the process at the last look while it did not work. */
   #strays = new Map<string, string>();
 
   add(fence: Fence): void {
@@ -19,24 +18,24 @@ export class OwnedAccounts {
     if (this.#fences.get(fence.userId) === fence) this.#fences.delete(fence.userId);
   }
 
-  /** Has this process open all its accounts anew: what it wrote for them so far is as it is. */
+  /** Makes this process open all its accounts again: they lose their owner. */
   async reopen(db: Db): Promise<void> {
     for (const { userId, owner, token } of this.#fences.values()) {
-      await sql`
+      await db.sql`
         update ${db.stateTable('account')} set owner = null, token = token + 1
-        where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`.execute(db);
+        where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`;
     }
   }
 
   /**
-   * Gives up accounts that name the process while it does not work on them. What it has just taken is not known here yet:
-   * the second look in a row decides.
+   * Gives up accounts whose row names the process while it does not work on them: in two looks in a row, since an account
+   * that it has just taken may not be known here yet.
    * @returns the accounts
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
     const table = db.stateTable('account');
-    const { rows } = await sql<{ userId: string; token: string }>`
-      select _user_id as "userId", token from ${table} where owner = ${processId}`.execute(db);
+    const { rows } = await db.sql<{ userId: string; token: string }>`
+      select _user_id as "userId", token from ${table} where owner = ${processId}`;
     const before = this.#strays;
     this.#strays = new Map(
       rows
@@ -46,9 +45,9 @@ export class OwnedAccounts {
     const released: string[] = [];
     for (const [userId, token] of this.#strays) {
       if (before.get(userId) !== token) continue;
-      await sql`
+      await db.sql`
         update ${table} set owner = null
-        where _user_id = ${userId}::bigint and owner = ${processId} and token = ${token}::bigint`.execute(db);
+        where _user_id = ${userId}::bigint and owner = ${processId} and token = ${token}::bigint`;
       released.push(userId);
     }
     return released;

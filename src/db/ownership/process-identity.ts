@@ -1,14 +1,14 @@
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
-/** What tells a process from any other that ever had its ID on the machine. */
+/** Identifies a process among all that ever had its ID on the machine. */
 export interface ProcessIdentity {
-  /** Host name, for people. */
+  /** Host name, for users. */
   readonly host: string;
-  /** Boot and PID namespace: within it a process ID means one thing. '' where the system does not tell (macOS). */
+  /** Boot and PID namespace: within both a process ID is unique at a time. '' where the system has none (macOS). */
   readonly machine: string;
   readonly pid: number;
-  /** Start of the process in clock ticks since boot; '' where the system does not tell. */
+  /** Start of the process in clock ticks since boot; '' where the system does not say. */
   readonly startedTicks: string;
 }
 
@@ -26,8 +26,8 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
 }
 
 /**
- * True when `other` certainly runs no more, because this machine says so: its heartbeat need not be waited out.
- * False where nothing is certain.
+ * Whether this machine is certain that `other` has ended, so that nobody need wait for its heartbeat to expire. False
+ * where nothing is certain.
  */
 export async function isDeadHere(
   own: ProcessIdentity,
@@ -39,14 +39,14 @@ export async function isDeadHere(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
   }
-  // The ID is in use; by another process since, or one that ended and was not yet waited for?
+  // The ID is in use: perhaps by a later process, or by one that has ended and that its parent has not reaped.
   const text = await readFile(`/proc/${other.pid}/stat`, 'utf8').catch(() => undefined);
   if (text === undefined) return false;
   const stat = parseStat(text);
   return stat.startedTicks !== other.startedTicks || stat.state === 'Z' || stat.state === 'X';
 }
 
-/** Fields 3 and 22 of proc_pid_stat(5); field 2, the name in brackets, may hold anything. */
+/** Fields 3 and 22 of proc_pid_stat(5); field 2, the name in brackets, may contain anything. */
 export function parseStat(text: string): { readonly state: string; readonly startedTicks: string } {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', startedTicks: fields[19] ?? '' };

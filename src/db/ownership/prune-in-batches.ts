@@ -1,33 +1,33 @@
-import type { Db } from '../connection/db.ts';
-import type { RawBuilder } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
+import type { Db } from '../connection/db.ts';
 import { fenced } from './fenced.ts';
 
-export interface PruneOptions {
-  /** Rows that one statement removes at most. */
-  readonly batch: number;
-  /** Ends it after the batch in hand, or a stop would wait for all of them; the next call goes on. */
-  readonly signal: AbortSignal;
-}
+/** Rows that one transaction removes at most, so that it stays short. */
+const BATCH = 5_000;
 
 /**
- * Removes rows of an account, a batch in each transaction, so that all of them stay short.
- * @param removal the statement for one batch; gets the database's time
+ * Removes old rows of the account, a batch in each transaction.
+ * @param rows the table, and the column that tells an account's rows apart
+ * @param signal ends it after the current batch, so that a stop need not wait for all of them; the next call goes on
+ * @param isOld the condition, and the order in which rows go; gets the moment so many milliseconds ago
  */
 export async function pruneInBatches(
   db: Db,
   fence: Fence,
-  { batch, signal }: PruneOptions,
-  removal: (now: Date) => RawBuilder<unknown>,
+  { table, key }: { readonly table: RawBuilder<unknown>; readonly key: string },
+  signal: AbortSignal,
+  isOld: (before: (ms: number) => Date) => RawBuilder<unknown>,
 ): Promise<void> {
-  const removeBatch = (): Promise<number> =>
-    fenced(db, fence, async (trx, now) => {
-      const { numAffectedRows } = await removal(now).execute(trx);
+  let removed = BATCH;
+  while (removed === BATCH && !signal.aborted) {
+    removed = await fenced(db, fence, async (trx, now) => {
+      const { numAffectedRows } = await trx.sql`
+        delete from ${table} where _user_id = ${fence.userId}::bigint and ${sql.id(key)} in (
+          select ${sql.id(key)} from ${table}
+          where _user_id = ${fence.userId}::bigint and ${isOld((ms) => new Date(now.getTime() - ms))}
+          limit ${BATCH})`;
       return Number(numAffectedRows ?? 0);
     });
-  let removed: number;
-  do {
-    if (signal.aborted) return;
-    removed = await removeBatch();
-  } while (removed === batch);
+  }
 }

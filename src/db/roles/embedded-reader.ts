@@ -1,4 +1,3 @@
-import { Db } from '../connection/db.ts';
 import pg from 'pg';
 import { openDatabase } from '../connection/database.ts';
 import { makeSqlLogin, sqlLogin } from './sql-login.ts';
@@ -18,9 +17,9 @@ export async function readerUrl(
   reader.username = sqlLogin(schema);
   reader.password = password;
   if (await isReader(reader.href, schema)) return reader.href;
-  const database = await openDatabase({ url, program, max: 1 });
+  const database = await openDatabase({ url, schema, program, max: 1 });
   try {
-    await makeSqlLogin(new Db(database.kysely, schema), password);
+    await makeSqlLogin(database.db, password);
   } finally {
     await database.close();
   }

@@ -15,7 +15,7 @@ export interface Grantable {
 
 /** USAGE of the schema; what this user's later tables and views get by default; each relation and function. */
 export async function grantable(db: Db): Promise<readonly Grantable[]> {
-  const { rows } = await sql<Grantable>`
+  const { rows } = await db.sql<Grantable>`
     with own as (select oid, nspowner from pg_namespace where nspname = ${db.schema})
     select 'schema' as object, 'schema' as kind, '' as name, quote_ident(${db.schema}) as target from own
     where pg_has_role(nspowner, 'usage')
@@ -28,7 +28,7 @@ export async function grantable(db: Db): Promise<readonly Grantable[]> {
     union all
     select format('function %s(%s)', proname, pg_get_function_identity_arguments(oid)), 'function', proname,
       oid::regprocedure::text from pg_proc
-    where pronamespace = (select oid from own) and pg_has_role(proowner, 'usage')`.execute(db);
+    where pronamespace = (select oid from own) and pg_has_role(proowner, 'usage')`;
   return rows;
 }
 
@@ -49,20 +49,18 @@ export async function grantTo(trx: Db, { name }: GroupRole, objects: readonly Gr
   for (const [kind, verb, rest] of GRANTS) {
     const targets = objects.filter((each) => each.kind === kind).map(({ target }) => target);
     if (targets.length === 0) continue;
-    await sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(name)}`.execute(trx);
+    await trx.sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(name)}`;
   }
 }
 
 /** Whether a role may do anything in the schema but call functions: those are granted by migrations, too. */
 export async function hasRights(db: Db, roleId: string): Promise<boolean> {
-  const { rows } = await sql<{ has: boolean }>`
+  const { rows } = await db.sql<{ has: boolean }>`
     with own as (select oid, nspacl from pg_namespace where nspname = ${db.schema}),
       lists as (
         select nspacl as acl from own
         union all select relacl from pg_class where relnamespace = (select oid from own)
         union all select defaclacl from pg_default_acl where defaclnamespace = (select oid from own))
-    select exists (select 1 from lists, aclexplode(acl) as entry where entry.grantee = ${roleId}::oid) as has`.execute(
-    db,
-  );
+    select exists (select 1 from lists, aclexplode(acl) as entry where entry.grantee = ${roleId}::oid) as has`;
   return rows[0]?.has === true;
 }

@@ -1,5 +1,4 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { forRole, type Grantable, grantable, grantTo, hasRights } from './grantable.ts';
 import { groupRoles, makeRoles, roleId } from './roles.ts';
 
@@ -21,9 +20,9 @@ export async function beforeMigration(trx: Db): Promise<BeforeMigration> {
   const defaults = present.filter(({ kind }) => kind === 'schema' || kind === 'defaults');
   for (const { name } of groupRoles(trx.schema)) await remember(trx, name, defaults, null);
   await grantDue(trx);
-  const { rows } = await sql<{ role: string; id: string }>`
+  const { rows } = await trx.sql<{ role: string; id: string }>`
     select m.role, m.role_id as id from ${trx.stateTable('granted')} m join pg_roles r on r.rolname = m.role and r.oid::text = m.role_id
-    where m.object = 'defaults of ' || current_user`.execute(trx);
+    where m.object = 'defaults of ' || current_user`;
   return {
     objects: new Set(present.map(({ object }) => object)),
     covered: new Map(rows.map(({ role, id }) => [role, id])),
@@ -49,9 +48,9 @@ export async function afterMigration(trx: Db, before: BeforeMigration): Promise<
 export async function ensureGrants(db: Db): Promise<void> {
   await db.transaction(async (trx) => {
     await makeRoles(trx);
-    const { rows } = await sql<{ owned: boolean }>`
+    const { rows } = await trx.sql<{ owned: boolean }>`
       select pg_has_role(relowner, 'usage') as owned from pg_class
-      where oid = to_regclass(format('%I.granted', ${`${trx.schema}_sync`}::text))`.execute(trx);
+      where oid = to_regclass(format('%I.granted', ${trx.stateSchema}::text))`;
     // Another user than the one who migrates can't grant.
     if (rows[0]?.owned === true) await grantDue(trx);
   });
@@ -62,13 +61,11 @@ export async function ensureGrants(db: Db): Promise<void> {
  * all that it was to have, and what is missing was taken away.
  */
 async function ensureMemory(trx: Db): Promise<void> {
-  const { rows } = await sql<{ there: boolean }>`
-    select to_regclass(format('%I.granted', ${`${trx.schema}_sync`}::text)) is not null as there`.execute(
-    trx,
-  );
+  const { rows } = await trx.sql<{ there: boolean }>`
+    select to_regclass(format('%I.granted', ${trx.stateSchema}::text)) is not null as there`;
   if (rows[0]?.there === true) return;
-  await sql`create table ${trx.stateTable('granted')} (
-    role text not null, object text not null, role_id text, primary key (role, object))`.execute(trx);
+  await trx.sql`create table ${trx.stateTable('granted')} (
+    role text not null, object text not null, role_id text, primary key (role, object))`;
   const present = await grantable(trx);
   for (const role of groupRoles(trx.schema)) {
     const id = await roleId(trx, role.name);
@@ -81,9 +78,9 @@ async function grantDue(trx: Db): Promise<void> {
   for (const role of groupRoles(trx.schema)) {
     const id = await roleId(trx, role.name);
     if (id === null) continue;
-    const { rows } = await sql<{ object: string; known: string | null }>`
+    const { rows } = await trx.sql<{ object: string; known: string | null }>`
       select object, role_id as known from ${trx.stateTable('granted')}
-      where role = ${role.name} and role_id is distinct from ${id}`.execute(trx);
+      where role = ${role.name} and role_id is distinct from ${id}`;
     if (rows.length === 0) continue;
     // A role that was dropped and made again has no right yet. One that has brought rights along is the same one, in a
     // database that was restored on another server.
@@ -93,8 +90,8 @@ async function grantDue(trx: Db): Promise<void> {
     const granted = (await grantable(trx)).filter(({ object }) => due.has(object));
     await grantTo(trx, role, granted);
     const current = [...kept, ...granted.map(({ object }) => object)];
-    await sql`update ${trx.stateTable('granted')} set role_id = ${id}
-      where role = ${role.name} and object = any(${current}::text[])`.execute(trx);
+    await trx.sql`update ${trx.stateTable('granted')} set role_id = ${id}
+      where role = ${role.name} and object = any(${current}::text[])`;
   }
 }
 
@@ -105,7 +102,7 @@ async function remember(
   objects: readonly Grantable[],
   id: string | null,
 ): Promise<void> {
-  await sql`insert into ${trx.stateTable('granted')} (role, object, role_id)
+  await trx.sql`insert into ${trx.stateTable('granted')} (role, object, role_id)
     select ${role}, object, ${id}::text from unnest(${objects.map(({ object }) => object)}::text[]) as object
-    on conflict do nothing`.execute(trx);
+    on conflict do nothing`;
 }

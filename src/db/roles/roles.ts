@@ -18,17 +18,17 @@ export function groupRoles(schema: string): readonly GroupRole[] {
 
 /** Makes the group roles that are not there, where this user may make roles (else a DBA can). */
 export async function makeRoles(db: Db): Promise<void> {
-  const { rows } = await sql<{ may: boolean }>`
-    select rolcreaterole or rolsuper as may from pg_roles where rolname = current_user`.execute(db);
+  const { rows } = await db.sql<{ may: boolean }>`
+    select rolcreaterole or rolsuper as may from pg_roles where rolname = current_user`;
   if (rows[0]?.may !== true) return;
   for (const { name } of groupRoles(db.schema)) {
-    if ((await roleId(db, name)) === null) await sql`create role ${sql.id(name)} nologin`.execute(db);
+    if ((await roleId(db, name)) === null) await db.sql`create role ${sql.id(name)} nologin`;
   }
 }
 
 /** Null where there is no role of that name. One that was dropped and made again has another. */
 export async function roleId(db: Db, name: string): Promise<string | null> {
-  const { rows } = await sql<{ id: string }>`
-    select oid::text as id from pg_roles where rolname = ${name}`.execute(db);
+  const { rows } = await db.sql<{ id: string }>`
+    select oid::text as id from pg_roles where rolname = ${name}`;
   return rows[0]?.id ?? null;
 }

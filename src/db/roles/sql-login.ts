@@ -20,17 +20,15 @@ export async function makeSqlLogin(db: Db, password: string): Promise<void> {
   const login = sql.id(sqlLogin(db.schema));
   await db.transaction(async (trx) => {
     // Two commands that begin together.
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${trx.schema}`}, 0))`.execute(
-      trx,
-    );
+    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${trx.schema}`}, 0))`;
     await makeRoles(trx);
-    const { rows } = await sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`.execute(trx);
-    if (rows.length === 0) await sql`create role ${login}`.execute(trx);
-    await sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
-      connection limit ${sql.lit(CONNECTIONS)} password ${sql.lit(password)}`.execute(trx);
-    await sql`alter role ${login} set default_transaction_read_only = on`.execute(trx);
-    await sql`alter role ${login} set statement_timeout = ${sql.lit(TIMEOUT)}`.execute(trx);
-    await sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login} with inherit true, set false`.execute(trx);
+    const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
+    if (rows.length === 0) await trx.sql`create role ${login}`;
+    await trx.sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
+      connection limit ${sql.lit(CONNECTIONS)} password ${sql.lit(password)}`;
+    await trx.sql`alter role ${login} set default_transaction_read_only = on`;
+    await trx.sql`alter role ${login} set statement_timeout = ${sql.lit(TIMEOUT)}`;
+    await trx.sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login} with inherit true, set false`;
   });
 }
 

@@ -36,7 +36,7 @@ const HISTORY = sql`interval '24 hours'`;
 /** Reads the state of all accounts in one snapshot, so that no page that commits meanwhile makes figures contradict. */
 export async function readStoredStatus(db: Db): Promise<StoredStatus> {
   return db.snapshot(async (trx) => {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(trx);
+    const { rows } = await trx.sql<{ now: Date }>`select clock_timestamp() as now`;
     const now = rows[0]?.now ?? new Date(0);
     const processes = await processesAt(trx, now);
     const collections = await collectionsOf(trx);
@@ -160,13 +160,13 @@ async function walksOf(db: Db): Promise<Map<string, WalkStatus[]>> {
 async function budgetsAt(db: Db, now: Date): Promise<Map<string, KeyBudgetStatus[]>> {
   const table = db.stateTable('slot_block');
   // What is not recorded as freed counts as sent when its reservation ran out (docs/design/rate-limit.md, "Reservations").
-  const { rows } = await sql<{ _user_id: string; key: string; group: string; used: string }>`
+  const { rows } = await db.sql<{ _user_id: string; key: string; group: string; used: string }>`
     select b._user_id, left(b.key_hash, 8) as key, b.rate_group as "group",
       sum(b.size - (select count(*) from unnest(b.freed) as f where f <= ${now})) as used
     from ${table} as b
     where b.valid_until + interval '60 seconds' > ${now}
     group by b._user_id, b.key_hash, b.rate_group
-    order by b._user_id, b.key_hash, b.rate_group`.execute(db);
+    order by b._user_id, b.key_hash, b.rate_group`;
   const keys = Map.groupBy(rows, (row) => `${row._user_id} ${row.key}`);
   return byUser(
     [...keys.values()].map((groups) => ({ _user_id: groups[0]?._user_id ?? '', groups })),

@@ -1,7 +1,7 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
-import { registrationState } from '../webhook/registration-state.ts';
+import { registrationState } from '../webhook/webhook-store.ts';
 
 /** What Postgres knows of an account's events in and operations out. */
 export interface WebhookAndSubmissions {
@@ -64,7 +64,7 @@ async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
   const waiting = new Map(hints.map((row) => [row._user_id, Number(row.hints)]));
   const account = db.stateTable('account');
   // By account, so that each is one look at the end of an index.
-  const { rows } = await sql<{
+  const { rows } = await db.sql<{
     _user_id: string;
     state: string | null;
     url: string | null;
@@ -73,9 +73,7 @@ async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
   }>`
     select a._user_id, r.state, r.url, r.error,
       (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as last_event_at
-    from ${account} as a left join ${db.stateTable('registration')} as r on r._user_id = a._user_id`.execute(
-    db,
-  );
+    from ${account} as a left join ${db.stateTable('registration')} as r on r._user_id = a._user_id`;
   return new Map(
     rows.map((row) => {
       const state = registrationState(row.state);
@@ -97,7 +95,7 @@ async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
 
 async function submissionsOf(db: Db, now: Date): Promise<ReadonlyMap<string, SubmissionCounts>> {
   const submissions = db.table('submissions');
-  const { rows } = await sql<{ _user_id: string; state: string; rows: string }>`
+  const { rows } = await db.sql<{ _user_id: string; state: string; rows: string }>`
     select a._user_id, s.state, s.rows
     from ${db.stateTable('account')} as a cross join lateral (
       select o.state, count(*) as rows from ${submissions} as o
@@ -106,7 +104,7 @@ async function submissionsOf(db: Db, now: Date): Promise<ReadonlyMap<string, Sub
       select d.state, count(*) from ${submissions} as d
       where d._user_id = a._user_id and d.done_at > ${now}::timestamptz - ${ENDED_WITHIN}
         and d.state not in ('queued', 'sending', 'held') group by d.state
-    ) as s`.execute(db);
+    ) as s`;
   return new Map(
     [...Map.groupBy(rows, (row) => row._user_id)].map(([userId, states]) => [
       userId,

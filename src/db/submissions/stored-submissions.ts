@@ -5,25 +5,25 @@ import type { Fence } from '../../model/fence.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../../model/submission.ts';
 import { pruneInBatches } from '../ownership/prune-in-batches.ts';
 
-/** A submission as people see it. Moments are by the database's clock. */
+/** A submission as users see it. Moments are by the database's clock. */
 export interface StoredSubmission {
   readonly id: string;
   readonly userId: string;
-  /** As queued: a later version of this program may know more operations. */
+  /** Any text: a later version of this program may know more operations. */
   readonly operation: string;
   readonly targetId: string | null;
   readonly state: SubmissionState;
   readonly idempotencyKey: string | null;
   readonly responseStatus: number | null;
-  /** JSON text, no digit lost; null: there is none. */
+  /** JSON text with every digit; null: there is none. */
   readonly response: string | null;
   readonly error: string | null;
   readonly createdAt: Date;
   readonly sentAt: Date | null;
   readonly doneAt: Date | null;
-  /** Queued, but not tried before then. */
+  /** When a queued one is tried at the earliest. */
   readonly notBefore: Date | null;
-  /** Outcome unknown: from then on the service's lists tell whether it took effect. */
+  /** Outcome unknown: from then on the service's lists show whether it took effect. */
   readonly conclusiveAt: Date | null;
 }
 
@@ -45,45 +45,44 @@ export async function listSubmissions(
   db: Db,
   { state, userId, limit }: SubmissionFilter,
 ): Promise<StoredSubmission[]> {
-  const { rows } = await sql<StoredSubmission>`
+  const { rows } = await db.sql<StoredSubmission>`
     select ${COLUMNS} from ${db.table('submissions')}
     where ${userId === undefined ? sql`true` : sql`_user_id = ${userId}`}
       and state = any(${state === undefined ? [...SUBMISSION_STATES] : [state]}::text[])
-    order by submission_id desc limit ${limit}`.execute(db);
+    order by submission_id desc limit ${limit}`;
   return rows;
 }
 
-/** One of them. @returns undefined: there is none */
+/** The submission of this ID, if any. */
 export async function findSubmission(db: Db, id: string): Promise<StoredSubmission | undefined> {
-  const { rows } = await sql<StoredSubmission>`
-    select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`.execute(db);
+  const { rows } = await db.sql<StoredSubmission>`
+    select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`;
   return rows[0];
 }
 
 /**
- * Accounts that have something queued that may be tried now: asked each second, since a NOTIFY of `submit` would take a
- * lock of the whole cluster. One look into the index of open submissions for each account.
+ * Accounts with a queued submission that may be tried now. Asked each second, since a NOTIFY of `submit` would take a
+ * lock of the whole cluster; costs one look into the index of open submissions for each account.
  */
 export async function accountsWithSubmissions(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ userId: string }>`
+  const { rows } = await db.sql<{ userId: string }>`
     select a._user_id as "userId" from ${db.stateTable('account')} as a
     where exists (
       select from ${db.table('submissions')} as s
       where s._user_id = a._user_id and s.state = 'queued'
         and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))
-    order by 1`.execute(db);
+    order by 1`;
   return rows.map(({ userId }) => userId);
 }
 
-const BATCH = 1_000;
 /** An idempotency key is good for this long at least after its submission is done, milliseconds. */
 const KEY_KEPT = 400 * 86_400_000;
 
 /**
  * Removes submissions of the account that were done more than `keepMs` ago (MIRROR_LOG_RETENTION), a batch at a time.
- * Those with an idempotency key stay four times as long, and 400 days at least: a key that is repeated after its row has
- * gone would be sent again.
- * @param signal ends it after the batch in hand; the next call goes on
+ * Those with an idempotency key stay four times as long, and 400 days at least: without its row, a repeated key would be
+ * sent again.
+ * @param signal ends it after the current batch; the next call goes on
  */
 export async function pruneSubmissions(
   db: Db,
@@ -91,20 +90,16 @@ export async function pruneSubmissions(
   keepMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const submissions = db.table('submissions');
-  for (const [keep, which] of [
-    [keepMs, sql`idempotency_key is null`],
-    [Math.max(4 * keepMs, KEY_KEPT), sql`true`],
-  ] as const) {
-    await pruneInBatches(
-      db,
-      fence,
-      { batch: BATCH, signal },
-      (now) => sql`
-        delete from ${submissions} where _user_id = ${fence.userId} and submission_id in (
-          select submission_id from ${submissions}
-          where _user_id = ${fence.userId} and ${which} and done_at < ${new Date(now.getTime() - keep)}::timestamptz
-          limit ${BATCH})`,
-    );
-  }
+  const rows = { table: db.table('submissions'), key: 'submission_id' };
+  const doneBefore = (moment: Date) => sql`done_at < ${moment}::timestamptz`;
+  await pruneInBatches(
+    db,
+    fence,
+    rows,
+    signal,
+    (before) => sql`idempotency_key is null and ${doneBefore(before(keepMs))}`,
+  );
+  await pruneInBatches(db, fence, rows, signal, (before) =>
+    doneBefore(before(Math.max(4 * keepMs, KEY_KEPT))),
+  );
 }

@@ -22,17 +22,17 @@ import { maySend } from '../installation/sending.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { storedResponse, type StoredResponse } from './submission-response.ts';
 
-/** docs/design/operations-out.md, "Submissions": a request is written within so many milliseconds after it was claimed, or not at all. */
+/** A request is written within so many milliseconds after its claim, or not at all (docs/design/operations-out.md). */
 const SEND_WITHIN = 5_000;
-/** After the last moment at which an earlier owner's request may have ended, milliseconds. */
+/** Added to the last moment at which an earlier owner's request may have ended, milliseconds. */
 const MARGIN = 30_000;
-/** From the end of a request until the service lists show what it did: its replicas may lag (MIRROR_SETTLE). Milliseconds. */
+/** From a request's end until the service's lists show its effect, milliseconds: replicas may lag (MIRROR_SETTLE). */
 const LISTED_AFTER = 60_000;
 
 export interface SubmissionStoreOptions {
   readonly db: Db;
   readonly fence: Fence;
-  /** Which collections are mirrored here: an answer is a hint for these. */
+  /** Collections that are mirrored here: an answer hints at rows of these. */
   readonly collections: ReadonlySet<CollectionName>;
 }
 
@@ -41,15 +41,15 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   const { db, fence } = options;
   const { userId } = fence;
   const submissions = db.table('submissions');
-  // Claimed here and not finished: no other may be finished, and none of these claimed again, or an outcome that is
-  // written a second time would meet the next attempt.
+  // Claimed here and not finished: only these are finished, and none is claimed again, or an outcome that is written
+  // twice would count for the next attempt.
   const claimed = new Set<string>();
-  // Whether the claim was committed is not known; nothing was sent.
+  // Nobody knows whether the claim was committed; nothing was sent.
   const unconfirmed = new Set<string>();
 
   /**
-   * What is written here can be written again, and is, where its commit was not answered: nothing else rests on it. None
-   * of it is lost by a crash: a claim would be sent again, and an outcome would be known nowhere.
+   * Runs a write that the caller repeats after a commit without an answer: nothing else depends on it. The commit
+   * survives a crash, or a claim would be sent again, and an outcome would be lost.
    */
   const again = async <T>(write: (trx: Db, now: Date) => Promise<T>): Promise<T> => {
     try {
@@ -65,11 +65,9 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   const unclaim = async (): Promise<void> => {
     const ids = await again(async (trx) => {
       const ids = [...unconfirmed];
-      await sql`
+      await trx.sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
-        where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`.execute(
-        trx,
-      );
+        where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`;
       return ids;
     });
     for (const id of ids) unconfirmed.delete(id);
@@ -87,16 +85,16 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       try {
         row = await again(async (trx, now) => {
           if (!(await maySend(trx, db, now))) return undefined;
-          // It is no row's: where the database goes back behind the claim, the next fence misses it (fenced.ts).
+          // No row gets the ID. Where the database goes back behind the claim, the next fence misses it (fenced.ts).
           await takeChangeIds(trx, userId, 1);
-          const { rows } = await sql<ClaimedRow>`
+          const { rows } = await trx.sql<ClaimedRow>`
             update ${submissions}
             set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,
               _send_before = ${new Date(now.getTime() + SEND_WITHIN)}::timestamptz
             where _user_id = ${userId} and submission_id = ${id} and state = 'queued'
             returning submission_id as id, operation, target_id as "targetId", _request_id as "requestId",
-              payload::text as payload`.execute(trx);
-          // Before the commit: what is taken back must not be what this claim sends.
+              payload::text as payload`;
+          // Before the commit, so that nobody takes back a claim that is sent.
           if (rows.length > 0) unconfirmed.delete(id);
           return rows[0];
         });
@@ -113,17 +111,17 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       if (!claimed.has(id)) throw new RangeError(`submission ${id} was not claimed here`);
       const response = await responseOf(db, outcome);
       await again(async (trx, now) => {
-        // A late answer is worth more than `unknown`, which recover() has made of it. But what people may have seen
-        // as unknown is never sent again.
+        // A late answer is better than `unknown`, which recover() has written. But what users may have seen as unknown
+        // is never sent again.
         const from =
           outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
-        const { numAffectedRows } = await sql`
+        const { numAffectedRows } = await trx.sql`
           update ${submissions} set ${changes(outcome, response, now)}
-          where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`.execute(trx);
+          where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`;
         if (numAffectedRows === 0n) return;
         const named = outcome.state === 'queued' ? [] : rowsOfAnswer(outcome.body ?? '');
         const rows = named.filter(({ collection }) => options.collections.has(collection));
-        if (rows.length > 0) await addHints(trx, userId, rows, now);
+        await addHints(trx, userId, rows, now);
       });
       claimed.delete(id);
     },
@@ -132,16 +130,16 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       again(async (trx, now) => {
         const bound = timeoutMs + MARGIN;
         const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
-        await sql`
+        await trx.sql`
           update ${submissions}
           set state = ${UNKNOWN}, done_at = ${now}::timestamptz,
             _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER)}::timestamptz,
             error = 'the program that sent it ended before it had an answer: it may have taken effect'
           where _user_id = ${userId} and ${left}
-            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`.execute(trx);
-        const { rows } = await sql<{ next: Date | null }>`
+            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`;
+        const { rows } = await trx.sql<{ next: Date | null }>`
           select min(_send_before) as next from ${submissions}
-          where _user_id = ${userId} and ${left}`.execute(trx);
+          where _user_id = ${userId} and ${left}`;
         const next = rows[0]?.next;
         return next ? Math.max(1, next.getTime() + bound - now.getTime()) : undefined;
       }),
@@ -153,9 +151,9 @@ const UNKNOWN = 'unknown';
 
 type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
 
-/** The oldest of each operation: a scan of the index each, which ends after `limit` rows that may be tried. */
+/** The oldest of each operation. Each costs an index scan that ends after `limit` rows that may be tried. */
 async function queuedSubmissions(db: Db, userId: string, limit: number): Promise<QueuedSubmission[]> {
-  const { rows } = await sql<QueuedSubmission>`
+  const { rows } = await db.sql<QueuedSubmission>`
     select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
     from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
     cross join lateral (
@@ -163,7 +161,7 @@ async function queuedSubmissions(db: Db, userId: string, limit: number): Promise
       where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
         and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})
       order by q.submission_id limit ${limit}) as s
-    order by s.submission_id`.execute(db);
+    order by s.submission_id`;
   return rows;
 }
 
@@ -183,17 +181,17 @@ function changes(
     _conclusive_at = ${outcome.state === 'unknown' ? after(outcome.conclusiveInMs) : null}`;
 }
 
-/** PostgreSQL's text holds every character but this one; the service's words may stand in it. */
+/** The service's words may contain the one character that PostgreSQL's text can't hold. */
 function shown(error: string | undefined): string | null {
   return error?.replaceAll('\0', '\uFFFD') ?? null;
 }
 
-/** The body as it can be stored; whether jsonb takes it is asked first, since a refusal would end the transaction. */
+/** The body as it can be stored. Asks first whether jsonb takes it, since a refusal would end the transaction. */
 async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredResponse | undefined> {
   if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
   const stored = storedResponse(outcome.body);
   try {
-    await sql`select ${stored.response}::text::jsonb is null`.execute(db);
+    await db.sql`select ${stored.response}::text::jsonb is null`;
     return stored;
   } catch (error) {
     // 22: a number or a string beyond its bounds; 54: nested too deeply.

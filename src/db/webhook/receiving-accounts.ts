@@ -14,54 +14,54 @@ import {
 export interface ReceivingAccountsOptions {
   readonly db: Db;
   readonly clock: Clock;
-  /** Every configured key's owner is known: who is not among the accounts now, is none of them. */
+  /** Whether every configured key's owner is known: an ID that is not among the accounts is then none. */
   readonly allPinged: () => boolean;
-  /** From now on this is in no line of output. */
+  /** Keeps it out of all output from now on. */
   readonly hide: (secret: string) => void;
-  /** Enough deliveries were signed with no known secret: the account's registrar should look. */
+  /** Enough deliveries were signed with an unknown secret: the account's registrar should look. */
   readonly onSuspicion: (userId: string) => void;
 }
 
 /** How old (ms) secrets and the list of accounts may be. */
 const CACHED_MS = 2_000;
 /**
- * Least time (ms) between the beginnings of two readings of one account's secrets: forged deliveries must not each become
- * a query. Who asks for fresh ones sooner waits for the next reading, with all others: what began before a delivery
- * came may lack the secret that it is signed with, and a refusal is final.
+ * Least time (ms) between the starts of two readings of one account's secrets, so that not every forged delivery becomes
+ * a query. Whoever asks for fresh secrets sooner waits for the next reading: one that began before a delivery came may
+ * lack the secret that signed it, and a refusal is final.
  */
 const FRESH_MS = 100;
 /** Least time (ms) between two readings of the list of accounts because of an ID that is not in it. */
 const IDS_MS = 1_000;
-/** A success is stored when the stored one is older (ms). */
+/** A success is stored where the stored one is older than this (ms). */
 const VERIFIED_MS = 60_000;
 
-/** The accounts' IDs as they were read. */
+/** The accounts' IDs from one reading. */
 interface KnownIds {
   readonly ids: Promise<ReadonlySet<string>>;
   readonly startedAt: number;
-  /** Every owner was known before they were read: an account that is not among them is none. */
+  /** Every owner was known before the reading, so there are no other accounts. */
   readonly complete: boolean;
 }
 
 interface Entry {
-  /** Of the reading that is valid; while one is under way all wait for the same. */
+  /** The valid reading; while it is under way all wait for it. */
   readonly reading: Promise<Snapshot>;
   readonly startedAt: number;
-  /** The one after it, where somebody waits for it. */
+  /** The next reading, where somebody waits for it. */
   next: Promise<Snapshot> | undefined;
 }
 
 /**
- * The accounts as receivers see them: any process may receive for all. Whatever comes to the listener, there is at
- * most one query a second for all IDs, ten for one account, and three writes between two genuine deliveries.
+ * The accounts as receivers see them: any process may receive for all of them. Whatever arrives, this makes at most one
+ * query a second for the IDs, ten for one account, and three writes between two genuine deliveries.
  */
 export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingAccounts & {
-  /** This process has changed the account's registration. */
+  /** To be called after this process has changed the account's registration. */
   forget(userId: string): void;
 } {
   const { db, clock } = options;
   const entries = new Map<string, Entry>();
-  /** Hiding one costs milliseconds where there are a thousand. */
+  /** Hiding a secret again costs milliseconds where there are a thousand. */
   const hiddenOnes = new Set<string>();
   let known: KnownIds | undefined;
 
@@ -70,10 +70,10 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
     const now = clock.monotonic();
     if (known === undefined || now - known.startedAt >= IDS_MS) {
       const ids = accountIds(db);
-      const asked = { ids, startedAt: now, complete: options.allPinged() };
-      known = asked;
+      const reading = { ids, startedAt: now, complete: options.allPinged() };
+      known = reading;
       ids.catch(() => {
-        if (known === asked) known = undefined;
+        if (known === reading) known = undefined;
       });
     }
     const { ids, complete } = known;

@@ -3,26 +3,25 @@ import { sql } from 'kysely';
 import { SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
 import { SIGNATURE_SCHEMES, type Scheme } from '../../model/webhook/signature-scheme.ts';
 import type { ProvenSecret, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
-import { registrationState } from './registration-state.ts';
+import { registrationState } from './webhook-store.ts';
 
-/** One account's registration as it was read. */
+/** One reading of an account's registration. */
 export interface Snapshot {
   readonly secrets: Omit<StoredSecrets, 'now'>;
-  /** Database's clock, and our monotonic one, at the reading. */
+  /** The time of the reading, by the database's clock and by our monotonic one. */
   readonly at: Date;
   readonly readAt: number;
-  /** What has been stored since then by this process is added. */
+  /** Both include what this process has stored since. */
   verifiedAt: Date | undefined;
   mismatches: number;
 }
 
-/** Accounts that have a row, and owners of keys: a key's owner is known some moments before its account has one. */
+/** Accounts, and owners of keys: a key's owner is known some moments before its account has a row. */
 export async function accountIds(db: Db): Promise<ReadonlySet<string>> {
-  const tables = db.state;
-  const rows = await tables
+  const rows = await db.state
     .selectFrom('api_key')
     .select('_user_id')
-    .union(tables.selectFrom('account').select('_user_id'))
+    .union(db.state.selectFrom('account').select('_user_id'))
     .execute();
   return new Set(rows.flatMap(({ _user_id: userId }) => userId ?? []));
 }
@@ -30,22 +29,12 @@ export async function accountIds(db: Db): Promise<ReadonlySet<string>> {
 export async function readReceivingSnapshot(db: Db, userId: string, readAt: number): Promise<Snapshot> {
   const row = await db.state
     .selectFrom('registration')
-    .select([
-      'state',
-      'secret',
-      'secret_at',
-      'scheme',
-      'previous_secret',
-      'previous_until',
-      'previous_scheme',
-      'verified_at',
-      'mismatches',
-      sql<Date>`clock_timestamp()`.as('now'),
-    ])
+    .select(['state', 'verified_at', 'mismatches', 'secret', 'secret_at as since', 'scheme'])
+    .select(['previous_secret as previous', 'previous_until as until', 'previous_scheme'])
+    .select(sql<Date>`clock_timestamp()`.as('now'))
     .where('_user_id', '=', userId)
     .executeTakeFirst();
-  const { secret = null, secret_at: since = null } = row ?? {};
-  const { previous_secret: previous = null, previous_until: until = null } = row ?? {};
+  const { secret = null, since = null, previous = null, until = null } = row ?? {};
   return {
     secrets: {
       state: registrationState(row?.state),
@@ -64,8 +53,8 @@ export async function readReceivingSnapshot(db: Db, userId: string, readAt: numb
 }
 
 /**
- * As all writes here it names the secret that it is about: one that came meanwhile is not touched. Neither is a pin that
- * another delivery, or process, has set since this one was judged: it may be a stronger one.
+ * Stores that a delivery was verified. It names the secret, as all writes here do, so that it leaves alone a newer one.
+ * It also leaves alone a pin that another delivery or process has set meanwhile: that may be a stronger one.
  */
 export async function storeSuccess(
   db: Db,
@@ -73,11 +62,11 @@ export async function storeSuccess(
   { secret, pinned, pin }: ProvenSecret,
   at: Date,
 ): Promise<void> {
-  await sql`
+  await db.sql`
     update ${db.stateTable('registration')}
     set scheme = case when scheme is not distinct from ${pinned ?? null}::text then ${pin}::text else scheme end,
       verified_at = ${at}::timestamptz, mismatches = 0
-    where _user_id = ${userId}::bigint and secret = ${secret}`.execute(db);
+    where _user_id = ${userId}::bigint and secret = ${secret}`;
 }
 
 export async function pinPrevious(
@@ -85,19 +74,17 @@ export async function pinPrevious(
   userId: string,
   { secret, pinned, pin }: ProvenSecret,
 ): Promise<void> {
-  await sql`
+  await db.sql`
     update ${db.stateTable('registration')} set previous_scheme = ${pin}
     where _user_id = ${userId}::bigint and previous_secret = ${secret}
-      and previous_scheme is not distinct from ${pinned ?? null}::text`.execute(db);
+      and previous_scheme is not distinct from ${pinned ?? null}::text`;
 }
 
 export async function countMismatch(db: Db, userId: string, secret: string): Promise<void> {
-  await sql`
+  await db.sql`
     update ${db.stateTable('registration')}
     set mismatches = mismatches + 1
-    where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`.execute(
-    db,
-  );
+    where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`;
 }
 
 function schemeOf(text: string | null | undefined): Scheme | undefined {

@@ -1,15 +1,14 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { HEARTBEAT } from '../ownership/heartbeat.ts';
 
-/** Milliseconds. */
+/** Between two looks, milliseconds. */
 const LOOK_EVERY = 1_000;
 
 /**
- * Whether a process that was here before still writes its heartbeats: then this is the database that was here before,
- * at whatever host it is reached. In a copy the rows of those processes are there, too, but stand still. Answers at once
- * where no such row is fresh, else within the validity of a heartbeat.
+ * Whether a process that was here before still writes its heartbeats: then this is no copy, whatever its host. A copy
+ * has the rows of those processes, too, but they do not change. Answers at once where none of those rows is fresh, else
+ * within the validity of a heartbeat.
  */
 export async function isServedByOthers(db: Db, clock: Clock, signal?: AbortSignal): Promise<boolean> {
   const first = await elders(db);
@@ -25,19 +24,19 @@ export async function isServedByOthers(db: Db, clock: Clock, signal?: AbortSigna
 }
 
 interface Elder {
-  /** Milliseconds since the epoch, by the database's clock. */
-  readonly until: number;
+  readonly id: string;
+  readonly until: Date;
   readonly fresh: boolean;
 }
 
 /**
- * Processes that began before the installation's last beat. Those that began after it prove nothing: they may have
- * come to a copy.
+ * By ID, the processes that began before the installation's last sign of life. Later ones prove nothing: they may have
+ * begun in a copy.
  */
-async function elders(db: Db): Promise<Map<string, Elder>> {
-  const { rows } = await sql<{ id: string; until: Date; fresh: boolean }>`
+async function elders(db: Db): Promise<ReadonlyMap<string, Elder>> {
+  const { rows } = await db.sql<Elder>`
     select p.process_id as id, p.alive_until as until, p.alive_until > clock_timestamp() as fresh
     from ${db.stateTable('process')} as p
-    where p.started_at < (select alive_at from ${db.stateTable('installation')})`.execute(db);
-  return new Map(rows.map(({ id, until, fresh }) => [id, { until: until.getTime(), fresh }]));
+    where p.started_at < (select alive_at from ${db.stateTable('installation')})`;
+  return new Map(rows.map((row) => [row.id, row]));
 }

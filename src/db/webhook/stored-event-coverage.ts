@@ -13,21 +13,21 @@ const TABLES_WITH_EVENTS = [
 /** Collections whose finished rows the service announces. */
 export const COLLECTIONS_WITH_EVENTS: readonly CollectionName[] = TABLES_WITH_EVENTS.map(([table]) => table);
 
-/** Changes that are judged. */
+/** Changes that count, at most. */
 const JUDGED = 1_000;
-/** Changed rows of each table that are looked at, finished or not: what bounds the statement. */
+/** The latest rows of each table that are read, finished or not: this bounds the statement. */
 const LOOKED_AT = 5_000;
-/** Walks of the log that are looked at for the end of the first load. */
+/** Walks of the log in which the end of the first load is sought. */
 const WALKS = 20_000;
 /**
- * An event counts for a change up to this long before the version that the change superseded came: a stale replica may
- * have shown the old state once more.
+ * An event counts for a change up to this long before the superseded version was written: a stale replica may have
+ * shown the old state once more.
  */
 const STALE = sql`interval '1 minute'`;
 
 /**
- * How reliable an account's webhook is: of the last 1,000 changes into a finished state since it was registered, how
- * many had an event by the time their page was written. Rows of the first load are no changes.
+ * How reliable an account's webhook is: how many of the last 1,000 changes into a finished state since its registration
+ * had an event by the time their page was written. Rows of the first load are no changes.
  * @param isFinished whether a state, in the service's words, is final
  * @returns undefined where nothing was ever registered
  */
@@ -45,7 +45,7 @@ export async function readEventCoverage(
   return since === undefined ? undefined : coverageBetween(db, userId, isFinished, { since });
 }
 
-/** The same of the changes after `since`, up to `until`: there are at most 1,000 of them. */
+/** The same for the changes after `since` and up to `until`. */
 export async function coverageBetween(
   db: Db,
   userId: string,
@@ -57,8 +57,8 @@ export async function coverageBetween(
   const loaded = await loadedAt(db, userId);
   const changes = TABLES_WITH_EVENTS.map(([table, key]) => {
     const row = sql.id(key);
-    // "Is not distinct" keeps the join to the primary key: without statistics the index by age is taken for as good, and
-    // is read for each row as far as rows were superseded in the same moment, which is whole pages.
+    // "Is not distinct" keeps the join to the primary key. Without statistics Postgres takes the index by age for as
+    // good, and reads for each row all that were superseded in the same moment: whole pages.
     return sql`
       select c._changed_at, ${sql.lit(table)} as collection, c.key, h._valid_from as before
       from (
@@ -71,12 +71,12 @@ export async function coverageBetween(
           and h._valid_to is not distinct from c._changed_at
       where c._changed_at > ${since}::timestamptz
         and c._changed_at <= coalesce(${until ?? null}::timestamptz, 'infinity') and c.state = any(${finished}::text[])
-        -- New rows of the first load were finished long ago; other versions had to be open before.
+        -- A new row counts after the first load; another version only where the one before was not finished.
         and case when c._first_seen_at = c._changed_at
           then c._changed_at > ${loaded.get(table) ?? null}::timestamptz
           else coalesce(${stateIn('h')} <> all(${finished}::text[]), true) end`;
   });
-  const { rows } = await sql<{ announced: string; changes: string }>`
+  const { rows } = await db.sql<{ announced: string; changes: string }>`
     select count(*) filter (where exists (
         select from ${db.table('events')} as e
         where e._user_id = ${userId}::bigint and e._collection = f.collection and e._key = f.key
@@ -84,18 +84,18 @@ export async function coverageBetween(
       )) as announced, count(*) as changes
     from (
       select * from (${sql.join(changes, sql` union all `)}) as every order by _changed_at desc limit ${JUDGED}
-    ) as f`.execute(db);
+    ) as f`;
   const announced = Number(rows[0]?.announced ?? 0);
   return { announced, polled: Number(rows[0]?.changes ?? 0) - announced };
 }
 
-/** A row's state in the service's words; null where it has none. Only research jobs have a column for it for sure. */
+/** A row's state in the service's words; null where it has none. Only research jobs always have a column for it. */
 function stateIn(table: string): RawBuilder<string | null> {
   const raw = sql.ref(`${table}._raw`);
   return sql`coalesce(${raw} ->> 'status', ${raw} ->> 'state')`;
 }
 
-/** The words that lately changed rows have, or had, for their states. */
+/** The states, in the service's words, that lately changed rows have or had. */
 async function statesSince(db: Db, userId: string, since: Date): Promise<string[]> {
   const tables = TABLES_WITH_EVENTS.map(
     ([table]) => sql`
@@ -110,12 +110,12 @@ async function statesSince(db: Db, userId: string, since: Date): Promise<string[
         order by _valid_to desc limit ${LOOKED_AT}
       ) as h`,
   );
-  const { rows } = await sql<{ state: string | null }>`
-    select state from (${sql.join(tables, sql` union `)}) as every`.execute(db);
+  const { rows } = await db.sql<{ state: string | null }>`
+    select state from (${sql.join(tables, sql` union `)}) as every`;
   return rows.flatMap(({ state }) => (state === null ? [] : [state]));
 }
 
-/** By collection, the end of the oldest full walk that the log still has; without one, new rows are not counted. */
+/** By collection, the end of the oldest full walk in the log; without one, new rows do not count. */
 async function loadedAt(db: Db, userId: string): Promise<ReadonlyMap<string, Date>> {
   const rows = await db.mirror
     .selectFrom(
@@ -127,10 +127,10 @@ async function loadedAt(db: Db, userId: string): Promise<ReadonlyMap<string, Dat
         .limit(WALKS)
         .as('walk'),
     )
-    .select(['collection', (each) => each.fn.min('ended_at').as('ended_at')])
+    .select(['collection', (each) => each.fn.min('ended_at').as('endedAt')])
     .where('kind', '=', 'full')
     .where('outcome', '=', 'completed')
     .groupBy('collection')
     .execute();
-  return new Map(rows.map((row) => [row.collection, row.ended_at]));
+  return new Map(rows.map(({ collection, endedAt }) => [collection, endedAt]));
 }

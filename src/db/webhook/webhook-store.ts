@@ -9,16 +9,16 @@ import {
   type StoredRegistration,
   UNREGISTERED,
 } from '../../model/webhook/registration.ts';
+import { REGISTRATION_STATES, type RegistrationState } from '../../model/webhook/webhook-secrets.ts';
 import { coverageBetween } from './stored-event-coverage.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { fenced } from '../ownership/fenced.ts';
-import { registrationState } from './registration-state.ts';
 import { writeWebhookRow } from './webhook-row.ts';
 
 export interface WebhookStoreOptions {
   readonly db: Db;
   readonly fence: Fence;
-  /** The account's row of the table `webhook` has changed. */
+  /** Called after the account's row of the table `webhook` has changed. */
   readonly onChanged: (changed: {
     readonly table: string;
     readonly userId: string;
@@ -28,7 +28,7 @@ export interface WebhookStoreOptions {
   readonly isFinished: (state: string) => boolean;
 }
 
-/** How long (ms) a secret that was replaced is still accepted: deliveries may be under way, or be repeated. */
+/** How long (ms) a replaced secret is still accepted: deliveries may be under way, or be repeated. */
 const PREVIOUS_MS = 24 * 3_600_000;
 
 /** The webhook registration of the fence's account, in Postgres. */
@@ -50,19 +50,18 @@ export function webhookStore({ db, fence, onChanged, isFinished }: WebhookStoreO
 }
 
 async function loadRegistration(db: Db, userId: string): Promise<StoredRegistration> {
-  const tables = db.state;
-  const row = await tables
+  const row = await db.state
     .selectFrom('registration')
     .selectAll()
     .select(sql<Date>`clock_timestamp()`.as('now'))
     .where('_user_id', '=', userId)
     .executeTakeFirst();
-  const urls = await tables
+  const ownUrls: OwnUrl[] = await db.state
     .selectFrom('own_url')
-    .select(['url', 'registered_at'])
+    .select(['url', 'registered_at as registeredAt'])
     .where('_user_id', '=', userId)
     .execute();
-  const installation = await tables.selectFrom('installation').select('held_at').executeTakeFirst();
+  const installation = await db.state.selectFrom('installation').select('held_at').executeTakeFirst();
   const registration: Registration =
     row === undefined
       ? UNREGISTERED
@@ -82,21 +81,20 @@ async function loadRegistration(db: Db, userId: string): Promise<StoredRegistrat
         };
   return {
     registration,
-    ownUrls: urls.map(({ url, registered_at: registeredAt }): OwnUrl => ({ url, registeredAt })),
+    ownUrls,
     onHold: (installation?.held_at ?? null) !== null,
     now: row?.now ?? (await databaseTime(db)),
   };
 }
 
 async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
-  const tables = trx.state;
   if (change.keepOwnUrls !== undefined) {
-    let others = tables.deleteFrom('own_url').where('_user_id', '=', userId);
+    let others = trx.state.deleteFrom('own_url').where('_user_id', '=', userId);
     if (change.keepOwnUrls.length > 0) others = others.where('url', 'not in', change.keepOwnUrls);
     await others.execute();
   }
   for (const url of new Set(change.addOwnUrls)) {
-    await tables
+    await trx.state
       .insertInto('own_url')
       .values({ _user_id: userId, url, registered_at: now })
       .onConflict((conflict) =>
@@ -106,7 +104,7 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
       )
       .execute();
   }
-  await tables
+  await trx.state
     .insertInto('registration')
     .values({ _user_id: userId })
     .onConflict((conflict) => conflict.column('_user_id').doNothing())
@@ -118,25 +116,25 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
   }
   const columns = columnsOf(change);
   if (Object.keys(columns).length === 0) return;
-  await tables.updateTable('registration').set(columns).where('_user_id', '=', userId).execute();
+  await trx.state.updateTable('registration').set(columns).where('_user_id', '=', userId).execute();
 }
 
-/** A new secret; the one before stays good for a while. The same one again is no new one. */
+/** Stores a new secret; the one before stays good for a while. The same one again changes nothing. */
 async function replaceSecret(trx: Db, userId: string, secret: string, now: Date): Promise<void> {
   const until = new Date(now.getTime() + PREVIOUS_MS);
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('registration')}
     set previous_secret = secret, previous_scheme = scheme, previous_until = ${until}::timestamptz,
       secret = ${secret}, secret_at = ${now}::timestamptz
-    where _user_id = ${userId}::bigint and secret is distinct from ${secret}`.execute(trx);
+    where _user_id = ${userId}::bigint and secret is distinct from ${secret}`;
 }
 
-/** What receivers learnt of the signatures belongs to the registration before. */
+/** Forgets what receivers learnt from signatures: it is about the registration before. */
 async function forgetSignatures(trx: Db, userId: string, keepScheme: boolean): Promise<void> {
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('registration')}
     set scheme = case when ${keepScheme}::boolean then scheme end, mismatches = 0
-    where _user_id = ${userId}::bigint`.execute(trx);
+    where _user_id = ${userId}::bigint`;
 }
 
 function columnsOf(change: RegistrationChange): Record<string, unknown> {
@@ -153,4 +151,9 @@ function columnsOf(change: RegistrationChange): Record<string, unknown> {
     error: change.error,
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+/** A stored state; `none` where there is no row, or this version does not know the state. */
+export function registrationState(text: string | null | undefined): RegistrationState {
+  return REGISTRATION_STATES.find((state) => state === text) ?? 'none';
 }

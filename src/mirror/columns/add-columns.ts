@@ -7,18 +7,18 @@ import { liveView } from './live-view.ts';
 import { dataTable, type Table } from '../table.ts';
 import { versionsView } from './versions-view.ts';
 
-/** How long an ALTER may wait: whoever comes after it waits behind it. */
+/** How long an ALTER may wait for the table: everybody else waits behind it. */
 const LOCK_TIMEOUT = '300ms';
-/** How long others may take that make columns just now: nobody but they waits behind us. */
+/** How long to wait for processes that make columns now: only such processes wait behind this one. */
 const TURN_TIMEOUT = '5s';
 
-/** Fields seen without a column, with source texts of their values. */
+/** Fields without a column, with source texts of their values. */
 export type SeenFields = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Makes columns for new fields, and for those that wait for one: all in one ALTER of the table and one of its history,
- * with the views upon them, the comments and the registry, in one transaction between two pages. Processes do it one after another, and each finds
- * what the other one has made; columns that somebody made by hand keep their names to themselves.
+ * Makes columns for new fields and for those that wait for one, in one transaction between two pages: one ALTER of
+ * the table and one of its history, the views upon them, the comments and the registry. Processes take turns, and
+ * each finds what the one before it made. A column that somebody made by hand keeps its name.
  * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
  */
 export async function addColumns(
@@ -38,18 +38,15 @@ export async function addColumns(
     const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
     const added = planned.filter(hasName);
     if (added.length > 0) {
-      // The table first: whoever has read it can count on the columns of both.
+      // The table comes first: a transaction that has read it finds the columns of both unchanged.
       for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
       await extendView(trx, table, await liveView(trx, table));
       await extendView(trx, table, await versionsView(trx, table));
     }
     await register(trx, table, planned);
-    const late = new Set(waiting.map(({ field }) => field));
-    await requestBackfill(
-      trx,
-      table,
-      added.filter(({ field }) => late.has(field)).map(({ field }) => field),
-    );
+    const got = new Set(added.map(({ field }) => field));
+    const late = waiting.map(({ field }) => field).filter((field) => got.has(field));
+    await requestBackfill(trx, table, late);
   });
 }
 
@@ -65,7 +62,7 @@ async function alter(trx: Db, table: RawBuilder<unknown>, added: readonly NamedC
   }
 }
 
-/** Registers fields without a column, which locks no table. They get theirs later, and are filled then. */
+/** Registers fields without a column, which locks no table. Their columns come later, and are filled then. */
 export async function registerOnly(db: Db, table: Table, seen: SeenFields): Promise<void> {
   await register(db, table, planColumns({ values: seen, waiting: [], taken: new Set(), drift: 'raw' }));
 }
@@ -84,7 +81,7 @@ async function register(db: Db, table: Table, planned: readonly PlannedColumn[])
     where c.column_name is null and excluded.column_name is not null`.execute(db);
 }
 
-/** Rows up to the account's present change ID may hold the field in `_raw` alone. */
+/** Has the columns filled from `_raw`, which alone may have these fields in rows up to the account's change ID. */
 async function requestBackfill(trx: Db, table: Table, fields: readonly string[]): Promise<void> {
   if (fields.length === 0) return;
   await sql`

@@ -10,56 +10,55 @@ import { type FieldColumn, otherValues } from '../rows/row-payload.ts';
 import { dataTable, type Table, tableOf } from '../table.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
-/** Rows of one batch: short enough for the fence's time bounds. */
+/** Rows of one batch, so that it stays within the fence's time bounds. */
 const BATCH = 500;
 
-/** Rows first, up to `until`; then versions in history, from the longest superseded on. */
+/** A column to fill: rows first, up to `until`, then versions in history, the longest superseded first. */
 interface Task {
   readonly collection: CollectionName;
   readonly field: string;
-  readonly done_through: string;
+  readonly doneThrough: string;
   readonly until: string;
   /** As text: a Date has no microseconds. Null: rows are not all filled yet. */
-  readonly history_through: string | null;
+  readonly historyThrough: string | null;
 }
 
 /**
- * Fills one batch of the account's oldest task: rows in the order of their change IDs, so that a crash costs one
- * batch and rows that changed since (they came with the column) drop out by themselves; those that were deleted since
- * come last. Then the versions that were archived before the column came: what is archived meanwhile is of a filled
- * row, or comes last.
+ * Fills one batch of the account's first task. Rows come in the order of their change IDs. So a crash costs one
+ * batch, rows that changed since drop out by themselves (they were written with the column), and rows deleted since
+ * come last. Then come the versions that were archived before the column was there. One that is archived meanwhile is
+ * of a filled row, or comes last.
  * @returns true while there is more to fill
  */
-export async function fillBatch(db: Db, fence: Fence): Promise<boolean> {
+export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   const { userId } = fence;
   const { rows: tasks } = await sql<Task>`
-    select collection, field, done_through, until, history_through::text from ${db.stateTable('backfill')}
+    select collection, field, done_through as "doneThrough", until, history_through::text as "historyThrough"
+    from ${db.stateTable('backfill')}
     where _user_id = ${userId}::bigint order by collection, field limit 1`.execute(db);
   const [task] = tasks;
   if (task === undefined) return false;
   const table = tableOf(db.schema, task.collection);
-  // Read afresh: what this process knew may be older than the task.
+  // Read again: what this process knows may be older than the task.
   const registry = await readRegistry(db, table);
   const column = registry.columns.find(({ field }) => field === task.field);
   const inHistory = column !== undefined && registry.archived.includes(column.name);
   await fenced(db, fence, async (trx, now) => {
+    const rest =
+      column && (task.historyThrough === null ? rowsOf(table, task, column) : versionsOf(table, task));
+    const filled = column && rest && (await fillBatch(trx, now, table, userId, rest, column));
+    const next = filled ?? (task.historyThrough === null && inHistory ? BEFORE_HISTORY : undefined);
     const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
-    const last = column && (await fillPart(trx, now, table, userId, partOf(table, task, column), column));
-    if (last !== undefined) {
-      await sql`
-        update ${trx.stateTable('backfill')}
-        set done_through = ${last.id}::bigint, history_through = ${last.moment}::timestamptz
-        where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
-    } else if (task.history_through === null && inHistory) {
-      await sql`
-        update ${trx.stateTable('backfill')} set done_through = 0, history_through = '-infinity'
-        where _user_id = ${userId}::bigint and ${ofTask}`.execute(trx);
-    } else {
-      await sql`
-        delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofTask}`.execute(
-        trx,
-      );
-    }
+    const change =
+      next === undefined
+        ? sql`
+            delete from ${trx.stateTable('backfill')}
+            where _user_id = ${userId}::bigint and ${ofTask}`
+        : sql`
+            update ${trx.stateTable('backfill')}
+            set done_through = ${next.id}::bigint, history_through = ${next.moment}::timestamptz
+            where _user_id = ${userId}::bigint and ${ofTask}`;
+    await change.execute(trx);
   });
   return true;
 }
@@ -70,28 +69,26 @@ interface Place {
   readonly moment: string | null;
 }
 
-/** What is left of one of the two tables: conditions on `t`, and the order in which it is filled. */
-interface Part {
+const BEFORE_HISTORY: Place = { id: '0', moment: '-infinity' };
+
+/** What is left to fill of the table or of its history: conditions on `t`, and the order. */
+interface Rest {
   readonly table: RawBuilder<unknown>;
   readonly left: RawBuilder<unknown>;
   readonly moment: RawBuilder<unknown>;
   readonly order: RawBuilder<unknown>;
   readonly upTo: (place: Place) => RawBuilder<unknown>;
-  /** Whether a value that does not fit may have been counted when it was written, or filled. */
+  /** Whether a value that does not fit was counted already, when the row was written or filled. */
   readonly isCounted: (id: string) => boolean;
 }
 
-function partOf(table: Table, task: Task, column: FieldColumn): Part {
-  return task.history_through === null ? rowsOf(table, task, column) : versionsOf(table, task);
-}
-
-/** A deletion gives its row a later change ID, and no value: whether it came with the column is no longer told by it. */
-function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
+/** A deletion gives its row a later change ID and no value: its ID does not show whether it came with the column. */
+function rowsOf(table: Table, task: Task, column: FieldColumn): Rest {
   const until = sql`${task.until}::bigint`;
   const deletedSince = sql`t._deleted_at is not null and t.${sql.id(column.name)} is null`;
   return {
     table: dataTable(table),
-    left: sql`t._change_id > ${task.done_through}::bigint and (t._change_id <= ${until} or ${deletedSince})`,
+    left: sql`t._change_id > ${task.doneThrough}::bigint and (t._change_id <= ${until} or ${deletedSince})`,
     moment: sql`null::text`,
     order: sql`t._change_id`,
     upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
@@ -99,10 +96,10 @@ function rowsOf(table: Table, task: Task, column: FieldColumn): Part {
   };
 }
 
-function versionsOf(table: Table, task: Task): Part {
+function versionsOf(table: Table, task: Task): Rest {
   return {
     table: dataTable(table, '_history'),
-    left: sql`(t._valid_to, t._change_id) > (${task.history_through}::timestamptz, ${task.done_through}::bigint)`,
+    left: sql`(t._valid_to, t._change_id) > (${task.historyThrough}::timestamptz, ${task.doneThrough}::bigint)`,
     moment: sql`t._valid_to::text`,
     order: sql`t._valid_to, t._change_id`,
     upTo: ({ id, moment }) => sql`(t._valid_to, t._change_id) <= (${moment}::timestamptz, ${id}::bigint)`,
@@ -111,18 +108,18 @@ function versionsOf(table: Table, task: Task): Part {
 }
 
 /** @returns where the batch ended; undefined when there was nothing left */
-async function fillPart(
+async function fillBatch(
   trx: Db,
   at: Date,
   table: Table,
   userId: string,
-  part: Part,
+  rest: Rest,
   column: FieldColumn,
 ): Promise<Place | undefined> {
   const { rows } = await sql<Place & { raw: string }>`
-    select t._change_id as id, ${part.moment} as moment, t._raw::text as raw from ${part.table} as t
-    where t._user_id = ${userId}::bigint and ${part.left}
-    order by ${part.order} limit ${BATCH}`.execute(trx);
+    select t._change_id as id, ${rest.moment} as moment, t._raw::text as raw from ${rest.table} as t
+    where t._user_id = ${userId}::bigint and ${rest.left}
+    order by ${rest.order} limit ${BATCH}`.execute(trx);
   const last = rows.at(-1);
   if (last === undefined) return undefined;
   let conflicts = 0;
@@ -131,15 +128,15 @@ async function fillPart(
     const value = fields.get(column.field);
     if (value === undefined || value === 'null') return [];
     const { others, conflicts: unfit } = otherValues(fields, table.name, [column]);
-    if (!part.isCounted(id)) conflicts += unfit.length;
+    if (!rest.isCounted(id)) conflicts += unfit.length;
     const only = `{${JSON.stringify(column.field)}:${value}}`;
     return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
   });
   if (filled.length > 0) {
     await sql`
-      update ${part.table} as t set ${sql.id(column.name)} = ${columnExpression(column)}
+      update ${rest.table} as t set ${sql.id(column.name)} = ${columnExpression(column)}
       from jsonb_to_recordset(${`[${filled.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
-      where t._user_id = ${userId}::bigint and ${part.left} and ${part.upTo(last)} and t._change_id = x.c`.execute(
+      where t._user_id = ${userId}::bigint and ${rest.left} and ${rest.upTo(last)} and t._change_id = x.c`.execute(
       trx,
     );
   }

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 
-/** PostgreSQL cuts longer names, silently. */
+/** PostgreSQL silently cuts longer names. */
 const MAX_NAME_BYTES = 63;
 const SUFFIX_DIGITS = 6;
 
 /**
- * Words that can't be column names without quotes, or that mean something else then (`user` is the session's
- * user): PostgreSQL's reserved words of both kinds, and its system columns.
+ * PostgreSQL's reserved words of both kinds, and its system columns. They can't be column names without quotes, or
+ * mean something else then (`user` is the session's user).
  */
 const RESERVED = new Set(
   (
@@ -23,9 +23,9 @@ const RESERVED = new Set(
 );
 
 /**
- * The column for a field: its name in snake_case. Names that clash with `taken`, begin with an underscore (the
- * mirror's own), are reserved, empty, overlong, or no plain identifier get a suffix that depends on the field alone.
- * @param taken names of the columns that are there
+ * The column for a field: its name in snake_case. A name that is taken, begins with an underscore as the mirror's own
+ * do, is reserved, empty, too long or not a plain identifier gets a suffix that depends on the field alone.
+ * @param taken names of the present columns
  */
 export function columnName(field: string, taken: ReadonlySet<string>): string {
   const snake = snakeCase(field);

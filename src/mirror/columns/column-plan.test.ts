@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { columnType, MAX_COLUMNS, planColumns, storableName, type PlanInput } from './column-plan.ts';
+import {
+  columnType,
+  MAX_COLUMNS,
+  namedLikeTime,
+  type PlanInput,
+  planColumns,
+  storableName,
+} from './column-plan.ts';
 
 const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput> = {}) =>
   planColumns({
@@ -9,6 +16,17 @@ const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput
     drift: 'add',
     ...more,
   });
+
+describe('namedLikeTime', () => {
+  it('recognises time by its last words', () => {
+    for (const name of ['created_at', 'date', 'last_seen', 'valid_until', 'updated']) {
+      expect([name, namedLikeTime(name)]).toEqual([name, true]);
+    }
+    for (const name of ['name', 'format', 'candidate', 'at_bats', 'timeline']) {
+      expect([name, namedLikeTime(name)]).toEqual([name, false]);
+    }
+  });
+});
 
 describe('columnType', () => {
   it.each([
@@ -57,7 +75,7 @@ describe('planColumns', () => {
     expect(plan({ a: ['1'] }, { drift: 'raw' })).toEqual([{ field: 'a', name: undefined, type: 'numeric' }]);
   });
 
-  it('leaves out fields of which only nulls were seen, and names that text can’t hold', () => {
+  it('leaves out fields that had only nulls, and names that text can’t hold', () => {
     expect(plan({ a: ['null'], 'b\0': ['1'], '\ud800': ['1'], ['c'.repeat(2000)]: ['1'] })).toEqual([]);
     expect(storableName('ordinary')).toBe(true);
   });

@@ -1,15 +1,14 @@
 import { timestampText } from '../../model/json/timestamp-text.ts';
 import { columnName } from './column-name.ts';
-import { integerText, type ColumnType, type ValueKind, valueKind } from '../rows/column-value.ts';
-import { namedLikeTime } from './time-name.ts';
+import { type ColumnType, integerText, valueKind } from '../rows/column-value.ts';
 
-/** Longest name of a field that gets a column; longer ones, in bytes, stay in `_raw`, unregistered. */
+/** Bytes of the longest field name that gets a column; longer ones stay in `_raw`, unregistered. */
 const MAX_FIELD_BYTES = 1024;
 
-/** Most columns a table may have; further fields stay in `_raw`. PostgreSQL's limit is 1600, dropped ones included. */
+/** Most columns of a table; further fields stay in `_raw`. PostgreSQL's limit is 1600, dropped ones included. */
 export const MAX_COLUMNS = 300;
 
-/** A field of a collection and the column it has; `name` undefined: it stays in `_raw` only. */
+/** A field of a collection and its column; `name` undefined: the field stays in `_raw` only. */
 export interface PlannedColumn {
   readonly field: string;
   readonly name: string | undefined;
@@ -17,19 +16,19 @@ export interface PlannedColumn {
 }
 
 export interface PlanInput {
-  /** Fields without a column so far, with source texts of values that were seen of them. */
+  /** Fields without a column so far, with source texts of some of their values. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   /** Fields registered earlier that have no column so far: they come first. */
   readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
   /** Names of all columns that the table has, whoever made them. */
   readonly taken: ReadonlySet<string>;
-  /** `MIRROR_SCHEMA_DRIFT` */
+  /** `MIRROR_SCHEMA_DRIFT`. */
   readonly drift: 'add' | 'raw';
 }
 
 /**
- * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field of which only nulls were seen is
- * left out: they decide nothing. Fields that already are plain column names choose first, then the others by name.
+ * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field that had only nulls is left out: these
+ * show no type. Fields whose names are plain column names choose first, then the others by name.
  */
 export function planColumns(input: PlanInput): PlannedColumn[] {
   const taken = new Set(input.taken);
@@ -52,27 +51,26 @@ export function planColumns(input: PlanInput): PlannedColumn[] {
 }
 
 /**
- * PostgreSQL's text holds neither U+0000 nor lone surrogates: such fields stay in `_raw`, unregistered. So do those with
- * U+FFFD, which takes their place there: another field's value would come into their column.
+ * Whether a field of this name can have a column. PostgreSQL's text has neither U+0000 nor lone surrogates, and
+ * `_raw` has U+FFFD in their place: with a name like that, a column could get another field's value.
  */
 export function storableName(field: string): boolean {
   return !/[\0\ufffd]/.test(field) && field.isWellFormed() && Buffer.byteLength(field) <= MAX_FIELD_BYTES;
 }
 
 const INTEGER_NAME = /^(?:id|.*_id|.*_count)$/;
+/** Names of fields that hold moments, as the whole column name or its last words. */
+const TIME_NAME =
+  /(?:^|_)(?:at|on|ts|time|timestamp|date|datetime|since|until|created|updated|modified|changed|deleted|started|finished|completed|ended|expires|expiry|last_seen)$/;
 
-/**
- * The type that a field's values ask for; where they are of several kinds, the most frequent one decides.
- * @returns undefined while all are null
- */
+/** Whether a column of this name may hold a moment (docs/tables.md, "Columns for fields"). */
+export function namedLikeTime(name: string): boolean {
+  return TIME_NAME.test(name);
+}
+
+/** The column type for a field's values, by their most frequent kind; undefined while all are null. */
 export function columnType(field: string, sources: readonly string[]): ColumnType | undefined {
-  const byKind = new Map<ValueKind, string[]>();
-  for (const source of sources) {
-    const kind = valueKind(source);
-    const same = byKind.get(kind);
-    if (same === undefined) byKind.set(kind, [source]);
-    else same.push(source);
-  }
+  const byKind = Map.groupBy(sources, valueKind);
   byKind.delete('null');
   const [kind, values = []] = [...byKind].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
   const snake = columnName(field, new Set());

@@ -1,20 +1,20 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { dataTable, type Table } from '../table.ts';
+import { dataTable, relation, type Table } from '../table.ts';
 
-/** A view that the daemon keeps up with the columns of its table. */
+/** A view that gets each new column of its table. */
 export interface TableView {
-  /** `_live`, `_versions` */
+  /** `_live` or `_versions`. */
   readonly suffix: string;
-  /** Every column that it may have, in the order that a new view has. */
+  /** Every column that it may have, in the order of a new view. */
   readonly columns: readonly string[];
-  /** Its query, with these columns of it, in this order. */
+  /** Its query for these columns, in this order. */
   readonly query: (names: readonly string[]) => RawBuilder<unknown>;
 }
 
 /**
- * Appends new columns to a view, in place: grants, comments, options and views upon it survive. A view that is gone is
- * made anew; one that somebody rebuilt is left as it is.
+ * Appends new columns to a view in place: grants, comments, options and views upon it survive. A missing view is
+ * created again; one that somebody rebuilt stays as it is.
  */
 export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
   const name = dataTable(table, view.suffix);
@@ -28,11 +28,11 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
   await describe(trx, table, view, added);
 }
 
-/** BI tools show the comments of a view's own columns: those of the table's. */
+/** Copies the comments of the table's columns: BI tools show those of the view's. */
 async function describe(trx: Db, table: Table, view: TableView, added: readonly string[]): Promise<void> {
   const { rows } = await sql<{ column: string; comment: string }>`
     select a.attname as column, col_description(a.attrelid, a.attnum) as comment from pg_attribute as a
-    where a.attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
+    where a.attrelid = ${relation(table)}
       and a.attname = any(${[...added]}::text[]) and col_description(a.attrelid, a.attnum) is not null`.execute(
     trx,
   );
@@ -59,12 +59,11 @@ async function presentView(db: Db, table: Table, suffix: string): Promise<Presen
       array(select a.attname::text from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns
     from pg_class c
-    where c.oid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))
-      and c.relkind = 'v'`.execute(db);
+    where c.oid = ${relation(table, suffix)} and c.relkind = 'v'`.execute(db);
   return rows[0];
 }
 
-/** Whether the view reads as we would write it: told by a view that is written so, looked at, and dropped. */
+/** Whether the view reads as we would write it: a view that is written so, read back and dropped, reads the same. */
 async function isOurs(
   trx: Db,
   table: Table,

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { TableView } from './extend-view.ts';
-import { keyColumns, dataTable, type Table } from '../table.ts';
+import { dataTable, keyColumns, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
@@ -10,8 +10,7 @@ const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
 export async function liveView(db: Db, table: Table): Promise<TableView> {
   const { rows } = await sql<{ name: string }>`
     select attname as name from pg_attribute
-    where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name}::text))
-      and attnum > 0 and not attisdropped
+    where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
     order by attnum`.execute(db);
   const derived = derivedColumns(table);
   const shown = rows.map(({ name }) => name).filter((name) => !HIDDEN.has(name));

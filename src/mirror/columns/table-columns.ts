@@ -25,7 +25,7 @@ export class TableColumns {
     this.#drift = drift;
   }
 
-  /** What is known, for the next page. Fields that wait for a column get it here, when it is time to try. */
+  /** What is known, for the next page. Fields that wait for a column get one here when the next try is due. */
   async forPage(): Promise<ColumnRegistry> {
     this.#registry ??= await readRegistry(this.#db, this.#table);
     if (!this.#mayAdd(this.#registry)) return this.#registry;
@@ -33,12 +33,12 @@ export class TableColumns {
     return this.#pagesToTry > 0 ? this.#registry : this.add(new Map());
   }
 
-  /** Tries to make the columns that fields wait for, whatever the pages' pace. */
+  /** Tries to make the columns that fields wait for, whether or not the next try is due. */
   async addWaiting(): Promise<void> {
     if (this.#registry !== undefined && this.#mayAdd(this.#registry)) await this.add(new Map());
   }
 
-  /** Makes columns for `seen`, or, while the table is locked by others, registers the fields and lets them wait. */
+  /** Makes columns for `seen`. While others lock the table, it registers the fields, and they wait. */
   async add(seen: SeenFields): Promise<ColumnRegistry> {
     try {
       await addColumns(this.#db, this.#table, seen, this.#drift);
@@ -53,7 +53,7 @@ export class TableColumns {
     return this.#registry;
   }
 
-  /** The table is not as we knew it: it is read again for the next page. */
+  /** Forgets what is known, because it was wrong: the next page reads it again. */
   forget(): void {
     this.#registry = undefined;
   }

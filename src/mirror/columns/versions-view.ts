@@ -1,12 +1,12 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { TableView } from './extend-view.ts';
-import { dataTable, type Table } from '../table.ts';
+import { dataTable, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim']);
 
-/** What the view says of each version, for those that are current and those in history. */
+/** Columns that the view adds, for current versions and for those in history. */
 const OF_VERSION = new Map<
   string,
   { readonly current: RawBuilder<unknown>; readonly past: RawBuilder<unknown> }
@@ -24,7 +24,7 @@ interface BothSides {
   readonly in_history: boolean;
 }
 
-/** `<table>_versions`: current and superseded versions together; what only one of the two tables has is null. */
+/** `<table>_versions`: current and superseded versions together; a column of one table alone is null in the other. */
 export async function versionsView(db: Db, table: Table): Promise<TableView> {
   const columns = new Map(
     (await bothSides(db, table))
@@ -38,9 +38,9 @@ export async function versionsView(db: Db, table: Table): Promise<TableView> {
   ): RawBuilder<unknown> =>
     sql.join(
       names.map((name) => {
-        const own = OF_VERSION.get(name)?.[ofVersion];
+        const added = OF_VERSION.get(name)?.[ofVersion];
         const column = columns.get(name);
-        if (own !== undefined || column === undefined) return own ?? sql.id(name);
+        if (added !== undefined || column === undefined) return added ?? sql.id(name);
         return column[side] ? sql.id(name) : sql`null::${sql.raw(column.type)} as ${sql.id(name)}`;
       }),
     );
@@ -58,8 +58,7 @@ export async function versionsView(db: Db, table: Table): Promise<TableView> {
 async function bothSides(db: Db, table: Table): Promise<BothSides[]> {
   const attributes = (suffix: string): RawBuilder<unknown> => sql`
     select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
-    where attrelid = to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))
-      and attnum > 0 and not attisdropped`;
+    where attrelid = ${relation(table, suffix)} and attnum > 0 and not attisdropped`;
   const { rows } = await sql<BothSides>`
     select coalesce(a.attname, h.attname) as name,
       format_type(coalesce(a.atttypid, h.atttypid), coalesce(a.atttypmod, h.atttypmod)) as type,

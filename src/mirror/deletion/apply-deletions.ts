@@ -3,47 +3,47 @@ import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { candidateInScope } from './suspects.ts';
-import { deleteChildren, type GoneScope } from './delete-list.ts';
+import { clearDeletions, isBlocked } from './brake.ts';
+import { deleteChildren, type DeletedScope } from './delete-list.ts';
 import {
   type Deletion,
   deleteRows,
   fitting,
+  MAX_ROWS,
   type RowToDelete,
   rowsToDelete,
-  MAX_ROWS,
 } from './delete-rows.ts';
-import { clearDeletions, isBlocked } from './deletion-volume.ts';
-import { logWalk } from '../scope/log-walk.ts';
-import { NO_WALK_TOTALS } from '../scope/walk-end.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { countSuspects, forgetSuspects } from './save-suspects.ts';
+import { logWalk } from '../scope/log-walk.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
-import { tableOf } from '../table.ts';
+import { NO_WALK_TOTALS } from '../scope/walk-end.ts';
+import { ofScope } from '../table.ts';
 
-/** Items that lists take with them in one transaction, unless a single list has more. */
+/** Items deleted with their lists in one transaction, unless a single list has more. */
 const MAX_ITEMS = 5_000;
 
 /** A list without items costs its transaction about as much as so many items. */
 const LIST_COST = 50;
 
 /**
- * Rows that were seen too soon after their deletion, and not again in so many settle times, are not back: a page was
- * stale. Sooner than that somebody reads them again (pages that prove them absent need no time).
+ * Grace periods after which a suspected return is forgotten unless the row was seen again: the page was stale
+ * (docs/design/deletions.md, "Returns"). Sooner than that somebody reads the row again.
  */
 export const BELIEVED_WITHIN = 10;
 
-/** A scope's rows in doubt. */
+/** How many suspected deletions a scope has. */
 interface SuspectCounts {
   readonly waiting: number;
   readonly proven: number;
 }
 
-interface Part {
+/** What one transaction did. */
+interface DeletedPart {
   /** Rows of the scope's own collection. */
   readonly deleted: number;
-  /** Rows that hung on these. */
+  /** Rows of other collections that were deleted with these. */
   readonly along: RowsByCollection;
   readonly changed: readonly ChangedTable[];
   readonly left: SuspectCounts;
@@ -51,10 +51,10 @@ interface Part {
 }
 
 /**
- * Deletes the scope's proven candidates, unless the brake holds them: in parts, each a fenced transaction that judges
- * for itself, so that no statement is long and a stop in between loses nothing.
- * @param how.accept lifts the brake; what goes then does not count for it afterwards
- * @param how.obs the scope's last observation that is committed, as its reader knows it
+ * Deletes the scope's proven suspects, unless the brake blocks it. Each part is a fenced transaction that asks the
+ * brake for itself: no statement is long, and a stop in between loses nothing.
+ * @param how.accept lifts the brake; what is deleted then does not count for it afterwards
+ * @param how.obs number of the scope's last committed observation, as its reader knows it
  * @throws Superseded, DatabaseWentBack
  */
 export async function applyDeletions(
@@ -84,84 +84,75 @@ export async function applyDeletions(
   }
 }
 
-async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<Part> {
+async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedPart> {
+  const { userId, collection } = scope;
   const before = await countIn(trx, scope);
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before };
   if (before.proven === 0) return { ...nothing, blocked: false };
-  const { userId, collection } = scope;
   if (!deletion.accepted) {
-    const blocked = await isBlocked(trx, userId, collection, deletion.at);
+    const blocked = await isBlocked(trx, scope, deletion.at);
     await recordBlocked(trx, scope, blocked);
     if (blocked) return { ...nothing, blocked };
   }
-  const table = tableOf(trx.schema, collection);
   const keys = await provenKeys(trx, scope);
-  const live = await rowsToDelete(trx, table, scope, keys);
-  const batch = fitting(live);
-  const gone: GoneScope[] = [];
+  const live = await rowsToDelete(trx, scope, keys);
+  const children: DeletedScope[] = [];
   const emptied: RowToDelete[] = [];
-  for (const row of batch) {
-    const children = await deleteChildren(trx, scope, row.key, deletion);
-    gone.push(...children);
-    // The first one is the only one where there are so many items: the rest of them, and its own row, come next.
-    if (children.every(({ whole }) => whole)) emptied.push(row);
+  for (const row of fitting(live)) {
+    const deleted = await deleteChildren(trx, scope, row.key, deletion);
+    children.push(...deleted);
+    // Only the first list can have too many items for one transaction: the rest of them, and its row, come next.
+    if (deleted.every(({ whole }) => whole)) emptied.push(row);
   }
-  const marked = await deleteRows(trx, table, scope, emptied, deletion);
+  const changed = await deleteRows(trx, scope, emptied, deletion);
 
-  const staying = live.filter((row) => !emptied.includes(row));
-  const stay = new Set(staying.map(({ key }) => key));
-  const done = await forgetSuspects(
-    trx,
-    scope,
-    keys.filter((key) => !stay.has(key)),
-  );
-  await countSuspects(trx, scope, -done.total, -done.proven);
-  const parts = [...gone, { scope, deleted: emptied.length, changed: marked }].filter(
-    (each) => each.deleted > 0,
-  );
+  const staying = new Set(live.filter((row) => !emptied.includes(row)).map(({ key }) => key));
+  const done = keys.filter((key) => !staying.has(key));
+  const forgotten = await forgetSuspects(trx, scope, done);
+  await countSuspects(trx, scope, -forgotten.total, -forgotten.proven);
+  const parts = [...children, { scope, deleted: emptied.length, changed }].filter((each) => each.deleted > 0);
   for (const each of parts) await logDeletion(trx, each, deletion.at);
   if (deletion.accepted) {
-    for (const name of [collection, ...childrenOf(collection).map((child) => child.name)]) {
-      await clearDeletions(trx, userId, name);
+    for (const { name } of [{ name: collection }, ...childrenOf(collection)]) {
+      await clearDeletions(trx, { userId, collection: name });
     }
   }
   return {
     deleted: emptied.length,
-    along: countByCollection(gone),
+    along: countByCollection(children),
     changed: parts.flatMap((each) => each.changed ?? []),
-    left: { waiting: before.waiting, proven: before.proven - done.proven },
+    left: { waiting: before.waiting, proven: before.proven - forgotten.proven },
     blocked: false,
   };
 }
 
-function countByCollection(gone: readonly GoneScope[]): RowsByCollection {
+function countByCollection(deletedScopes: readonly DeletedScope[]): RowsByCollection {
   const counts = new Map<CollectionName, number>();
-  for (const { scope, deleted } of gone) {
+  for (const { scope, deleted } of deletedScopes) {
     if (deleted > 0) counts.set(scope.collection, (counts.get(scope.collection) ?? 0) + deleted);
   }
   return counts;
 }
 
 async function countIn(trx: Db, scope: Scope): Promise<SuspectCounts> {
-  const { rows } = await sql<{ waiting: string; proven: string }>`
+  const { rows } = await sql<Record<keyof SuspectCounts, string>>`
     select count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
-    from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}`.execute(
-    trx,
-  );
-  return { waiting: Number(rows[0]?.waiting ?? 0), proven: Number(rows[0]?.proven ?? 0) };
+    from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}`.execute(trx);
+  return { waiting: Number(rows[0]?.waiting), proven: Number(rows[0]?.proven) };
 }
 
 async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
   const { numAffectedRows } = await sql`
     delete from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
     trx,
   );
   await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
-/** The next proven candidates in the order of their keys; of lists, as many as take no more than `MAX_ITEMS` along. */
+/** The next proven keys in their order; of lists, as many as have no more than `MAX_ITEMS` together, one at least. */
 async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
   const { rows } = await sql<{ key: string; items: string }>`
@@ -169,30 +160,27 @@ async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
       select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
     from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.proven_at is not null order by c.key limit ${MAX_ROWS}`.execute(
-    trx,
-  );
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null
+    order by c.key limit ${MAX_ROWS}`.execute(trx);
   let items = 0;
   const cost = children.length === 0 ? 0 : LIST_COST;
   const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);
   return rows.slice(0, end === -1 ? rows.length : Math.max(1, end)).map(({ key }) => key);
 }
 
-/** Tells readers whether the collection's proven deletions are held (`data_quality`); nothing is written that stays. */
+/** Shows readers (`data_quality`) how many of the collection's deletions are blocked, where that has changed. */
 async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
   const { rows } = await sql<{ total: string; proven: string }>`
     select count(*) as total, count(*) filter (where c.proven_at is not null) as proven
     from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
-  const total = Number(rows[0]?.total ?? 0);
-  const proven = blocked ? Number(rows[0]?.proven ?? 0) : 0;
+  const proven = blocked ? Number(rows[0]?.proven) : 0;
+  const waiting = Number(rows[0]?.total) - proven;
   await sql`
     update ${trx.table('_collections')} as c
-    set held_deletions = ${proven}::bigint, waiting_deletions = ${total - proven}::bigint
+    set held_deletions = ${proven}::bigint, waiting_deletions = ${waiting}::bigint
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}
-      and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${total - proven}::bigint)`.execute(
-    trx,
-  );
+      and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${waiting}::bigint)`.execute(trx);
 }
 
 function logDeletion(
@@ -201,6 +189,5 @@ function logDeletion(
   at: Date,
 ): Promise<void> {
   const totals = { ...NO_WALK_TOTALS, deleted };
-  const end = { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals } as const;
-  return logWalk(trx, end, at);
+  return logWalk(trx, { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals }, at);
 }

@@ -1,30 +1,30 @@
 import type { Db } from '../../db/connection/db.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
-import { inScope, keyTypeName, dataTable, type Table } from '../table.ts';
+import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
 
-/** By what a page's changes are judged. */
+/** What a page's changes are compared with. */
 export interface ContradictionRule {
-  /** MIRROR_SETTLE before the page's request was sent: a replica may lag as much, no more. */
+  /** The grace period (MIRROR_SETTLE) before the page's request was sent: a replica lags no more. */
   readonly graceStart: Date;
   /** Superseded versions are kept. */
   readonly history: boolean;
-  /** Deleted rows are removed (MIRROR_DELETES=hard): of them the history alone knows. */
+  /** Deleted rows are removed (MIRROR_DELETES=hard): only the history knows them. */
   readonly hard: boolean;
-  /** Given where a cache on the way had held the page. */
+  /** Given where an intermediate cache answered. */
   readonly copy?: {
-    /** What was observed later is newer than what the page says. */
+    /** What was observed later is newer than the page. */
     readonly madeAt: Date;
-    /** All rows that were there then are mirrored, or are gone since; undefined: never so far. */
+    /** As of when all rows were mirrored; undefined: never so far. */
     readonly knownAsOf: Date | undefined;
   };
 }
 
 /**
- * The changes that contradict what was observed later than `settledAt`: rows back from a deletion, and rows with the
- * content of a version superseded since. The page may be stale, and would write false history (docs/design/deletions.md, "Returns"). A copy
- * contradicts besides what was observed after it was made, whatever that was.
+ * The changes that contradict what was observed later than `graceStart`: rows that return from a deletion, and rows
+ * with the content of a version superseded since. The page may be stale, and would write false history
+ * (docs/design/deletions.md, "Returns"). A copy from a cache contradicts whatever was observed after it was made.
  */
 export async function contradicting(
   trx: Db,
@@ -32,9 +32,8 @@ export async function contradicting(
   scope: Scope,
   changed: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
-  judgement: ContradictionRule,
+  { graceStart, history, hard, copy }: ContradictionRule,
 ): Promise<ReadonlySet<ChangedRow>> {
-  const { graceStart, history, hard, copy } = judgement;
   const older = copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, copy);
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
@@ -46,7 +45,7 @@ export async function contradicting(
   return new Set([...back, ...older, ...known.filter(({ key }) => old.has(key))]);
 }
 
-/** What a copy says of rows that changed after it was made, and rows on it that were gone before all others were known. */
+/** Rows on a copy that changed after it was made, and unknown ones if all rows were mirrored after it was made. */
 async function olderThanKnown(
   trx: Db,
   table: Table,
@@ -54,21 +53,21 @@ async function olderThanKnown(
   changed: readonly ChangedRow[],
   { madeAt, knownAsOf }: Required<ContradictionRule>['copy'],
 ): Promise<ChangedRow[]> {
-  const gone = knownAsOf !== undefined && madeAt < knownAsOf;
+  const goneSince = knownAsOf !== undefined && madeAt < knownAsOf;
   const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
-  if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && gone);
+  if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && goneSince);
   const { rows } = await sql<{ key: string }>`
     select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
     where exists (
       select from ${dataTable(table)} as t
-      where ${inScope(table, scope)} and ${ofKey(table)} and t._changed_at > ${madeAt} offset 0)`.execute(
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._changed_at > ${madeAt} offset 0)`.execute(
     trx,
   );
   const later = new Set(rows.map((row) => row.key));
-  return changed.filter(({ key: of, change }) => (change === 'inserted' ? gone : later.has(of)));
+  return changed.filter(({ key, change }) => (change === 'inserted' ? goneSince : later.has(key)));
 }
 
-/** Keys of rows whose new content was superseded, or that were removed, later than `since`. */
+/** Keys of rows whose new content was superseded later than `since`, or that were removed later than that. */
 async function recentVersions(
   trx: Db,
   table: Table,
@@ -76,19 +75,13 @@ async function recentVersions(
   rows: readonly ChangedRow[],
   since: Date,
 ): Promise<ReadonlySet<string>> {
-  const type = keyTypeName(table);
   const { rows: found } = await sql<{ key: string }>`
     select k.key::text as key
-    from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[],
+    from unnest(${rows.map(({ key }) => key)}::${keyTypeName(table)}[], ${rows.map(({ hash }) => hash)}::text[],
       ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
     where exists (
       select from ${dataTable(table, '_history')} as t
-      where ${inScope(table, scope)} and ${ofKey(table)} and t._valid_to > ${since}
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._valid_to > ${since}
         and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`.execute(trx);
   return new Set(found.map(({ key }) => key));
-}
-
-/** The row of `t` has the key of `k`. */
-function ofKey(table: Table): RawBuilder<unknown> {
-  return table.key === undefined ? sql`true` : sql`t.${sql.id(table.key.column)} = k.key`;
 }

@@ -5,82 +5,75 @@ import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-
 import type { ChangedTable } from '../page-write.ts';
 import { releaseScope } from '../quarantine/update-quarantine.ts';
 import { countSuspects, forgetAllSuspects } from './save-suspects.ts';
-import { tableOf } from '../table.ts';
+import { ofScope } from '../table.ts';
 
-/** What hung on a row that goes: the rows of one scope. */
-export interface GoneScope {
+/** What was deleted of a scope with its parent. */
+export interface DeletedScope {
   readonly scope: Scope;
   readonly deleted: number;
   readonly changed: ChangedTable | undefined;
-  /** Nothing of it is left. */
+  /** No row of it is left. */
   readonly whole: boolean;
 }
 
-/**
- * Rows that one transaction deletes at most: change IDs of a transaction are to be visible soon (change-ids.ts), and a
- * list of millions of items would take minutes. Readers see such a list, and only such a one, shrink before it goes.
- */
+/** Items of one list after which its transaction ends (docs/design/deletions.md, "Lists and their items"). */
 export const MOST_AT_ONCE = 50_000;
 
 /**
- * Deletes what hangs on a row of `scope` that goes: a list's items, all of them in this transaction unless they are very
- * many, and with the last of them whatever is kept of their scope, so that a list that comes back is read from its
+ * Deletes what belongs to a row that is being deleted: a list's items, all in this transaction unless they are very
+ * many. With the last of them goes whatever is stored of their scope: a list that comes back is read from its
  * beginning.
+ * @param key of the row, which belongs to the scope given
  */
 export async function deleteChildren(
   trx: Db,
   { userId, collection }: Scope,
   key: string,
   deletion: Deletion,
-): Promise<GoneScope[]> {
-  const gone: GoneScope[] = [];
+): Promise<DeletedScope[]> {
+  const deleted: DeletedScope[] = [];
   for (const { name } of childrenOf(collection)) {
     const scope: Scope = { userId, collection: name, parent: key };
     const part = await deleteAll(trx, scope, deletion);
-    gone.push(part);
+    deleted.push(part);
     if (!part.whole) continue;
     const suspects = await forgetAllSuspects(trx, scope);
     await countSuspects(trx, scope, -suspects.total, -suspects.proven);
     await releaseScope(trx, scope);
     await closeScope(trx, scope, deletion.at);
   }
-  return gone;
+  return deleted;
 }
 
-async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<GoneScope> {
-  const table = tableOf(trx.schema, scope.collection);
+async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedScope> {
   let deleted = 0;
   let changed: ChangedTable | undefined;
   let after: string | undefined;
   for (;;) {
-    const rows = fitting(await rowsToDeleteAfter(trx, table, scope, after));
+    const rows = fitting(await rowsToDeleteAfter(trx, scope, after));
     if (rows.length === 0) return { scope, deleted, changed, whole: true };
     if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
-    changed = await deleteRows(trx, table, scope, rows, deletion);
+    changed = await deleteRows(trx, scope, rows, deletion);
     deleted += rows.length;
     after = rows.at(-1)?.key;
   }
 }
 
-/** Observations of a walk that is under way are fewer. */
+/** More observations than any walk makes. */
 const BEYOND_ANY_WALK = 1_000_000;
 
 /**
- * From now on nothing is read or written of the scope, until its parent is back: then it is new. A walk that began
- * before knows of rows that are deleted now; should it go on then, it finds itself superseded.
+ * Lets nothing be read or written of the scope until its parent is back; then the scope is new. A walk that began
+ * before may go on then, with rows that are deleted: it finds itself superseded.
  */
 async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
-  const here = sql`collection = ${scope.collection} and parent = ${scope.parent}`;
   await sql`
-    update ${trx.stateTable('scope')}
+    update ${trx.stateTable('scope')} as s
     set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
       full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
-      last_obs = last_obs + ${BEYOND_ANY_WALK}::bigint
-    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+      last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`.execute(trx);
   await sql`
-    delete from ${trx.stateTable('unsettled')}
-    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
-  await sql`
-    delete from ${trx.table('quarantine')}
-    where _user_id = ${scope.userId}::bigint and ${here}`.execute(trx);
+    delete from ${trx.stateTable('unsettled')} as u
+    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`.execute(trx);
 }

@@ -1,21 +1,20 @@
 import type { Db } from '../../db/connection/db.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { countRows } from '../rows/counters.ts';
-import { addDeletions } from './deletion-volume.ts';
-import { historyColumns } from '../history/archived-columns.ts';
-import { archiveRows } from '../history/archive.ts';
-import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
+import { addDeletions } from './brake.ts';
+import { archiveRows, historyColumns } from '../history/archive.ts';
+import { behind, keyColumn, placeOrder } from '../rows/key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
-import { inScope, keyTypeName, dataTable, type Table, typeName } from '../table.ts';
+import { dataTable, inParent, inScope, keyTypeName, tableOf } from '../table.ts';
 import { forgetUnfinished } from '../rows/unfinished.ts';
 
-/** Rows deleted by one statement at most, so that it stays within its bound. */
+/** Rows deleted by one statement at most, so that it stays within its time bound. */
 export const MAX_ROWS = 2_000;
-/** Likewise bytes of their items: what is archived is written. */
+/** Bytes of their items at most: what is archived is written. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /** How rows are deleted. */
@@ -24,30 +23,25 @@ export interface Deletion {
   readonly hard: boolean;
   /** The last version is kept. */
   readonly history: boolean;
-  /** A person has accepted it: it is no reason to hold the next ones. */
+  /** A person has accepted it: it does not count against the next ones. */
   readonly accepted: boolean;
   /** The database's clock in this transaction. */
   readonly at: Date;
 }
 
-/** A live row that is about to go. */
+/** A live row that is to be deleted. */
 export interface RowToDelete {
   readonly key: string;
-  /** Of its item, as stored. */
+  /** Size of its item, as stored. */
   readonly bytes: number;
 }
 
 /** Which of these keys are live, in key order. */
-export async function rowsToDelete(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<RowToDelete[]> {
-  const type = keyTypeName(table);
+export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {
+  const table = tableOf(trx.schema, scope.collection);
   const { rows } = await sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, t.bytes
-    from unnest(${[...keys]}::${type}[]) as k (key)
+    from unnest(${[...keys]}::${keyTypeName(table)}[]) as k (key)
     cross join lateral (
       select ${keyColumn(table)}, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${keyColumn(table)} = k.key and t._deleted_at is null offset 0) as t
@@ -56,16 +50,11 @@ export async function rowsToDelete(
 }
 
 /** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
-export async function rowsToDeleteAfter(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  after: string | undefined,
-): Promise<RowToDelete[]> {
-  const beyond = after === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, after)}`;
+export async function rowsToDeleteAfter(trx: Db, scope: Scope, after?: string): Promise<RowToDelete[]> {
+  const table = tableOf(trx.schema, scope.collection);
   const { rows } = await sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
-    where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
+    where ${inScope(table, scope)} and ${behind(table, after)} and t._deleted_at is null
     order by ${placeOrder(table, 'up')} limit ${MAX_ROWS}`.execute(trx);
   return rows;
 }
@@ -78,18 +67,18 @@ export function fitting(rows: readonly RowToDelete[]): readonly RowToDelete[] {
 }
 
 /**
- * Deletes live rows of a scope, with all that hangs on their being live: their last version is archived first, in a
- * statement of its own (docs/design/sql.md, "Rule 3"); counters, rows that may still change, quarantined items. In a fenced transaction.
+ * Deletes live rows of a scope in a fenced transaction, with what is stored about them elsewhere: counters,
+ * unfinished rows, quarantined items. Their last version is archived first.
  * @returns what a reader of the watermark sees; undefined where there was nothing to delete
  */
 export async function deleteRows(
   trx: Db,
-  table: Table,
   scope: Scope,
   rows: readonly RowToDelete[],
   { hard, history, accepted, at }: Deletion,
 ): Promise<ChangedTable | undefined> {
   if (rows.length === 0) return undefined;
+  const table = tableOf(trx.schema, scope.collection);
   const keys = rows.map(({ key }) => key);
   const before = await takeChangeIds(trx, scope.userId, keys.length);
   const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
@@ -98,52 +87,26 @@ export async function deleteRows(
     const archive = { table, scope, keys, at, op: 'delete', columns } as const;
     await archiveRows(trx, hard ? { ...archive, changeIds } : archive);
   }
-  const deleted = hard
-    ? await removeRows(trx, table, scope, keys)
-    : await markRows(trx, table, scope, keys, changeIds, at);
+  // The database's clock may step back: a version ends no earlier than it began (archive.ts).
+  const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
+  const given = sql`unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)`;
+  const which = sql`${inParent(table, scope)} and ${keyColumn(table)} = x.key and t._deleted_at is null`;
+  const { numAffectedRows } = hard
+    ? await sql`
+        delete from ${dataTable(table)} as t using ${given}
+        where t._user_id = ${scope.userId}::bigint and ${which}`.execute(trx)
+    : await sql`
+        update ${dataTable(table)} as t
+        set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id from ${given}
+        where t._user_id = ${scope.userId}::bigint and ${which}`.execute(trx);
+  const deleted = Number(numAffectedRows ?? 0n);
   if (deleted !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
   }
   await countRows(trx, scope, -deleted, hard ? 0 : deleted);
   await saveScope(trx, scope, {}, undefined, -deleted);
-  if (!accepted) await addDeletions(trx, scope.userId, scope.collection, at, deleted);
+  if (!accepted) await addDeletions(trx, scope, at, deleted);
   await forgetUnfinished(trx, scope, keys);
   await releaseKeys(trx, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
-}
-
-async function markRows(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-  changeIds: readonly bigint[],
-  at: Date,
-): Promise<number> {
-  const type = keyTypeName(table);
-  // The database's clock may step back: a version ends no earlier than it began (archive.ts).
-  const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
-  const { numAffectedRows } = await sql`
-    update ${dataTable(table)} as t set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id
-    from unnest(${[...keys]}::${type}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)
-    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
-      and t._deleted_at is null`.execute(trx);
-  return Number(numAffectedRows ?? 0n);
-}
-
-async function removeRows(trx: Db, table: Table, scope: Scope, keys: readonly string[]): Promise<number> {
-  const type = keyTypeName(table);
-  const { numAffectedRows } = await sql`
-    delete from ${dataTable(table)} as t
-    using unnest(${[...keys]}::${type}[]) as x (key)
-    where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${keyColumn(table)} = x.key
-      and t._deleted_at is null`.execute(trx);
-  return Number(numAffectedRows ?? 0n);
-}
-
-/** The rows of one list, where the table's rows belong to lists. */
-function inParent({ parent }: Table, scope: Scope): RawBuilder<unknown> {
-  return parent === undefined
-    ? sql`true`
-    : sql`t.${sql.id(parent.column)} = ${scope.parent}::${typeName(parent)}`;
 }

@@ -4,15 +4,14 @@ import type { Scope } from '../../model/collections.ts';
 import { liveRows } from '../rows/live-rows.ts';
 
 /**
- * Missing rows that one observation tells of at most, so that memory stays bounded; those first in key order are
- * told. The rest is told by the next observation: what is beyond is neither in doubt nor deleted until then, and the
- * brake counts what went before.
+ * Missing rows that one observation reports at most, the first in key order, so that memory stays bounded. The next
+ * observation reports the rest: until then these are not suspected.
  */
 export const MAX_MISSING = 200_000;
 
 /**
- * Live rows of the scope that a whole walk did not see, in key order, as far as they are older than `changedBefore`;
- * at most `MAX_MISSING`. Reads the scope's keys a batch at a time.
+ * Live rows of the scope that a whole walk did not see, in key order, at most `MAX_MISSING`. It reads the scope's
+ * keys a batch at a time.
  * @param changedBefore rows inserted, changed or undeleted later are left out
  */
 export async function liveKeysMissing(

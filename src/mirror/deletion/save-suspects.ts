@@ -2,23 +2,49 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { SuspectChange } from '../../model/absence.ts';
 import type { Scope } from '../../model/collections.ts';
-import { candidateInScope } from './suspects.ts';
+import { throwUnlessAt } from '../scope/scope-row.ts';
+import { ofScope } from '../table.ts';
 
-/** Rows written by one statement, so that none exceeds the bound of statements. */
+/** Rows written by one statement, so that it stays within its time bound. */
 const BATCH = 20_000;
 
-/** What an observation changes of its scope's rows in doubt. */
+/** What an observation changes of its scope's suspected deletions. */
 export interface SuspectWrite {
   readonly change: SuspectChange;
   /** Number of the observation. */
   readonly obs: number;
   /** The database's clock in this transaction. */
   readonly at: Date;
-  /** The scope has candidates already; else there is nothing to prove or to withdraw. */
+  /** The scope has suspected deletions; else there are none to prove or to withdraw. */
   readonly hasSuspects: boolean;
 }
 
-/** Writes what an observation changes of the scope's rows in doubt, and counts them. */
+/**
+ * Changes a scope's suspected deletions by what two whole walks show together. A deleted scope has none.
+ * @param obs number of the last committed observation, on which the change rests
+ * @throws Superseded when a later one is committed, which may have seen the rows; DatabaseWentBack
+ */
+export async function recordSuspects(
+  trx: Db,
+  scope: Scope,
+  change: SuspectChange,
+  obs: number,
+  at: Date,
+): Promise<void> {
+  const { rows } = await sql<{ last: string; gone: boolean; hasSuspects: boolean }>`
+    select s.last_obs as last, s.gone_at is not null as gone,
+      exists (
+        select from ${trx.stateTable('candidate')} as c
+        where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as "hasSuspects"
+    from ${trx.stateTable('scope')} as s
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`.execute(trx);
+  const [row] = rows;
+  if (row?.gone === true) return;
+  if (Number(row?.last) !== obs) await throwUnlessAt(trx, scope, obs);
+  await saveSuspects(trx, scope, { change, obs, at, hasSuspects: row?.hasSuspects === true });
+}
+
+/** Writes what an observation changes of the scope's suspected deletions, and counts them. */
 export async function saveSuspects(
   trx: Db,
   scope: Scope,
@@ -28,18 +54,16 @@ export async function saveSuspects(
   const servedAt = change.servedAt === undefined ? null : new Date(change.servedAt);
   let total = 0;
   let proven = 0;
-  const forget = async (keys: readonly string[]): Promise<void> => {
-    const gone = await forgetSuspects(trx, scope, keys);
-    total -= gone.total;
-    proven -= gone.proven;
+  const forgotten = (counts: Forgotten): void => {
+    total -= counts.total;
+    proven -= counts.proven;
   };
-  if (hasSuspects && withdrawOrdered) {
-    const gone = await forgetOrdered(trx, scope);
-    total -= gone.total;
-    proven -= gone.proven;
-  }
   if (hasSuspects) {
-    for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) await forget(keys);
+    // The order was contradicted: what it proved was no proof.
+    if (withdrawOrdered) forgotten(await forgetThose(trx, scope, sql`c.kind = 'interval'`));
+    for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) {
+      forgotten(await forgetSuspects(trx, scope, keys));
+    }
   }
   for (const rows of batches(add)) {
     await sql`
@@ -51,53 +75,45 @@ export async function saveSuspects(
       where a._user_id = ${scope.userId}::bigint`.execute(trx);
     total += rows.length;
   }
-  if (hasSuspects) {
-    for (const keys of batches(prove)) {
-      const { numAffectedRows } = await sql`
-        update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
-        where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = any(${[...keys]}::text[]) and c.proven_at is null`.execute(
-        trx,
-      );
-      proven += Number(numAffectedRows ?? 0n);
-    }
+  for (const keys of batches(hasSuspects ? prove : [])) {
+    const { numAffectedRows } = await sql`
+      update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
+      where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = any(${[...keys]}::text[])
+        and c.proven_at is null`.execute(trx);
+    proven += Number(numAffectedRows ?? 0n);
   }
   await countSuspects(trx, scope, total, proven);
 }
 
-/** How many candidates there were, and how many of them were proven. */
+/** How many suspected deletions were removed, and how many of them were proven. */
 export interface Forgotten {
   readonly total: number;
   readonly proven: number;
 }
 
-/** Removes the candidates of these keys, where there are any. They stay counted: see `countDoubts`. */
+/** Removes the suspected deletions of these keys. The counters still count them: call `countSuspects`. */
 export async function forgetSuspects(trx: Db, scope: Scope, keys: readonly string[]): Promise<Forgotten> {
   if (keys.length === 0) return { total: 0, proven: 0 };
   return forgetThose(trx, scope, sql`c.key = any(${[...keys]}::text[])`);
 }
 
-/** Removes all candidates of a scope. They stay counted: see `countDoubts`. */
+/** Removes all suspected deletions of a scope. The counters still count them: call `countSuspects`. */
 export function forgetAllSuspects(trx: Db, scope: Scope): Promise<Forgotten> {
   return forgetThose(trx, scope, sql`true`);
-}
-
-/** The order was contradicted: what it proved is no proof, and never was. */
-function forgetOrdered(trx: Db, scope: Scope): Promise<Forgotten> {
-  return forgetThose(trx, scope, sql`c.kind = 'interval'`);
 }
 
 /** @param which condition on the table aliased `c` */
 async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<Forgotten> {
   const { rows } = await sql<{ proven: boolean }>`
     delete from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and ${which}
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and ${which}
     returning c.proven_at is not null as proven`.execute(trx);
   return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
 }
 
 /**
- * Adds to the collection's counters of rows in doubt, which `data_quality` shows. While the brake holds the collection
- * (it has held deletions), each proven one is held; else all of them wait.
+ * Adds to the collection's counters of suspected deletions, which `data_quality` shows. While the brake blocks the
+ * collection (it has blocked deletions), each proven one is blocked; else all of them wait.
  */
 export async function countSuspects(trx: Db, scope: Scope, total: number, proven: number): Promise<void> {
   if (total === 0 && proven === 0) return;

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { keyTypeName, dataTable, type Table, typeName } from '../table.ts';
+import { dataTable, hasKey, inParent, keyTypeName, relation, type Table } from '../table.ts';
 
 /** Versions that are about to be superseded. */
 export interface Archive {
@@ -16,20 +16,20 @@ export interface Archive {
   /** What is copied: `historyColumns`, or `archived` of a registry that is not stale. */
   readonly columns: readonly string[];
   /**
-   * One for each key: the archived image takes it for its `_change_id`. Given where the rows themselves go
+   * One for each key, in place of the archived version's `_change_id`. Given where the row itself is removed
    * (MIRROR_DELETES=hard), so that a reader of the watermark sees the deletion in `_history`.
    */
   readonly changeIds?: readonly bigint[];
 }
 
 /**
- * Copies rows into `<table>_history` as they are: to be called right before the statement that writes or removes
- * them, as a statement of its own (docs/design/sql.md, "Rule 3"). The rest follows from the primary key: one version, one `_change_id`,
- * one row.
+ * Copies rows into `<table>_history` as they are. Call it right before the statement that writes or removes them, as
+ * a statement of its own (docs/design/sql.md, "Rule 3"). The primary key contains `_change_id`: no version is there
+ * twice.
  *
- * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back, so
- * `_valid_to` is never before `_valid_from`; whoever supersedes a version by a row that stays sets
- * `_changed_at = greatest(at, _changed_at)`, so that versions never overlap.
+ * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back. So
+ * `_valid_to` is never before `_valid_from`, and whoever supersedes a version by a row that stays sets `_changed_at =
+ * greatest(at, _changed_at)`: versions never overlap.
  * @throws Error when not exactly the rows of `keys` are there, live
  */
 export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
@@ -39,24 +39,33 @@ export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
   const values = columns.map((name) =>
     name === '_change_id' && changeIds !== undefined ? sql`k.change_id` : sql`t.${sql.id(name)}`,
   );
-  const keyType = keyTypeName(table);
-  const ofParent =
-    table.parent === undefined
-      ? sql``
-      : sql`and t.${sql.id(table.parent.column)} = ${scope.parent}::${typeName(table.parent)}`;
-  const ofKey = table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = k.key`;
   const ids = changeIds?.map(String) ?? keys.map(() => null);
   const result = await sql`
     insert into ${dataTable(table, '_history')} (${sql.join(names)}, _valid_from, _valid_to, _op)
     select ${sql.join(values)}, t._changed_at, greatest(${at}::timestamptz, t._changed_at), ${op}
-    from unnest(${[...keys]}::${keyType}[], ${ids}::bigint[]) as k (key, change_id)
+    from unnest(${[...keys]}::${keyTypeName(table)}[], ${ids}::bigint[]) as k (key, change_id)
     cross join lateral (
       select t.* from ${dataTable(table)} as t
-      where t._user_id = ${scope.userId}::bigint ${ofParent} ${ofKey} and t._deleted_at is null offset 0) as t`.execute(
-    trx,
-  );
+      where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${hasKey(table)}
+        and t._deleted_at is null offset 0) as t`.execute(trx);
   const archived = Number(result.numAffectedRows ?? 0n);
   if (archived !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} versions were to be archived, ${archived} were there`);
   }
+}
+
+/**
+ * Columns that the table and its history have in common, by name and type: what is copied. A column that somebody
+ * dropped, changed or made in one of the two alone is left out. In a transaction that has read the table they stay
+ * the same: columns are added to both under the table's lock.
+ */
+export async function historyColumns(db: Db, table: Table): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select a.attname as name from pg_attribute a
+      join pg_attribute h on h.attrelid = ${relation(table, '_history')} and h.attname = a.attname
+        and h.atttypid = a.atttypid and h.atttypmod = a.atttypmod
+    where a.attrelid = ${relation(table)} and a.attnum > 0 and not a.attisdropped
+      and h.attnum > 0 and not h.attisdropped and h.attgenerated = ''
+    order by a.attnum`.execute(db);
+  return rows.map(({ name }) => name);
 }

@@ -9,8 +9,9 @@ import { dataTable, type Table, tableOf } from '../table.ts';
 const BATCH = 5_000;
 
 /**
- * Removes the account's versions that were superseded more than `keepMs` ago (MIRROR_HISTORY=400d), a batch at a time.
- * First `history_from` moves: no reader is told that the history of a moment is complete while some of it is gone.
+ * Removes the account's versions that were superseded more than `keepMs` ago (MIRROR_HISTORY=400d), a batch at a
+ * time. First `history_from` moves: no reader is told that the history of a moment is complete while some of it is
+ * gone.
  * @param signal ends it after the batch in hand; the next call goes on
  */
 export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {

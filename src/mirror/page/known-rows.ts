@@ -1,9 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { candidateInScope } from '../deletion/suspects.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
-import { inScope, dataTable, type Table, tableOf } from '../table.ts';
+import { inScope, dataTable, ofScope, type Table, tableOf } from '../table.ts';
 
 /** How keys run from the top of a list to its end. */
 type ListDirection = 'falling' | 'rising';
@@ -38,7 +37,7 @@ export function predecessorQuery(
   // A lookup for each key, not a join: so the keys keep coming in order.
   const certain = sql`not exists (
     select from ${db.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
   return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 

@@ -1,9 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { candidateInScope } from '../deletion/suspects.ts';
 import type { StoredRow } from '../rows/classify.ts';
-import { inScope, dataTable, type Table, typeName } from '../table.ts';
+import { inScope, dataTable, ofScope, type Table, typeName } from '../table.ts';
 
 export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
@@ -51,7 +50,7 @@ export async function readStoredRows(
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
   const { rows } = await sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
-      exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${candidateInScope(scope)}) as has_suspects,
+      exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as has_suspects,
       exists (select from ${trx.table('quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
                 and q.parent = ${scope.parent}) as in_quarantine

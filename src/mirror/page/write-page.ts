@@ -23,7 +23,7 @@ import { rehashSame } from './rehash.ts';
 import { newFields } from '../columns/new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite, RefusedItem } from '../page-write.ts';
 import { updateQuarantine } from '../quarantine/update-quarantine.ts';
-import { forgetUnseen } from '../quarantine/unseen.ts';
+import { forgetUnseen } from '../quarantine/update-quarantine.ts';
 import { rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { saveSuspects } from '../deletion/save-suspects.ts';
 import { markChildrenDue, saveScope } from '../scope/scope-row.ts';

@@ -3,19 +3,19 @@ import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { SeenItem } from './plan.ts';
 
-/** Items, and bytes of them, whose texts are kept of one collection of an account. The largest item that is read fits. */
+/** Most texts that are kept of one collection of an account, and their bytes. The largest item that is read fits. */
 export const KEPT = { items: 1_000, bytes: 64 * 1024 * 1024 };
 
-/** An item that comes into quarantine, or that is there without its text. */
+/** An item that comes into quarantine, or is there without its text. */
 export interface Arrival {
   readonly item: SeenItem;
   readonly text: string;
   readonly since: Date;
-  /** Its row is there. */
+  /** It has a row already. */
   readonly known: boolean;
 }
 
-/** Writes their rows: with their texts as long as the collection has room for them, then without. */
+/** Writes the items' rows: with their texts while the collection has room for them, then without. */
 export async function insertItems(
   trx: Db,
   scope: Scope,
@@ -24,24 +24,15 @@ export async function insertItems(
 ): Promise<void> {
   if (arrivals.length === 0) return;
   const room = await roomFor(trx, scope);
-  const sized = arrivals.map((each) => ({ ...each, size: Buffer.byteLength(each.text) }));
-  const placed = sized.map((each) => {
-    const kept = room.items > 0 && each.size <= room.bytes;
+  const rows = arrivals.flatMap(({ item, text, since, known }) => {
+    const bytes = Buffer.byteLength(text);
+    const kept = room.items > 0 && bytes <= room.bytes;
     if (kept) {
       room.items -= 1;
-      room.bytes -= each.size;
+      room.bytes -= bytes;
     }
-    return { ...each, kept };
+    return kept || !known ? [{ ...item, item: kept ? text : '', since, bytes, kept }] : [];
   });
-  const rows = placed
-    .filter(({ known, kept }) => kept || !known)
-    .map(({ item, text, since, size, kept }) => ({
-      ...item,
-      item: kept ? text : '',
-      since,
-      bytes: size,
-      kept,
-    }));
   if (rows.length === 0) return;
   await sql`
     insert into ${trx.table('quarantine')} as q
@@ -54,7 +45,7 @@ export async function insertItems(
     set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`.execute(trx);
 }
 
-/** How many items, and bytes of them, the collection may still keep. */
+/** How many texts the collection may still keep, and how many bytes. */
 async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items: number; bytes: number }> {
   const { rows } = await sql<{ items: string; bytes: string }>`
     select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes

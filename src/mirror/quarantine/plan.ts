@@ -1,21 +1,21 @@
 import type { PagePlace } from '../../model/page.ts';
 
-/** An item that is seen again and again is stamped this often at most: an unchanged page writes no row. */
+/** How often an item that is seen again gets a new `last_seen_at` at most: an unchanged page writes no row. */
 export const STAMP_EVERY_MS = 3_600_000;
 
 /** An item of a page that can't be mirrored. */
 export interface SeenItem {
   /** Of its text, hexadecimal. */
   readonly hash: string;
-  /** Null: it has none that can be stored. */
+  /** Null: it has no key that can be stored. */
   readonly key: string | null;
-  /** Of one without key: the key that it follows, '' at the top; null: not known. */
+  /** Of an item without key: the key that it follows, '' at the top; null: not known. */
   readonly place: string | null;
   /** To follow "the item …". */
   readonly reason: string;
 }
 
-/** An item in quarantine, as far as a page may change it. Moments are milliseconds. */
+/** An item in quarantine: what a page may change of it. Moments are milliseconds. */
 export interface QuarantinedRow extends SeenItem {
   /** Its text is kept. */
   readonly kept: boolean;
@@ -23,13 +23,13 @@ export interface QuarantinedRow extends SeenItem {
   readonly lastSeenAt: number;
 }
 
-/** What a page says of quarantine. */
+/** What a page shows about items in quarantine. */
 export interface QuarantinePage {
   /** One for each text. */
   readonly seen: readonly SeenItem[];
   /** Keys of its items that are mirrored now. */
   readonly good: ReadonlySet<string>;
-  /** Places of which it shows all that stands there. */
+  /** Places that it shows completely. */
   readonly shown: ReadonlySet<string>;
   /** When its request was sent. */
   readonly at: number;
@@ -38,11 +38,11 @@ export interface QuarantinePage {
 }
 
 export interface QuarantineChange {
-  /** Hashes of rows that go. */
+  /** Hashes of rows to remove. */
   readonly remove: readonly string[];
-  /** Rows that come; `since` is when the item, whatever its text, came into quarantine. */
+  /** New rows; `since` is when the item, whatever its text, came into quarantine. */
   readonly insert: readonly { readonly item: SeenItem; readonly since: number }[];
-  /** Rows that stay, and are written. */
+  /** Rows that stay and are written. */
   readonly stamp: readonly SeenItem[];
   /** Rows that stay as they are. */
   readonly same: readonly SeenItem[];
@@ -51,12 +51,12 @@ export interface QuarantineChange {
 /**
  * What a page changes of its scope's quarantine, so that there is one row for each bad item that the service has:
  *
- * - An item with a key is that key, whatever its text.
- * - One without is told by its text; and where that is new, by its place: the key that it follows. What followed a key,
- *   and does not any more where the page shows all that does, has changed (then something new follows it), or is gone.
+ * - An item with a key is recognised by the key, whatever its text.
+ * - An item without a key is recognised by its text or, where that is new, by its place: the key that it follows. An
+ *   item that does not follow its key any more, where the page shows all that do, has changed or is gone.
  *
- * A neighbour is no identity: where the key that an item follows goes in the same moment in which the item changes,
- * the old row stays. So complete readings tell the rest: what they did not see is gone (`forgetUnseen`).
+ * A place is not an identity: where an item changes while the key before it is deleted, its old row stays. Complete
+ * readings remove the rest (`forgetUnseen`). Decision 0010 has the reasons.
  * @param stored rows of the scope with a key, a place or a hash that the page has
  */
 export function planQuarantine(page: QuarantinePage, stored: readonly QuarantinedRow[]): QuarantineChange {
@@ -100,18 +100,26 @@ function isGone(
   bad: ReadonlySet<string>,
   { good, shown, at, gracePeriodMs }: QuarantinePage,
 ): boolean {
-  // Of several rows under one key that an older program left, one was found above.
+  // An older program may have left several rows under one key: one of them was found above.
   if (key !== null) return good.has(key) || bad.has(key);
-  // Sooner than that a stale replica may have answered.
+  // Within the grace period a stale replica may have answered.
   return place !== null && shown.has(place) && lastSeenAt <= at - gracePeriodMs;
 }
 
-/** An item of a page, as far as it says where another one stands. */
+/** Items in quarantine that a complete reading of their scope did not see. */
+export interface Unseen {
+  /** Hashes of those that it saw. */
+  readonly seen: readonly string[];
+  /** Items that others saw later than this stay. */
+  readonly before: Date;
+}
+
+/** An item of a page, which gives the next one its place. */
 export type PlacedItem = { readonly key: string | undefined };
 
 /**
- * Where the items of a page stand, and the places of which it shows everything.
- * @param where where the page itself stands; undefined: not known, or it is no page
+ * The places of a page's items, and the places that it shows completely.
+ * @param where the page's own place; undefined: not known, or the items are not a page
  */
 export function placesOn(
   items: readonly PlacedItem[],

@@ -5,7 +5,7 @@ import type { RefusedItem } from '../page-write.ts';
 /** Remembered at most; the oldest goes first. A forgotten item is tried, refused and remembered again. */
 const MAX_REMEMBERED = 10_000;
 
-/** Items whose text Postgres refused: the next page that has them is not written twice to find them again. */
+/** Items whose text Postgres refused, so that the next page with them is not written twice to find them again. */
 export class RefusedItems {
   readonly #reasons = new Map<string, string>();
 

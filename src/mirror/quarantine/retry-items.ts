@@ -2,22 +2,22 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { STAMP_EVERY_MS } from './plan.ts';
-import { inScope, dataTable, type Table, tableOf } from '../table.ts';
+import { dataTable, inScope, ofScope, type Table, tableOf } from '../table.ts';
 
-/** A quarantined item, as it may be written again. */
+/** A quarantined item that may be written again. */
 export interface QuarantinedItem {
   /** Of its text, hexadecimal. */
   readonly hash: string;
   readonly source: string;
   /** When the item was last seen, at most an hour before it really was. */
   readonly lastSeenAt: Date;
-  /** Why it is not to be written, whatever it is; null: it may be. */
+  /** Why it must not be written again; null: it may be. */
   readonly passed: PassedOver | null;
 }
 
 /**
  * - `deleted`: the row was deleted after the item was last seen
- * - `unseen`: the last complete reading of its scope did not see it: it is gone, or another now
+ * - `unseen`: the last complete reading of its scope did not see it: it is gone or has changed
  * - `unkept`: its text is not kept
  */
 export type PassedOver = 'deleted' | 'unseen' | 'unkept';
@@ -36,8 +36,8 @@ export async function quarantinedScopes(
 }
 
 /**
- * The scope's quarantined items in the order of their hashes. What is in quarantine is the newest that is known of its
- * key, since an item that comes in good form lets all of them go.
+ * The scope's quarantined items in the order of their hashes. Each is the newest that is known of its key, since an
+ * item that can be mirrored removes all of them.
  * @param after hash of the last one before; '' for the first ones
  */
 export async function quarantinedItems(
@@ -46,13 +46,8 @@ export async function quarantinedItems(
   after: string,
   limit: number,
 ): Promise<QuarantinedItem[]> {
-  const { rows } = await sql<{
-    hash: string;
-    source: string;
-    last_seen_at: Date;
-    passed: PassedOver | null;
-  }>`
-    select encode(q.item_hash, 'hex') as hash, q.item as source, q.last_seen_at,
+  const { rows } = await sql<QuarantinedItem>`
+    select encode(q.item_hash, 'hex') as hash, q.item as source, q.last_seen_at as "lastSeenAt",
       case
         when ${deletedSince(tableOf(db.schema, scope.collection), scope)} then 'deleted'
         when s.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at then 'unseen'
@@ -61,10 +56,9 @@ export async function quarantinedItems(
     from ${db.table('quarantine')} as q
     left join ${db.stateTable('scope')} as s
       on s._user_id = q._user_id and s.collection = q.collection and s.parent = q.parent
-    where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection} and q.parent = ${scope.parent}
-      and q.item_hash > decode(${after}, 'hex')
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash > decode(${after}, 'hex')
     order by q.item_hash limit ${limit}`.execute(db);
-  return rows.map(({ last_seen_at: lastSeenAt, ...row }) => ({ ...row, lastSeenAt }));
+  return rows;
 }
 
 /** Why the items, by their hashes, are in quarantine now: to follow "the item …". */
@@ -75,10 +69,8 @@ export async function reasonsOf(
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ hash: string; reason: string }>`
     select x.hash, q.reason from unnest(${[...hashes]}::text[]) as x (hash)
-    join ${db.table('quarantine')} as q on q._user_id = ${scope.userId}::bigint
-      and q.collection = ${scope.collection} and q.parent = ${scope.parent} and q.item_hash = decode(x.hash, 'hex')`.execute(
-    db,
-  );
+    join ${db.table('quarantine')} as q on q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)}
+      and q.item_hash = decode(x.hash, 'hex')`.execute(db);
   return new Map(rows.map(({ hash, reason }) => [hash, reason]));
 }
 

@@ -6,8 +6,8 @@ import { canonicalText } from '../../model/json/json-text.ts';
 import type { Item, PagePlace } from '../../model/page.ts';
 import type { BadItem } from '../page-write.ts';
 import { type Arrival, insertItems } from './insert-items.ts';
-import { quarantineInScope } from './unseen.ts';
-import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './plan.ts';
+import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem, type Unseen } from './plan.ts';
+import { ofScope } from '../table.ts';
 
 /** Hash by which an item is quarantined once: SHA-256 of its text, hexadecimal. */
 export function itemHash(source: string): string {
@@ -15,24 +15,24 @@ export function itemHash(source: string): string {
 }
 
 /**
- * The text by which an item is kept: verbatim, but for fields that are never stored.
- * JSON source text holds U+0000 only as an escape, and a decoded body is well-formed: the rest is belt and braces.
+ * The item's text as it is kept: verbatim, without the fields that are never stored. `printable` changes nothing
+ * here, to be safe: JSON source text has U+0000 only as an escape, and a decoded body is well-formed.
  */
 export function storableText(source: string, exclude: ReadonlySet<string>): string {
   return printable(exclude.size === 0 ? source : canonicalText(source, exclude));
 }
 
-/** What a page says of items that can't be mirrored. */
+/** What a page shows about items that can't be mirrored. */
 export interface PageQuality {
   readonly items: readonly Item[];
   readonly bad: readonly BadItem[];
-  /** Keys of items that are mirrored now, unchanged ones too. */
+  /** Keys of its items that are mirrored now, unchanged ones too. */
   readonly good: readonly string[];
-  /** Where the page stands; undefined: not known, or the items are no page. */
+  /** The page's place in its list; undefined: not known, or the items are not a page. */
   readonly where: PagePlace | undefined;
   /** Fields that are never stored. */
   readonly exclude: ReadonlySet<string>;
-  /** When its request was sent. */
+  /** When the page's request was sent. */
   readonly at: Date;
   readonly gracePeriodMs: number;
   /** The scope has items in quarantine. */
@@ -40,8 +40,8 @@ export interface PageQuality {
 }
 
 /**
- * Keeps items that can't be mirrored, with the reason, one row for each (plan.ts), and lets go of those that the page
- * shows to be mirrored, changed or gone: what is in quarantine is the newest that is known.
+ * Keeps items that can't be mirrored, with the reason, one row for each (plan.ts). It removes those that the page
+ * shows to be mirrored, changed or gone: quarantine has the newest that is known.
  * @returns hashes of the page's items in quarantine
  */
 export async function updateQuarantine(
@@ -58,10 +58,10 @@ export async function updateQuarantine(
     const text = storableText(item.source, exclude);
     const key = item.key === undefined ? null : printable(item.key);
     const place = key === null ? (places[index] ?? null) : null;
-    const told: SeenItem = { hash: itemHash(text), key, place, reason };
-    // Of several texts under one key the last one counts, as of rows.
-    seen.set(key ?? told.hash, told);
-    texts.set(told.hash, text);
+    const badItem: SeenItem = { hash: itemHash(text), key, place, reason };
+    // Of several texts under one key the last one counts, as with rows.
+    seen.set(key ?? badItem.hash, badItem);
+    texts.set(badItem.hash, text);
   }
   const page = {
     seen: [...new Map([...seen.values()].map((each) => [each.hash, each])).values()],
@@ -72,7 +72,7 @@ export async function updateQuarantine(
   };
   const stored = some ? await storedItems(trx, scope, page) : [];
   const plan = planQuarantine(page, stored);
-  await remove(trx, scope, plan.remove);
+  if (plan.remove.length > 0) await release(trx, scope, sql`q.item_hash = any(${bytes(plan.remove)})`);
   await stamp(trx, scope, plan.stamp, at);
   const unkept = new Map(stored.filter(({ kept }) => !kept).map((row) => [row.hash, row]));
   const again = [...plan.same, ...plan.stamp].flatMap((item): Arrival[] => {
@@ -88,20 +88,35 @@ export async function updateQuarantine(
   }
 }
 
-/** Lets go of the items with these keys: their rows are mirrored, or deleted. */
-export async function releaseKeys(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
-  await sql`
-    delete from ${trx.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.key = any(${[...keys]}::text[])`.execute(
-    trx,
-  );
+/** Removes the items with these keys: their rows are mirrored, or deleted. */
+export function releaseKeys(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
+  return release(trx, scope, sql`q.key = any(${[...keys]}::text[])`);
 }
 
-/** Lets go of everything: the list that the items are of is deleted. */
-export async function releaseScope(trx: Db, scope: Scope): Promise<void> {
+/** Removes all items of a scope: their list is deleted. */
+export function releaseScope(trx: Db, scope: Scope): Promise<void> {
+  return release(trx, scope, sql`true`);
+}
+
+/** Rows removed by one reading, so that its transaction stays short; the next one removes the rest. */
+const MOST_FORGOTTEN = 2_000;
+
+/** Removes what a complete reading of the scope did not see: the service does not have it any more. */
+export function forgetUnseen(trx: Db, scope: Scope, { seen, before }: Unseen): Promise<void> {
+  const unseen = sql`
+    select q.item_hash from ${trx.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.last_seen_at < ${before}::timestamptz
+      and not exists (
+        select from unnest(${[...seen]}::text[]) as s (hash) where decode(s.hash, 'hex') = q.item_hash)
+    limit ${MOST_FORGOTTEN}`;
+  return release(trx, scope, sql`q.item_hash = any(array(${unseen}))`);
+}
+
+/** @param which condition on the table aliased `q` */
+async function release(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<void> {
   await sql`
     delete from ${trx.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)}`.execute(trx);
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and ${which}`.execute(trx);
 }
 
 /** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
@@ -112,23 +127,13 @@ export async function quarantinedAmong(
 ): Promise<Set<string>> {
   const { rows } = await sql<{ hash: string }>`
     select encode(q.item_hash, 'hex') as hash from ${db.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
     db,
   );
   return new Set(rows.map((row) => row.hash));
 }
 
-interface StoredItem {
-  readonly hash: string;
-  readonly key: string | null;
-  readonly place: string | null;
-  readonly reason: string;
-  readonly kept: boolean;
-  readonly first_seen_at: Date;
-  readonly last_seen_at: Date;
-}
-
-/** The scope's rows of which the page may say something. */
+/** The scope's rows that the page may change. */
 async function storedItems(
   trx: Db,
   scope: Scope,
@@ -136,26 +141,20 @@ async function storedItems(
 ): Promise<QuarantinedRow[]> {
   const keys = [...good, ...seen.flatMap(({ key }) => key ?? [])];
   const places = [...shown, ...seen.flatMap(({ place }) => place ?? [])];
-  const { rows } = await sql<StoredItem>`
-    select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at, q.last_seen_at
+  const { rows } = await sql<
+    Omit<QuarantinedRow, 'firstSeenAt' | 'lastSeenAt'> & { first: Date; last: Date }
+  >`
+    select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at as first,
+      q.last_seen_at as last
     from ${trx.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and (q.key = any(${keys}::text[])
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and (q.key = any(${keys}::text[])
       or q.place = any(${places}::text[]) or q.item_hash = any(${bytes(seen.map((each) => each.hash))}))
     order by q.last_seen_at desc, q.first_seen_at, q.item_hash`.execute(trx);
-  return rows.map(({ first_seen_at: first, last_seen_at: last, ...row }) => ({
+  return rows.map(({ first, last, ...row }) => ({
     ...row,
     firstSeenAt: first.getTime(),
     lastSeenAt: last.getTime(),
   }));
-}
-
-async function remove(trx: Db, scope: Scope, hashes: readonly string[]): Promise<void> {
-  if (hashes.length === 0) return;
-  await sql`
-    delete from ${trx.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
-    trx,
-  );
 }
 
 async function stamp(trx: Db, scope: Scope, items: readonly SeenItem[], at: Date): Promise<void> {
@@ -164,7 +163,7 @@ async function stamp(trx: Db, scope: Scope, items: readonly SeenItem[], at: Date
     update ${trx.table('quarantine')} as q
     set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
     from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
-    where q._user_id = ${scope.userId}::bigint and ${quarantineInScope(scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
     trx,
   );
 }

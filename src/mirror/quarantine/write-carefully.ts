@@ -7,26 +7,26 @@ import type { RowPayload } from '../rows/row-payload.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
 /**
- * Errors that lie in the data: values out of range or not representable (class 22), limits of the program such as
- * nesting (54), constraints that somebody added to the table (23).
+ * Errors caused by the data: values out of range or not representable (class 22), constraints that somebody added to
+ * the table (23), limits of PostgreSQL such as nesting (54).
  */
 const DATA_ERROR = /^(22|23|54)/;
 
-/** Characters of what Postgres says. */
+/** Characters of Postgres's message at most. */
 const LONGEST_REASON = 500;
 
 export function isDataError(error: unknown): boolean {
   return DATA_ERROR.test(sqlState(error) ?? '');
 }
 
-/** Whether the item's own text is the reason, whatever the table looks like: it will be refused again. */
+/** Whether the item's text itself is the reason, not a constraint: it will be refused again. */
 export function isHopeless(error: unknown): boolean {
   return isDataError(error) && !(sqlState(error) ?? '').startsWith('23');
 }
 
 /**
- * Writes rows of which some can't be stored: halves what is refused until the bad ones stand alone (invariant 10).
- * Each part is a savepoint, so that the good ones stay.
+ * Writes rows where Postgres refuses some. Refused rows are halved until the bad ones stand alone (invariant 10);
+ * each part is a savepoint, so that the good ones stay.
  * @returns the rows that Postgres refused
  */
 export async function writeCarefully(

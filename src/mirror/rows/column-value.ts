@@ -4,9 +4,9 @@ import { timestampText } from '../../model/json/timestamp-text.ts';
 export const COLUMN_TYPES = ['text', 'timestamptz', 'numeric', 'bigint', 'boolean', 'jsonb'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-/** What a JSON value is, by the first character of its source text. */
 export type ValueKind = 'string' | 'number' | 'boolean' | 'null' | 'structure';
 
+/** What a JSON value is, by the first character of its source text. */
 export function valueKind(source: string): ValueKind {
   switch (source.charAt(0)) {
     case '"':
@@ -24,7 +24,7 @@ export function valueKind(source: string): ValueKind {
   }
 }
 
-/** How a value comes into its column: as `_raw` has it, as another text, or not at all. */
+/** What the column gets: the value as `_raw` has it, another text, or nothing. */
 export type ColumnValue =
   | { readonly as: 'stored' }
   | { readonly as: 'text'; readonly text: string }
@@ -34,7 +34,7 @@ export type ColumnValue =
 const STORED: ColumnValue = { as: 'stored' };
 const CONFLICT: ColumnValue = { as: 'conflict' };
 
-/** Of what kind a value must be for its column; jsonb takes all. */
+/** The kind of value that a column takes; jsonb takes all. */
 const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
   text: 'string',
   timestamptz: 'string',
@@ -47,10 +47,7 @@ function asText(text: string | undefined): ColumnValue {
   return text === undefined ? CONFLICT : { as: 'text', text };
 }
 
-/**
- * Fits a value into a column, without losing a digit.
- * @param source the value's JSON text
- */
+/** Fits a value, given as its JSON text, into a column without losing a digit. */
 export function columnValue(type: ColumnType, source: string): ColumnValue {
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
@@ -67,9 +64,9 @@ const INT8_MIN = -(2n ** 63n);
 const INT8_MAX = 2n ** 63n - 1n;
 
 /**
- * The integer that a JSON number is, however it is spelled: `100`, `100.0`, `1e2`. By its value, since jsonb keeps no
- * exponents: a column that is filled later, from `_raw`, is to hold the same.
- * @returns undefined where it is none or needs over 64 bits
+ * The integer that a JSON number is, however it is spelled: `100`, `100.0`, `1e2`. Only the value counts, since jsonb
+ * keeps no exponents, and a column that is filled later, from `_raw`, must get the same.
+ * @returns undefined where it is not an integer or needs over 64 bits
  */
 export function integerText(source: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? [];
@@ -78,7 +75,7 @@ export function integerText(source: string): string | undefined {
   if (digits === '') return '0';
   let end = digits.length;
   while (digits.charAt(end - 1) === '0') end -= 1;
-  // Of the digits up to the last one that is not 0: how many zeros follow it before the decimal point.
+  // Zeros between the last digit that is not 0 and the decimal point.
   const zeros = Number(exponent) - fraction.length + (digits.length - end);
   if (zeros < 0 || end + zeros > INT8_DIGITS) return undefined;
   const integer = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);

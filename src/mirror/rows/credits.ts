@@ -7,7 +7,7 @@ const CENTS = /^cents?$/i;
 
 /**
  * The account's remaining credits as an exact decimal, whatever shape the service gives them: a number, a string
- * with one, `{balance, unit}`, or whole cents where the unit or the field (`balance_cents`) says so.
+ * with one, `{balance, unit}`, or whole cents where the unit or the field's name (`balance_cents`) says so.
  * @param source the JSON text of the field `credits`
  * @returns a decimal that PostgreSQL's numeric reads; null for null; undefined for a shape that does not fit
  */
@@ -38,7 +38,7 @@ function decimal(text: string): string | undefined {
   return DECIMAL.test(text) ? text : undefined;
 }
 
-/** A decimal divided by a hundred, digit by digit. */
+/** A decimal divided by a hundred: the exponent is two less, every digit stays. */
 function hundredth(text: string): string {
   const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
   return `${mantissa}e${Number(exponent) - 2}`;

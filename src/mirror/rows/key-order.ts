@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Table } from '../table.ts';
 
 /*
- * Keys compare as `compareKeys` says: bigint as such, text by length, then bytes. An index serves both: the primary
+ * Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves both: the primary
  * key, or the one named `…_order`.
  */
 
@@ -12,7 +12,7 @@ export function keyColumn(table: Table): RawBuilder<unknown> {
   return sql`t.${sql.id(table.key.column)}`;
 }
 
-/** Where a row of `t` stands in key order: to be compared with `placeOf`. */
+/** Where a row of `t` stands in key order: compared with `placeOf`. */
 export function place(table: Table): RawBuilder<unknown> {
   const column = keyColumn(table);
   return table.key?.type === 'bigint' ? column : sql`(octet_length(${column}), ${column})`;
@@ -21,6 +21,11 @@ export function place(table: Table): RawBuilder<unknown> {
 /** Where `key` stands in key order. */
 export function placeOf(table: Table, key: string): RawBuilder<unknown> {
   return table.key?.type === 'bigint' ? sql`${key}::bigint` : sql`(octet_length(${key}::text), ${key}::text)`;
+}
+
+/** The rows of `t` behind `key` in rising key order; all of them where it is undefined. */
+export function behind(table: Table, key: string | undefined): RawBuilder<unknown> {
+  return key === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, key)}`;
 }
 
 /** For ORDER BY: by key, rising or falling. */

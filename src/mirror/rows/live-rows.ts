@@ -1,10 +1,10 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
-import { type CollectionName, type Scope } from '../../model/collections.ts';
-import { keyColumn, place, placeOf, placeOrder } from './key-order.ts';
-import { inScope, dataTable, tableOf, typeName } from '../table.ts';
+import type { CollectionName, Scope } from '../../model/collections.ts';
+import { behind, keyColumn, placeOrder } from './key-order.ts';
+import { dataTable, inScope, keyTypeName, tableOf, typeName } from '../table.ts';
 
-/** A row that the mirror holds as not deleted. */
+/** A row that is mirrored and not deleted. */
 export interface LiveRow {
   readonly key: string;
   /** `_change_id`. */
@@ -13,7 +13,7 @@ export interface LiveRow {
   readonly changedAt: Date;
 }
 
-/** Rows of one batch. */
+/** Rows read by one statement. */
 const BATCH = 10_000;
 
 /** The scope's live rows, batch by batch in key order. */
@@ -21,15 +21,12 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
-    const beyond = last === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, last)}`;
-    const { rows } = await sql<{ key: string; change_id: string; changed_at: Date }>`
-      select ${keyColumn(table)}::text as key, t._change_id as change_id, t._changed_at as changed_at
+    const { rows } = await sql<LiveRow>`
+      select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt"
       from ${dataTable(table)} as t
-      where ${inScope(table, scope)} and ${beyond} and t._deleted_at is null
+      where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
       order by ${placeOrder(table, 'up')} limit ${BATCH}`.execute(db);
-    if (rows.length > 0) {
-      yield rows.map(({ key, change_id: changeId, changed_at: changedAt }) => ({ key, changeId, changedAt }));
-    }
+    if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     last = rows.at(-1)?.key;
   }
@@ -38,18 +35,16 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
 /** Change IDs of those of `keys` whose rows are live, by key. */
 export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<Map<string, string>> {
   const table = tableOf(db.schema, scope.collection);
-  if (table.key === undefined) throw new RangeError(`${table.name} has no keys`);
-  const column = sql.id(table.key.column);
   const live = new Map<string, string>();
   for (let start = 0; start < keys.length; start += BATCH) {
-    const { rows } = await sql<{ key: string; change_id: string }>`
-      select k.key::text as key, t._change_id as change_id
-      from unnest(${keys.slice(start, start + BATCH)}::${typeName(table.key)}[]) as k (key)
+    const { rows } = await sql<Pick<LiveRow, 'key' | 'changeId'>>`
+      select k.key::text as key, t._change_id as "changeId"
+      from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
         select t._change_id, t._deleted_at from ${dataTable(table)} as t
-        where ${inScope(table, scope)} and t.${column} = k.key offset 0) as t
+        where ${inScope(table, scope)} and ${keyColumn(table)} = k.key offset 0) as t
       where t._deleted_at is null`.execute(db);
-    for (const { key, change_id: changeId } of rows) live.set(key, changeId);
+    for (const { key, changeId } of rows) live.set(key, changeId);
   }
   return live;
 }
@@ -64,10 +59,10 @@ export async function nextParent(
   const table = tableOf(db.schema, collection);
   if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
   const column = sql`t.${sql.id(table.parent.column)}`;
-  const beyond = last === undefined ? sql`` : sql`and ${column} > ${last}::${typeName(table.parent)}`;
+  const beyond = last === undefined ? sql`true` : sql`${column} > ${last}::${typeName(table.parent)}`;
   const { rows } = await sql<{ parent: string }>`
     select ${column}::text as parent from ${dataTable(table)} as t
-    where t._user_id = ${userId}::bigint and t._deleted_at is null ${beyond}
+    where t._user_id = ${userId}::bigint and t._deleted_at is null and ${beyond}
     order by ${column} limit 1`.execute(db);
   return rows[0]?.parent;
 }

@@ -11,10 +11,10 @@ export interface StoredItem {
 }
 
 /**
- * Whether an item's content is what is stored, told without a hash: a stored hash may have been made by another rule
- * (MIRROR_IGNORE_FIELDS was changed, or what goes into a hash), and then says nothing. `_raw` has lost how numbers were
- * spelled (`1e2`) and which characters jsonb could not hold; the latter `_verbatim` has.
- * @param leaveOut fields that are no part of the content
+ * Whether an item's content is what is stored. The stored hash says nothing where it was made by another rule
+ * (MIRROR_IGNORE_FIELDS was changed, or what goes into a hash), so the texts are compared. `_raw` has lost how
+ * numbers were spelled (`1e2`); which characters jsonb had to replace, `_verbatim` has.
+ * @param leaveOut fields that do not count as content
  */
 export function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet<string>): boolean {
   const content = canonicalText(source, leaveOut);
@@ -24,7 +24,7 @@ export function isSameContent(stored: StoredItem, source: string, leaveOut: Read
   return canonicalText(stored.raw, leaveOut, jsonbNumber) === canonicalText(raw, undefined, jsonbNumber);
 }
 
-/** What remains of a stored item without fields that are not to be stored any more; undefined where it has none. */
+/** The stored item without fields that are never stored now; undefined where it has none of them. */
 export function withoutFields(stored: StoredItem, fields: ReadonlySet<string>): StoredItem | undefined {
   if (fields.size === 0) return undefined;
   const source = stored.verbatim ?? stored.raw;

@@ -4,6 +4,7 @@ import type { Scope } from '../../model/collections.ts';
 import { latestMoment } from '../../model/json/latest-moment.ts';
 import type { ChangedRow } from './classify.ts';
 import type { StateClass } from '../../model/row-state.ts';
+import { ofScope } from '../table.ts';
 
 /** A changed row with what its state says. */
 export interface StatedRow {
@@ -12,9 +13,9 @@ export interface StatedRow {
 }
 
 /**
- * Keeps account of the rows that may still change, apart from the rows themselves. Only changed rows are looked at:
- * a state can't change without its row.
- * @param at the moment of the change, from which on an unsettled row cools
+ * Records which rows may still change, in a table of their own. It takes changed rows alone: a state can't change
+ * without its row.
+ * @param at the moment of the change: an unfinished row cools from then on
  */
 export async function recordUnfinished(
   trx: Db,
@@ -24,13 +25,8 @@ export async function recordUnfinished(
 ): Promise<void> {
   const finished = rows.filter(({ row, state }) => state === 'finished' && row.change !== 'inserted');
   const warm = rows.filter(({ state }) => state !== 'finished');
-  if (finished.length > 0) {
-    await forgetUnfinished(
-      trx,
-      scope,
-      finished.map(({ row }) => row.key),
-    );
-  }
+  const keys = finished.map(({ row }) => row.key);
+  if (keys.length > 0) await forgetUnfinished(trx, scope, keys);
   if (warm.length > 0) {
     await sql`
       insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
@@ -46,19 +42,20 @@ export async function recordUnfinished(
 }
 
 /**
- * A row that had failed before it came here cools from the latest moment that it tells of. All failures of years would
- * else be read again with every poll for an hour after the first load. What is open stays warm from when it came: of
- * its next change no moment of its past tells anything.
+ * When the row begins to cool. A row that had failed before it came here: at the latest moment that it names itself.
+ * Otherwise polls would read all failures of years again for an hour after the first load. An open row: when it came,
+ * since no moment of its past says when it will change.
  */
 function warmSince({ row, state }: StatedRow, at: Date): Date {
-  const told = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.fields) : undefined;
-  return told === undefined ? at : new Date(Math.min(told, at.getTime()));
+  const latest = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.fields) : undefined;
+  return latest === undefined ? at : new Date(Math.min(latest, at.getTime()));
 }
 
-/** Deleted rows do not change any more. */
+/** Removes rows that are finished, or deleted: these do not change any more. */
 export async function forgetUnfinished(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
   await sql`
-    delete from ${trx.stateTable('unsettled')}
-    where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
-      and key = any(${[...keys]}::text[])`.execute(trx);
+    delete from ${trx.stateTable('unsettled')} as u
+    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)} and u.key = any(${[...keys]}::text[])`.execute(
+    trx,
+  );
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import { dataTable, tableOf } from '../table.ts';
 
-/** Rows of a collection that were written after a change ID, and the change IDs that they have. */
+/** How many rows of a collection were written after a change ID, and their first and last one. */
 export interface WrittenRows {
   readonly collection: CollectionName;
   readonly rows: number;
@@ -12,7 +12,7 @@ export interface WrittenRows {
   readonly last: string;
 }
 
-/** What was written of an account after the change ID, the collections that have any. */
+/** What was written of an account after the change ID; collections without any are left out. */
 export async function writtenSince(db: Db, userId: string, changeId: string): Promise<WrittenRows[]> {
   const written: WrittenRows[] = [];
   for (const collection of COLLECTION_NAMES) {

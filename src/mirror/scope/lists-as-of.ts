@@ -1,13 +1,14 @@
 import type { Db } from '../../db/connection/db.ts';
-import { type ListCollection, parentsOf } from '../../model/collections.ts';
-import { leastCompleteAsOf, leastPolledAt } from './scope-store.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { collection, type CollectionName, type ListCollection, parentsOf } from '../../model/collections.ts';
+import { STAMP_EVERY_MS } from '../quarantine/plan.ts';
 
 /**
  * The least over the lists that are not deleted, and not later than their own collection. Undefined where one of them
  * has no such moment yet.
  */
 export interface ListsAsOf {
-  /** New and unsettled rows. */
+  /** New and unfinished rows. */
   readonly polledAt: Date | undefined;
   /** Everything, deletions included. */
   readonly completeAsOf: Date | undefined;
@@ -17,19 +18,65 @@ export interface ListsAsOf {
 export async function listsAsOf(db: Db, userId: string, lists: ListCollection): Promise<ListsAsOf> {
   const parent = await db.mirror
     .selectFrom('_collections')
-    .select(['polled_at', 'complete_as_of'])
+    .select(['polled_at as polledAt', 'complete_as_of as completeAsOf'])
     .where('_user_id', '=', userId)
     .where('collection', '=', parentsOf(lists).table)
     .executeTakeFirst();
-  const { polledAt, unread } = await leastPolledAt(db, userId, lists.name);
-  const { completeAsOf, incomplete } = await leastCompleteAsOf(db, userId, lists.name);
+  const polled = await leastOfScopes(db, userId, lists.name, 'polled_at');
+  const complete = await leastOfScopes(db, userId, lists.name, 'complete_as_of');
   return {
-    polledAt: unread ? undefined : earlier(parent?.polled_at ?? undefined, polledAt),
-    completeAsOf: incomplete ? undefined : earlier(parent?.complete_as_of ?? undefined, completeAsOf),
+    polledAt: earlier(parent?.polledAt ?? undefined, polled),
+    completeAsOf: earlier(parent?.completeAsOf ?? undefined, complete),
   };
 }
 
-/** When the lists themselves are mirrored as of `parents`, and what hangs on them as of `children` (undefined: none). */
-function earlier(parents: Date | undefined, children: Date | undefined): Date | undefined {
-  return parents === undefined || children === undefined || children > parents ? parents : children;
+/** The lists themselves are mirrored as of `parents`, their items as of `least` (undefined: there are no lists). */
+function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): Date | undefined {
+  if (lacking) return undefined;
+  return parents === undefined || least === undefined || least > parents ? parents : least;
+}
+
+export interface LeastOfScopes {
+  /** Undefined where no scope has such a moment. */
+  readonly least: Date | undefined;
+  /** A scope has none so far, or a parent in quarantine has no scope. */
+  readonly lacking: boolean;
+}
+
+/** The earliest moment of all scopes of a collection whose parents are not deleted. */
+export async function leastOfScopes(
+  db: Db,
+  userId: string,
+  name: CollectionName,
+  column: 'polled_at' | 'complete_as_of',
+): Promise<LeastOfScopes> {
+  const moment = sql.id('t', column);
+  const { rows } = await sql<{ least: Date | null; lacking: boolean }>`
+    select min(${moment}) as least,
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} as lacking
+    from ${db.stateTable('scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
+      and t.gone_at is null`.execute(db);
+  const [row] = rows;
+  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
+}
+
+/**
+ * Whether a parent is in quarantine and has no row. It has no scope either, so its items are not read. (A parent that
+ * the last complete reading did not see is gone.)
+ */
+function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
+  const found = collection(name);
+  if (found.kind !== 'list' || found.parent === undefined) return sql`false`;
+  return sql`exists (
+    select from ${db.table('quarantine')} as q
+    where q._user_id = ${userId}::bigint and q.collection = ${found.parent.collection} and q.parent = ''
+      and q.key is not null
+      and not exists (
+        select from ${db.stateTable('scope')} as s
+        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.parent = q.key)
+      and not exists (
+        select from ${db.stateTable('scope')} as p
+        where p._user_id = ${userId}::bigint and p.collection = q.collection and p.parent = ''
+          and p.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at))`;
 }

@@ -1,16 +1,15 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { laterOf } from './complete-as-of.ts';
-
 import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
 
 /** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
 export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   const { scope, totals } = end;
-  const { rows } = await sql<{ walk_id: string }>`
+  const { rows } = await sql<{ walkId: string }>`
     update ${trx.stateTable('account')} set walk_id = walk_id + 1
-    where _user_id = ${scope.userId}::bigint returning walk_id`.execute(trx);
-  const walkId = rows[0]?.walk_id;
+    where _user_id = ${scope.userId}::bigint returning walk_id as "walkId"`.execute(trx);
+  const walkId = rows[0]?.walkId;
   if (walkId === undefined) throw new Error(`account ${scope.userId} has no row`);
   // Only lists are parents so far, and their key is the column list_id.
   const listId = scope.parent === '' ? null : scope.parent;
@@ -33,28 +32,26 @@ export async function saveCollection(
   collection: string,
   change: CollectionChange,
 ): Promise<void> {
-  const values = new Map<string, RawBuilder<unknown>>();
-  const moment = (column: string, value: Date | null | undefined): void => {
-    if (value !== undefined) values.set(column, sql`${value}::timestamptz`);
+  const moments = {
+    polled_at: change.polledAt,
+    complete_as_of: change.completeAsOf,
+    next_poll_at: change.nextPollAt,
+    next_full_at: change.nextFullAt,
+    reading_at: change.readingAt,
+    paused_at: change.pausedAt,
+    last_error_at: change.failure?.at,
   };
-  moment('polled_at', change.polledAt);
-  moment('complete_as_of', change.completeAsOf);
-  moment('next_poll_at', change.nextPollAt);
-  moment('next_full_at', change.nextFullAt);
-  moment('reading_at', change.readingAt);
-  moment('paused_at', change.pausedAt);
-  if (change.failure === null) {
-    values.set('last_error', sql`null`);
-  } else if (change.failure !== undefined) {
-    values.set('last_error', sql`${change.failure.message}`);
-    moment('last_error_at', change.failure.at);
+  const values = new Map<string, RawBuilder<unknown>>();
+  for (const [column, moment] of Object.entries(moments)) {
+    if (moment !== undefined) values.set(column, sql`${moment}::timestamptz`);
   }
+  if (change.failure !== undefined) values.set('last_error', sql`${change.failure?.message ?? null}::text`);
   if (values.size === 0 && change.state === undefined) return;
   const columns = [...values.keys()].map((name) => sql.id(name));
   const set = [...values.keys()].map((name) => assignment(name, change.keeps));
   const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
-  // Nothing is current that was never read to its end, and nothing new that was: lists come one by one, and any of them
-  // may be the last. A failure stays until something was read well.
+  // A collection is new until it was read to its end once, and current from then on: lists are read one by one, and
+  // any of them may be the last one. A failure stays until a reading ends well.
   const staysFailing = change.state === undefined;
   await sql`
     insert into ${trx.table('_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
@@ -68,7 +65,7 @@ export async function saveCollection(
     ])}`.execute(trx);
 }
 
-/** What an existing row gets: a promise that fell due while it was being kept stays, as does what is known to be complete. */
+/** What an existing row gets: runs that became due during the reading stay, as does a later `complete_as_of`. */
 function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
   const column = sql.id(name);
   if (name === 'complete_as_of') {

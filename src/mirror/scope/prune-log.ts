@@ -3,26 +3,23 @@ import { sql } from 'kysely';
 import { pruneInBatches } from '../../db/ownership/prune-in-batches.ts';
 import type { Fence } from '../../model/fence.ts';
 
-/** Polls of one list that found nothing are told for a day (ms): there may be fifty a minute. */
+/** How long polls of one list that found nothing are kept (ms): there may be fifty a minute. */
 const QUIET_LIST_MS = 86_400_000;
-const BATCH = 5_000;
 
 /**
  * Removes the account's rows of `sync_log` that are older than `keepMs`, a batch at a time.
  * @param signal ends it after the batch in hand; the next call goes on
  */
 export async function pruneLog(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
-  const log = db.table('sync_log');
+  const rows = { table: db.table('sync_log'), key: 'walk_id' };
   await pruneInBatches(
     db,
     fence,
-    { batch: BATCH, signal },
-    (now) => sql`
-      delete from ${log} where _user_id = ${fence.userId}::bigint and walk_id in (
-        select walk_id from ${log}
-        where _user_id = ${fence.userId}::bigint and started_at < ${new Date(now.getTime() - Math.min(keepMs, QUIET_LIST_MS))}
-          and (started_at < ${new Date(now.getTime() - keepMs)}
-            or list_id is not null and inserted + updated + deleted + quarantined = 0 and error is null)
-        limit ${BATCH})`,
+    rows,
+    signal,
+    (
+      before,
+    ) => sql`started_at < ${before(Math.min(keepMs, QUIET_LIST_MS))} and (started_at < ${before(keepMs)}
+      or list_id is not null and inserted + updated + deleted + quarantined = 0 and error is null)`,
   );
 }

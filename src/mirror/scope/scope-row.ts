@@ -1,29 +1,29 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { childrenOf, type Scope } from '../../model/collections.ts';
+import { childrenOf, type Scope, scopeName } from '../../model/collections.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack } from '../../model/errors.ts';
-import { scopeName } from '../../model/collections.ts';
 import { laterOf } from './complete-as-of.ts';
 import type { ScopeChange } from '../page-write.ts';
+import { ofScope } from '../table.ts';
 
 /** A later observation of the scope is committed already: this one must not be applied (invariant 4). */
 export class Superseded extends ClassifiedError {
   readonly remedy = 'skip';
 }
 
-/** Where a write stands among the scope's observations. */
+/** The place of a write among the scope's observations. */
 export interface Place {
-  /** Its own number; left out: it is no observation. */
+  /** Its own number; left out where it is not an observation. */
   readonly obs?: number;
-  /** The number that is committed, as this process read or committed it last. */
+  /** The last committed number, as this process read or committed it. */
   readonly after: number;
 }
 
 /**
- * Stores a scope's changes as the last step of a page: of everything that an unchanged page writes, the only row.
+ * Stores a scope's changes as the last step of a page. An unchanged page writes this row alone.
  * @param place compared and set; undefined for what rests on no observation
- * @param liveRows how many rows the scope has gained
+ * @param liveRows how many live rows the scope has gained
  * @throws Superseded, DatabaseWentBack
  */
 export async function saveScope(
@@ -35,25 +35,24 @@ export async function saveScope(
 ): Promise<void> {
   const set = assignments(change, place?.obs, liveRows);
   if (set.length === 0) return;
+  const isNext = place === undefined ? sql`true` : sql`t.last_obs = ${place.after}::bigint`;
   const { rows } = await sql`
     update ${trx.stateTable('scope')} as t set ${sql.join(set)}
-    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
-      ${place === undefined ? sql`` : sql`and t.last_obs = ${place.after}::bigint`}
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
     returning t.last_obs`.execute(trx);
   if (rows.length === 0) await throwUnlessAt(trx, scope, place?.after ?? 0);
 }
 
 /**
- * Compares what is committed of the scope with what this process knows: fewer observations say that the database went
- * back; more, that another reader was faster, or that the scope's parent is gone (delete-list.ts). Neither is written on.
+ * Compares the scope's last committed observation with the one that this process knows. An earlier one shows that the
+ * database went back; a later one that another reader was faster, or that the scope's parent is deleted
+ * (delete-list.ts).
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
   const { rows } = await sql<{ last: string }>`
     select t.last_obs as last from ${trx.stateTable('scope')} as t
-    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
-    trx,
-  );
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`.execute(trx);
   const last = Number(rows[0]?.last ?? -1);
   if (last === after) return;
   const which = `${scopeName(scope)}: observation ${after} was committed last`;
@@ -69,18 +68,18 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
   if (change.memory !== undefined) assign('memory', json(change.memory));
   if (change.clearDueUntil !== undefined) {
     const until = sql`${change.clearDueUntil}::timestamptz`;
-    // What came due again while it was read is due from then on.
+    // What became due again while it was read is due from then on.
     assign(
       'due_at',
       sql`case when t.last_due_at > ${until} then t.last_due_at when t.due_at <= ${until} then null else t.due_at end`,
     );
   }
-  if (change.lastReadAt !== undefined) assign('last_read_at', sql`${change.lastReadAt}::timestamptz`);
-  if (change.polledAt !== undefined) assign('polled_at', sql`${change.polledAt}::timestamptz`);
-  if (change.fullAt !== undefined) assign('full_at', sql`${change.fullAt}::timestamptz`);
+  const moments = { last_read_at: change.lastReadAt, polled_at: change.polledAt, full_at: change.fullAt };
+  for (const [column, moment] of Object.entries(moments)) {
+    if (moment !== undefined) assign(column, sql`${moment}::timestamptz`);
+  }
   if (change.completeAsOf !== undefined) {
-    const found = sql`${change.completeAsOf}::timestamptz`;
-    assign('complete_as_of', laterOf(sql`t.complete_as_of`, found));
+    assign('complete_as_of', laterOf(sql`t.complete_as_of`, sql`${change.completeAsOf}::timestamptz`));
   }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {
@@ -101,10 +100,7 @@ function json(value: unknown): RawBuilder<unknown> {
   return value === null ? sql`null` : sql`${JSON.stringify(value)}::text::jsonb`;
 }
 
-/**
- * The scopes that hang on new and changed rows (a list's items) are due as soon as the rows are here; those of rows
- * that are back are scopes again.
- */
+/** Makes the scopes of new and changed rows (a list's items) due now; those of undeleted rows are scopes again. */
 export async function markChildrenDue(
   trx: Db,
   scope: Scope,

@@ -12,7 +12,7 @@ export interface WalkEnd {
   readonly collection?: CollectionChange;
 }
 
-/** `confirm`: reads rows in doubt again; `deletion`: what was proven is deleted, without a request. */
+/** `confirm`: reads suspected rows again; `deletion`: deletes what is proven, without a request. */
 export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
 
 /** Sums over the walk's pages, the last one included. */
@@ -42,7 +42,7 @@ export const NO_WALK_TOTALS: WalkTotals = {
   rateLimited: 0,
 };
 
-/** A reading that keeps what was promised until it began. */
+/** When a reading took place: it serves the runs that were due when it began, and misses those due since. */
 export interface Keeps {
   readonly begun: Date;
   readonly ended: Date;
@@ -54,16 +54,16 @@ export interface CollectionChange {
   readonly completeAsOf?: Date;
   readonly nextPollAt?: Date | null;
   readonly nextFullAt?: Date | null;
-  /** Given with the next moments by a reading: what fell due while it went on is not kept by it, and stays. */
+  /** Given with the next runs by a reading: a run that became due while it went on stays. */
   readonly keeps?: Keeps;
   /** A reading of everything was under way then. */
   readonly readingAt?: Date;
-  /** Since when nobody is asked to mirror it. */
+  /** Since when it is not mirrored, because nobody asks for it. */
   readonly pausedAt?: Date | null;
   readonly state?: StoredCollectionState;
-  /** A failure to show, or null: the last one is mended. */
+  /** A failure to show, or null: the last one is over. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
-/** `new`: never read to its end; `current`: it was, and what was tried last went well. */
+/** `new`: never read to its end; `current`: it was, and the last try went well. */
 export type StoredCollectionState = 'new' | 'current' | 'failing';

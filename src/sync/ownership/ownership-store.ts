@@ -4,7 +4,7 @@ import { rememberMoved, rememberProof, rememberWhy } from '../../db/accounts/api
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { type CompleteScope, saveComplete } from '../../mirror/scope/complete-as-of.ts';
-import { forgetConclusions, forgetReadings } from '../../mirror/scope/forget-readings.ts';
+import { forgetConclusions, forgetReadings } from '../../db/accounts/recheck.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { type WrittenRows, writtenSince } from '../../mirror/rows/written-since.ts';
 import { collection } from '../../model/collections.ts';

@@ -13,7 +13,7 @@ import {
   readingOf,
   SecondReadings,
 } from './second-readings.ts';
-import { sideBySide } from '@research-mirror/runtime/side-by-side';
+import { forEachConcurrently } from '@research-mirror/runtime/for-each-concurrently';
 import type { ReadWhole, WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
 import { whyNotProven } from '../reader/account-source.ts';
@@ -169,7 +169,7 @@ export class DeletionConfirmer {
     let error: Error | undefined;
     let unproven = 0;
     const failed = new Set<string>();
-    await sideBySide(parents, WORKERS, async (parent) => {
+    await forEachConcurrently(parents, WORKERS, async (parent) => {
       signal.throwIfAborted();
       const scope: Scope = { userId: this.#context.fence.userId, collection: lists.name, parent };
       const confirmed = await this.#sessions.use(scope, lists, (session) => task(session, parent));

@@ -1,6 +1,5 @@
 import type { Item } from '../../model/page.ts';
-import type { ScopeMemory } from '../../walk/memory/memory.ts';
-import { noteWritten } from '../../walk/memory/note-written.ts';
+import { noteWritten, type ScopeMemory } from '../../walk/memory/memory.ts';
 import { step } from '../../walk/step.ts';
 import type { End, Step } from '../../walk/walk.ts';
 import { askPage, type AskOptions } from '../walk-run/ask-page.ts';

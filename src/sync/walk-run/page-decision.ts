@@ -1,14 +1,13 @@
 import { type SuspectChange, NO_SUSPECTS } from '../../model/absence.ts';
 import type { Decision, ObservedPage, PageWrite } from '../../mirror/page-write.ts';
 import { STAMP_EVERY_MS } from '../../mirror/quarantine/plan.ts';
-import type { Unseen } from '../../mirror/quarantine/unseen.ts';
+import type { Unseen } from '../../mirror/quarantine/plan.ts';
 import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
 import { type Scope, scopeName } from '../../model/collections.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
 import { judgePage } from '../../walk/absence/suspects.ts';
-import type { ScopeMemory } from '../../walk/memory/memory.ts';
-import { noteWritten } from '../../walk/memory/note-written.ts';
+import { noteWritten, type ScopeMemory } from '../../walk/memory/memory.ts';
 import type { WrittenRow } from '../../walk/memory/order.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';
-import { hasReadThrough } from '../../walk/kinds/read-through.ts';
+import { hasReadThrough } from '../../walk/kinds/full.ts';
 import { both, interruptedWalk, readAll, type ReadPart, type ScopeReading } from './read-scope.ts';
 import type { ReadWhole, WalkResult } from './walk-result.ts';
 

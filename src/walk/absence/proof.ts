@@ -3,28 +3,27 @@ import { orderGrade, type ScopeMemory } from '../memory/memory.ts';
 import { askedAfter, type Reading } from '../reading.ts';
 import type { PageProof, Walk } from '../walk.ts';
 
-/** A page that was taken, as far as absence is concerned. */
+/** What decides whether a page proves absence. */
 export interface ProofView {
   /** The walk as it was when it asked. */
   readonly asked: Reading;
-  /** The memory after the page: an order that it contradicts is not trusted any more. */
+  /** The memory after the page: an order that the page contradicts is no longer trusted. */
   readonly memory: ScopeMemory;
-  /** Keys of all its items; undefined for one without a usable key, which may be any row. */
+  /** Keys of all its items. Undefined for an item without a usable key: it may be any row. */
   readonly keys: readonly (string | undefined)[];
-  /** It brought the walk further, or ended it. */
+  /** The page brought the walk further, or ended it. */
   readonly accepted: boolean;
-  /** It begins at the top of the list though a cursor was sent. */
+  /** The page begins at the top of the list although a cursor was sent. */
   readonly fromStart: boolean;
-  /** It is the whole scope. */
+  /** The page is the whole scope. */
   readonly snapshot: boolean;
-  /** It shows the list's end: a live item, and that none follows. */
+  /** The page has a live item, and shows that nothing follows. */
   readonly provenEnd: boolean;
 }
 
 /**
- * What a page proves absent (docs/design/deletions.md, "What proves absence"): P0 where it is the whole scope; P1 where the order is trusted: exactly what
- * lies between its cursor and its last item, or the list's end. Null: nothing. An empty page after a cursor never
- * does: the cursor's row may be gone, and the service lost.
+ * What a page proves absent (docs/design/deletions.md, "What proves absence"); null: nothing. The whole scope is a
+ * snapshot (P0). In trusted order a page is an interval (P1), from its cursor to its last item or to the list's end.
  */
 export function proofOf(view: ProofView): AbsenceProof | null {
   const { asked, memory, keys, accepted, fromStart, snapshot, provenEnd } = view;
@@ -40,11 +39,9 @@ export function proofOf(view: ProofView): AbsenceProof | null {
 }
 
 /**
- * What a walk may make of a page's proof. A snapshot stands by itself. An interval rests on the order of the whole
- * list: a row that is not in its place may have moved, which only a walk over all pages finds out; such a walk alone
- * brings any row into doubt. A confirming walk, whose top page tests the order anew, may prove what is in doubt, and
- * doubt what it was sent for. (A poll that misses a row at the top, and a confirming walk after it, would delete a row
- * that went further down.)
+ * What a walk may conclude from a page's proof (docs/design/deletions.md, "P1"). A snapshot stands by itself. An
+ * interval depends on the order of the whole list: a missing row may have moved. So only a full walk brings any row
+ * under suspicion by intervals; a confirming walk only those that it was sent for; other walks none.
  */
 export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | null {
   if (proof === null || proof.kind === 'snapshot' || walk.kind === 'full') return proof;

@@ -29,7 +29,7 @@ function suspect(kind: SuspectKind, at = 0, proven = false): SuspectedDeletion {
 const missing = [{ key: '7', changedAt: 0 }];
 
 describe('judging a page', () => {
-  it('makes a first proof of a missing row, a second one of a row in doubt', () => {
+  it('makes a first proof of a missing row, a second one of a suspected row', () => {
     expect(judgePage(view({ proof: INTERVAL, missing }))).toEqual({
       ...NO_SUSPECTS,
       add: [{ key: '7', kind: 'interval' }],
@@ -38,7 +38,7 @@ describe('judging a page', () => {
     expect(judgePage(view({ proof: INTERVAL, missing, suspects }))).toEqual({ ...NO_SUSPECTS, prove: ['7'] });
   });
 
-  it('keeps the settle time between two proofs, and between a change and the first', () => {
+  it('keeps the grace period between two proofs, and between a change and the first', () => {
     const late = SENT - GRACE_PERIOD + 1;
     expect(judgePage(view({ proof: SNAPSHOT, missing, suspects: [suspect('snapshot', late)] }))).toEqual(
       NO_SUSPECTS,
@@ -52,7 +52,7 @@ describe('judging a page', () => {
     );
   });
 
-  it('withdraws the doubt of every row that was seen, but not for a sight that was not believed', () => {
+  it('withdraws the suspicion of every row that was seen, but not by a sighting that was not believed', () => {
     const suspects = [suspect('interval', 0, true)];
     expect(judgePage(view({ seen: ['7', '8'], suspects })).withdraw).toEqual(['7']);
     expect(judgePage(view({ seen: ['7'], deferred: ['7'], suspects }))).toEqual(NO_SUSPECTS);
@@ -68,7 +68,7 @@ describe('judging a page', () => {
     expect(judgePage(view({ ...copy, suspects: [suspect('returned', SENT + 1)] })).withdraw).toEqual(['7']);
   });
 
-  it('withdraws what rests on an order that the page contradicts, and doubts anew what a snapshot lacks', () => {
+  it('withdraws what depends on an order that the page contradicts, and suspects again what a snapshot lacks', () => {
     const change = judgePage(
       view({ proof: SNAPSHOT, contradiction: true, missing, suspects: [suspect('interval')] }),
     );
@@ -83,7 +83,7 @@ describe('judging a page', () => {
     ]);
   });
 
-  it('doubts only what a confirming walk was sent for, and proves what is in doubt already', () => {
+  it('suspects only what a confirming walk was sent for, and proves what is suspected already', () => {
     const rows = ['6', '7', '8'].map((key) => ({ key, changedAt: 0 }));
     const suspects = [suspect('interval')];
     expect(judgePage(view({ proof: { ...INTERVAL, raises: ['6', '7'] }, missing: rows, suspects }))).toEqual({
@@ -93,7 +93,7 @@ describe('judging a page', () => {
     });
   });
 
-  it('leaves proven rows as they are while the brake holds them', () => {
+  it('leaves proven rows as they are while the brake blocks them', () => {
     for (const kind of ['snapshot', 'interval', 'pair'] as const) {
       for (const proof of [SNAPSHOT, INTERVAL]) {
         const suspects = [suspect(kind, 0, true)];
@@ -102,7 +102,7 @@ describe('judging a page', () => {
     }
   });
 
-  it('proves nothing that was seen or that has no settled first proof, and says one thing of a row', () => {
+  it('proves nothing that was seen or that has no first proof that is old enough, and says one thing of a row', () => {
     const keys = ['1', '2', '3', '4'];
     const kind = fc.constantFrom<SuspectKind>('snapshot', 'interval', 'pair', 'returned');
     const time = fc.integer({ min: SENT - 2 * GRACE_PERIOD, max: SENT });

@@ -9,30 +9,30 @@ import { isCopy, type Served } from '../../model/page.ts';
 import { isSecondProof } from '../memory/second-proof.ts';
 import type { PageProof } from '../walk.ts';
 
-/** A written page, as far as absence is concerned. Moments are milliseconds by the database's clock. */
+/** A written page, and the rows that it may prove absent. Moments are milliseconds by the database's clock. */
 export interface PageView {
   readonly proof: PageProof | null;
   /** The page contradicts the order. */
   readonly contradiction: boolean;
   /** When its request was sent. */
   readonly sentAt: number;
-  /** Left out: nothing is known of it. */
+  /** How fresh its answer was; left out: not known. */
   readonly served?: Served | undefined;
-  /** Keys of all its items, those in quarantine too: they are there. */
+  /** Keys of all its items, also of those in quarantine: the service has them. */
   readonly seen: readonly string[];
   /** Keys of items that were not believed yet. */
   readonly deferred: readonly string[];
   /** Live rows that the proof says are absent. */
   readonly missing: readonly MissingRow[];
-  /** Rows in doubt among all of these. */
+  /** Suspected deletions among all of these. */
   readonly suspects: readonly SuspectedDeletion[];
-  /** Least time between two proofs: more than a replica lags. */
   readonly gracePeriodMs: number;
 }
 
 /**
- * What a page says of rows in doubt (docs/design/deletions.md, "Suspected deletions"): a sighting withdraws a candidate; a first proof makes one, unless the
- * row came or changed so shortly before that a stale replica may not know; a second proves it (second-proof.ts).
+ * What a page changes of the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting
+ * withdraws one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may
+ * not know it yet. A second proof proves it.
  */
 export function judgePage(view: PageView): SuspectChange {
   const { proof, sentAt, gracePeriodMs, contradiction } = view;
@@ -46,7 +46,7 @@ export function judgePage(view: PageView): SuspectChange {
   const withdraw = view.seen.filter((key) => {
     const suspect = suspects.get(key);
     if (suspect === undefined || deferred.has(key)) return false;
-    // A copy that was made before the row was missing says nothing of that.
+    // A copy that was made before the row was missing does not contradict that.
     return !copied || suspect.kind === 'returned' || suspect.at <= sentAt;
   });
   const add: { key: string; kind: SuspectKind }[] = view.deferred
@@ -61,9 +61,10 @@ export function judgePage(view: PageView): SuspectChange {
     if (first === undefined || !isFirstProof(first.kind)) {
       if (mayRaise(key) && changedAt <= sentAt - gracePeriodMs) add.push({ key, kind: proof.kind });
     } else if (isSecondProof(first, view, gracePeriodMs)) {
-      // A snapshot's candidate survives a contradiction: an interval may not prove it, and takes its place instead.
-      const rests = proof.kind === 'interval' && first.kind === 'snapshot';
-      if (!rests) prove.push(key);
+      // A contradiction of the order leaves a snapshot's suspicion: so an interval replaces it, and does not prove
+      // it.
+      const replaces = proof.kind === 'interval' && first.kind === 'snapshot';
+      if (!replaces) prove.push(key);
       else if (mayRaise(key)) add.push({ key, kind: proof.kind });
     }
   }
@@ -77,7 +78,7 @@ export function judgePage(view: PageView): SuspectChange {
   };
 }
 
-/** One answer says it by itself; the other kinds are weaker than that, and give way to it. */
+/** One answer says it by itself. The other kinds give way to such a proof. */
 function isFirstProof(kind: SuspectKind): kind is AbsenceProof['kind'] {
   return kind === 'snapshot' || kind === 'interval';
 }

@@ -21,7 +21,7 @@ describe('a walk that has read every item', () => {
     }
   });
 
-  it('ends all doubt about the order when nothing contradicted it, and only then', () => {
+  it('makes the order usable again when nothing contradicted it, and only then', () => {
     expect(afterComplete(memory('falling'), READ, WHOLE).evidence.doubt).toBe(false);
     const contradicted = afterComplete(memory('falling'), READ, { ...WHOLE, clean: false });
     expect([contradicted.evidence.doubt, contradicted.frontier]).toEqual([true, null]);

@@ -3,10 +3,9 @@ import type { ScopeMemory } from '../memory/memory.ts';
 import { readAsOf, type Reading } from '../reading.ts';
 
 /**
- * What to remember once every item of the scope was read: a clean pass ends all doubt about the order, and has
- * reached the old frontier wherever that was. What an interrupted poll left open needs no separate reading any more:
- * it lies beyond the frontier, or was passed just now.
- * @param pass `snapshot`: one answer held everything; `clean`: nothing contradicted the order since it began
+ * What to remember once every item of the scope was read. Nothing of an interrupted poll is left to read. A clean
+ * pass makes the order usable again after a contradiction, and has reached the old frontier wherever that was.
+ * @param pass `snapshot`: one answer was the whole scope; `clean`: nothing contradicted the order since it began
  */
 export function afterComplete(
   memory: ScopeMemory,

@@ -61,7 +61,7 @@ describe('a confirming walk', () => {
     expect(steps.map(shown)).toEqual(['top', '<40', '41']);
   });
 
-  it('tells what each page proves, for the rows that it was sent for', () => {
+  it('says what each page proves, for the rows that it was sent for', () => {
     const keys = ['18', '45'];
     const steps = play(beginConfirm(memory(), { keys, now: 0 }), [
       page(range(50, 41), true),

@@ -1,29 +1,29 @@
 import { afterComplete } from './complete.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor } from '../ladder.ts';
+import { endWith, goOn } from '../ladder.ts';
 import { newReading } from '../reading.ts';
 import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './refresh.ts';
 import type { ConfirmWalk, Step } from '../walk.ts';
 
 export interface ConfirmStart {
-  /** Keys of the rows in doubt, or to be doubted where they are missing, in any order. */
+  /** Keys of the suspected deletions, and of rows that become suspects where they are missing; in any order. */
   readonly keys: readonly string[];
   readonly now: number;
 }
 
 /**
- * Begins to read rows in doubt again (docs/design/deletions.md, "Confirming"): the top page first, since it tests the order on which every other
- * page's proof rests; then, like a refresh, the fewest pages that cover them.
+ * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the
+ * order on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
  */
 export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
   const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
-  return { walk, memory, ask: askFor(walk, memory) };
+  return goOn(walk, memory);
 }
 
 /**
- * Goes on after an answer. A snapshot ends it (`complete`), and so does a page that contradicts the order
- * (`full-needed`): what is left is then for two whole walks to prove.
+ * Goes on after an answer. A snapshot ends the walk (`complete`). So does a page that contradicts the order
+ * (`full-needed`): two whole walks have to prove the rest.
  * @param asked the walk as it was when it asked
  */
 export function stepConfirm(
@@ -34,7 +34,7 @@ export function stepConfirm(
   const { reading: walk, memory, snapshot, contradiction } = taken;
   if (snapshot) {
     const whole = afterComplete(memory, walk, { snapshot, clean: !contradiction, now });
-    return { walk: { ...walk, todo: [] }, memory: whole, ask: { type: 'end', outcome: 'complete' } };
+    return endWith({ ...walk, todo: [] }, whole, 'complete');
   }
   const direction = usableDirection(memory);
   if (contradiction || direction === null) return orderLost(walk, memory);

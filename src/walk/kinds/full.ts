@@ -1,23 +1,24 @@
 import { afterComplete } from './complete.ts';
 import { advance } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
+import { compareInList } from '../memory/order.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
-import { newReading, position, readAsOf } from '../reading.ts';
+import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
+import { newReading, readAsOf } from '../reading.ts';
 import type { FullWalk, Step } from '../walk.ts';
 
 export interface FullStart {
-  /** Live rows that the mirror has of the scope: what tells a long list from one that repeats itself. */
+  /** Live rows that the mirror has of the scope: a list that brings far more repeats itself. */
   readonly liveRows: number;
   readonly now: number;
 }
 
 /** Begins a walk over all pages. */
 export function beginFull(memory: ScopeMemory, { liveRows, now }: FullStart): Step<FullWalk> {
-  return on({ ...newReading(now), kind: 'full', resumed: false, liveRows }, memory);
+  return goOn({ ...newReading(now), kind: 'full', resumed: false, liveRows }, memory);
 }
 
-/** The memory with which a full walk's first page is judged: contradictions and rows count from here. */
+/** The memory for judging a full walk's first page: contradictions and rows count from here. */
 export function withFullBegun(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
   if (walk.pages > 0) return memory;
   return { ...memory, evidence: { ...memory.evidence, contradicted: false }, rows: walk.liveRows };
@@ -29,39 +30,40 @@ export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: numb
   if (verdict === 'end') {
     const clean = !memory.evidence.contradicted;
     const whole = afterComplete(memory, walk, { snapshot, clean, now });
-    return { walk, memory: whole, ask: { type: 'end', outcome: 'complete' } };
+    return endWith(walk, whole, 'complete');
   }
   const direction = usableDirection(memory);
   if (verdict === 'stuck') {
     const back = stepBack(asked, memory, taken.refused);
-    if (back !== null) return on({ ...walk, ...position(back) }, memory);
+    if (back !== null) return goOn({ ...walk, ...back }, memory);
     return taken.refused && asked.maybeLast ? lastAfterAll(walk, memory) : fullFromTop(asked, memory, why);
   }
   if (direction === null && repeatsItself(walk, memory)) {
-    const ask = failed(asked, `and those before it brought ${walk.items} items, far more than there are`);
-    return { walk, memory, ask };
+    const why = `and those before it brought ${walk.items} items, far more than there are`;
+    return { ...giveUp(asked, memory, why), walk };
   }
-  return on(walk, direction === 'falling' ? withFrontier(walk, memory) : memory);
+  return goOn(walk, direction === 'falling' ? withFrontier(walk, memory) : memory);
 }
 
 /**
- * The last page said by a null `next_cursor` that it was the list's last, and no item's ID is taken as a cursor: so it
- * was, and the service's own cursors are the only ones. (A service that takes IDs may send that null with every page.)
+ * The page before had a null `next_cursor`, and then the service refused its last item's ID: so that page was the
+ * last one, and the service takes its own cursors only. (A service that takes IDs may send that null with every
+ * page.)
  */
 function lastAfterAll(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
   const known: ScopeMemory = { ...memory, open: null, cursors: 'offered-only' };
-  return { walk, memory: known, ask: { type: 'end', outcome: 'complete' } };
+  return endWith(walk, known, 'complete');
 }
 
 /** The ladder is used up: begins again from the top. */
 export function fullFromTop(asked: FullWalk, memory: ScopeMemory, why: string): Step<FullWalk> {
   const again = fromTop(asked);
-  return again === null ? { walk: asked, memory, ask: failed(asked, why) } : on(again, memory);
+  return again === null ? giveUp(asked, memory, why) : goOn(again, memory);
 }
 
 /**
- * In a first load polls need not wait for its end: what is newer than its first page is theirs, all else its own.
- * (Should it fail, the scope still waits for its first complete walk.)
+ * During a first load polls need not wait for its end: they read what is newer than its first page, it reads the
+ * rest. (If it fails, the scope still waits for its first complete walk.)
  */
 function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
   const { first, firstAt: at } = walk;
@@ -71,13 +73,20 @@ function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
 }
 
 /**
- * In an unknown order only counting ends a walk that the service sends in circles. Three passes may happen (two
- * restarts); the rest is room for items in quarantine, which are no rows, and for the page in hand.
+ * In an unknown order only counting ends a walk that the service sends in circles. Two restarts make three passes;
+ * the rest is room for items in quarantine, which are not rows, and for the page just read.
  */
 function repeatsItself(walk: FullWalk, memory: ScopeMemory): boolean {
   return walk.items > 4 * memory.rows + 10_000;
 }
 
-function on(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
-  return { walk, memory, ask: askFor(walk, memory) };
+/**
+ * Whether a full walk has read everything from the top of the list through the place of `key`, whether or not a row
+ * is there: the order says where that is, and the walk never began again.
+ */
+export function hasReadThrough(walk: FullWalk, memory: ScopeMemory, key: string): boolean {
+  const direction = usableDirection(memory);
+  const last = walk.recent.at(-1);
+  if (direction === null || last === undefined || walk.restarts > 0) return false;
+  return compareInList(memory.keyType, direction, last, key) >= 0;
 }

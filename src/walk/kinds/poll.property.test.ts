@@ -18,7 +18,7 @@ import { runs } from '../../../test/support/effort.ts';
 const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
 const RISING: SourceVariant = { ...FALLING, order: 'rising' };
 
-/** A cache on the way to a source: it answers with the copy that it took last, when it is told to. */
+/** A cache on the way to a source: on demand it answers with the copy that it took last. */
 class Cache implements ClientSource {
   readonly #service: WalkSource;
   readonly #now: () => number;
@@ -83,7 +83,7 @@ describe('a poll', () => {
     );
   });
 
-  it('leaves no row unknown after pages that a cache on the way had held', () => {
+  it('leaves no row unknown after pages from an intermediate cache', () => {
     const request = fc.record({ operations: fc.array(operation, { maxLength: 1 }), cached: fc.boolean() });
     const act = fc.record({
       walk: fc.constantFrom('poll', 'poll', 'poll', 'full'),

@@ -3,8 +3,8 @@ import { afterComplete } from './complete.ts';
 import { advance, overlapLow } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
-import { newReading, position, readAsOf } from '../reading.ts';
+import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
+import { newReading, readAsOf } from '../reading.ts';
 import type { PollWalk, Step } from '../walk.ts';
 
 export interface PollStart {
@@ -13,32 +13,32 @@ export interface PollStart {
   readonly now: number;
 }
 
-/** Begins a poll: first what an interrupted one left open, then what is new. */
+/** Begins a poll: first the rest of an interrupted one, then what is new. */
 export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): Step<PollWalk> {
   const walk = { ...newReading(now), kind: 'poll' as const, overlapKey, low: null };
   const direction = usableDirection(memory);
   const { frontier, open } = memory;
-  if (direction === null || frontier === null) return on({ ...walk, part: 'look' }, memory);
-  // Without a key to begin at, everything that is left is read from the top.
+  if (direction === null || frontier === null) return goOn({ ...walk, part: 'look' }, memory);
+  // No key can be a cursor: so the walk reads from the top.
   const top = memory.cursors === 'offered-only';
   if (direction === 'rising') {
-    if (top) return on({ ...walk, part: 'tail' }, memory);
-    // Read on where the interrupted poll stopped; the overlap is read anew by the poll after it.
+    if (top) return goOn({ ...walk, part: 'tail' }, memory);
+    // Reads on where the interrupted poll stopped. The next poll reads the overlap.
     if (open !== null) {
-      return on({ ...walk, part: 'tail', cursor: open.after, began: open.asOf }, memory);
+      return goOn({ ...walk, part: 'tail', cursor: open.after, began: open.asOf }, memory);
     }
     const low = overlapLow(memory.keyType, frontier, overlapKey);
-    return on({ ...walk, part: 'tail', cursor: low, seek: low === null ? 0 : 1, low }, memory);
+    return goOn({ ...walk, part: 'tail', cursor: low, seek: low === null ? 0 : 1, low }, memory);
   }
   if (open !== null && open.first !== null) {
     const { first, at, asOf, after, low } = open;
     if (top) {
       const overlap = overlapLow(memory.keyType, frontier, overlapKey);
-      return on({ ...walk, part: 'top', low: lower(memory, low, overlap) }, memory);
+      return goOn({ ...walk, part: 'top', low: lower(memory, low, overlap) }, memory);
     }
-    return on({ ...walk, part: 'open', cursor: after, first, firstAt: at, began: asOf, low }, memory);
+    return goOn({ ...walk, part: 'open', cursor: after, first, firstAt: at, began: asOf, low }, memory);
   }
-  return on({ ...walk, part: 'top', low: overlapLow(memory.keyType, frontier, overlapKey) }, memory);
+  return goOn({ ...walk, part: 'top', low: overlapLow(memory.keyType, frontier, overlapKey) }, memory);
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */
@@ -47,7 +47,7 @@ export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: numb
   if (taken.snapshot) {
     const clean = !taken.contradiction;
     const whole = afterComplete(memory, walk, { snapshot: true, clean, now });
-    return { walk, memory: whole, ask: { type: 'end', outcome: 'complete' } };
+    return endWith(walk, whole, 'complete');
   }
   const direction = usableDirection(memory);
   const needed = walk.part === 'tail' ? 'rising' : 'falling';
@@ -58,19 +58,19 @@ export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: numb
   }
   if (verdict === 'stuck') {
     const back = stepBack(asked, memory, taken.refused);
-    return back === null ? pollFromTop(asked, memory, taken.why) : on({ ...walk, ...position(back) }, memory);
+    return back === null ? pollFromTop(asked, memory, taken.why) : goOn({ ...walk, ...back }, memory);
   }
   return walk.part === 'tail' ? stepTail(walk, memory, verdict, now) : stepDown(walk, memory, verdict, now);
 }
 
-/** The ladder is used up: begins again from the top, with all that is still to be read in one part. */
+/** The ladder is used up: begins again from the top, and reads all that is left in one part. */
 export function pollFromTop(asked: PollWalk, memory: ScopeMemory, why: string): Step<PollWalk> {
   const again = fromTop(asked);
-  if (again === null) return { walk: asked, memory, ask: failed(asked, why) };
-  if (again.part === 'tail') return on({ ...again, low: null }, memory);
-  if (again.part !== 'open') return on(again, memory);
+  if (again === null) return giveUp(asked, memory, why);
+  if (again.part === 'tail') return goOn({ ...again, low: null }, memory);
+  if (again.part !== 'open') return goOn(again, memory);
   const low = memory.frontier === null ? null : overlapLow(memory.keyType, memory.frontier, again.overlapKey);
-  return on({ ...again, part: 'top', low: lower(memory, low, again.low) }, memory);
+  return goOn({ ...again, part: 'top', low: lower(memory, low, again.low) }, memory);
 }
 
 /** Falling: down to `low`. */
@@ -83,7 +83,7 @@ function stepDown(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
     (low !== null && after !== undefined && compareKeys(memory.keyType, after, low) <= 0);
   if (!done) {
     const open = after === undefined ? memory.open : { first, at, asOf, after, low };
-    return on(walk, { ...memory, open });
+    return goOn(walk, { ...memory, open });
   }
   const frontier =
     first === null ? memory.frontier : advance(memory.keyType, memory.frontier, { key: first, at, asOf });
@@ -93,7 +93,7 @@ function stepDown(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
     const next = beginPoll(reached, { overlapKey, now });
     return { ...next, walk: { ...next.walk, restarts, pages, items, agedMs } };
   }
-  return { walk, memory: reached, ask: { type: 'end', outcome: 'reached' } };
+  return endWith(walk, reached, 'reached');
 }
 
 /** Rising: to the end. */
@@ -103,20 +103,16 @@ function stepTail(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
   const asOf = readAsOf(walk);
   if (verdict === 'on') {
     const open = last === undefined ? memory.open : { first: null, at, asOf, after: last, low: null };
-    return on(walk, { ...memory, open });
+    return goOn(walk, { ...memory, open });
   }
   const key = last ?? memory.frontier?.key;
   const frontier =
     key === undefined ? null : advance(memory.keyType, memory.frontier, { key, at: now, asOf });
-  return { walk, memory: { ...memory, open: null, frontier }, ask: { type: 'end', outcome: 'reached' } };
+  return endWith(walk, { ...memory, open: null, frontier }, 'reached');
 }
 
 /** The lesser of two keys at which a part may stop; null, the list's end, is the least. */
 function lower(memory: ScopeMemory, a: string | null, b: string | null): string | null {
   if (a === null || b === null) return null;
   return compareKeys(memory.keyType, a, b) < 0 ? a : b;
-}
-
-function on(walk: PollWalk, memory: ScopeMemory): Step<PollWalk> {
-  return { walk, memory, ask: askFor(walk, memory) };
 }

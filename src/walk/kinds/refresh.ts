@@ -1,8 +1,8 @@
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import { compareInList, type ListDirection } from '../memory/order.ts';
 import type { WalkedPage } from '../take-page.ts';
-import { askFor, failed, fromTop, stepBack } from '../ladder.ts';
-import { newReading, position } from '../reading.ts';
+import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
+import { newReading } from '../reading.ts';
 import type { ConfirmWalk, RefreshWalk, Step } from '../walk.ts';
 
 /** Walks that cover given keys. */
@@ -15,9 +15,8 @@ export interface RefreshStart {
 }
 
 /**
- * Begins to read given rows again in the fewest pages: each begins right after the stored predecessor of the first
- * key that is not covered yet. That is optimal: pages are intervals of up to `limit` rows, and the greedy choice
- * reaches as far as any interval that covers that key.
+ * Begins to read given rows again in the fewest pages (docs/design/walks.md, "Refresh by cover"): each page begins
+ * right after the stored predecessor of the first key that is not covered yet.
  */
 export function beginRefresh(memory: ScopeMemory, { unfinished, now }: RefreshStart): Step<RefreshWalk> {
   const direction = usableDirection(memory);
@@ -34,42 +33,34 @@ export function stepRefresh<W extends Covering>(asked: W, taken: WalkedPage<W>):
   if (direction === null) return orderLost(walk, memory);
   if (verdict === 'stuck') {
     const back = stepBack(asked, memory, taken.refused);
-    const top = back === null && memory.cursors === 'offered-only' ? fromTop(asked) : null;
-    if (back === null && top === null) return { walk: asked, memory, ask: failed(asked, why) };
-    const next = back === null ? (top ?? asked) : { ...walk, ...position(back) };
-    return { walk: next, memory, ask: askFor(next, memory) };
+    if (back !== null) return goOn({ ...walk, ...back }, memory);
+    const top = memory.cursors === 'offered-only' ? fromTop(asked) : null;
+    return top === null ? giveUp(asked, memory, why) : goOn(top, memory);
   }
   const todo = withoutCovered(walk, memory, direction);
-  // Rows unknown to the mirror, or steps back, came before the key: read on. Looking up its predecessor again could
-  // lead back to a cursor that was no good.
-  if (todo[0] !== undefined && todo[0] === walk.todo[0]) return { walk, memory, ask: askFor(walk, memory) };
+  // New rows, or steps back, came before the key: read on. Its predecessor could be a cursor that has just failed.
+  if (todo[0] !== undefined && todo[0] === walk.todo[0]) return goOn(walk, memory);
   return jump({ ...walk, todo }, memory);
 }
 
-/** The stored predecessor was looked up: goes on after it, or after the last key read where that lies further. */
+/** Goes on after the stored predecessor that was looked up, or after the last key read where that lies further. */
 export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, key: string | null): Step<W> {
   const direction = usableDirection(memory);
   if (direction === null) return orderLost(walk, memory);
   const last = walk.recent.at(-1);
-  const back =
-    walk.rung > 0 || last === undefined || (key !== null && isBeyond(memory, direction, key, last));
-  const next = back
-    ? { ...walk, seek: 0, cursor: key, recent: walk.rung > 0 ? walk.recent : [] }
-    : { ...walk, seek: 0, cursor: last };
-  return { walk: next, memory, ask: askFor(next, memory) };
+  const isFurther = last === undefined || (key !== null && isBeyond(memory, direction, key, last));
+  if (walk.rung > 0) return goOn({ ...walk, seek: 0, cursor: key }, memory);
+  const next = isFurther ? { cursor: key, recent: [] } : { cursor: last };
+  return goOn({ ...walk, seek: 0, ...next }, memory);
 }
 
-/**
- * To the first key that is not covered yet; where the service takes its own cursors only, on from the top to the last of
- * them.
- */
+/** Goes to the first key that is not covered yet; page by page where the service takes its own cursors only. */
 export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
-  if (next === undefined) return { walk, memory, ask: { type: 'end', outcome: 'reached' } };
-  if (memory.cursors === 'offered-only') return { walk, memory, ask: askFor(walk, memory) };
-  const back = undefined;
-  const there = { ...walk, cursor: next, token: false, back, seek: 1, rung: 0, empties: 0, again: null };
-  return { walk: there, memory, ask: askFor(there, memory) };
+  if (next === undefined) return endWith(walk, memory, 'reached');
+  if (memory.cursors === 'offered-only') return goOn(walk, memory);
+  const there = { cursor: next, token: false, back: undefined, seek: 1, rung: 0, empties: 0, again: null };
+  return goOn({ ...walk, ...there }, memory);
 }
 
 /** Keys as the list has them, the one nearest to the top first. */
@@ -81,7 +72,7 @@ export function inListOrder(
   return keys.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
 }
 
-/** The keys to cover that lie beyond what the walk has read. */
+/** Keys that lie beyond what the walk has read. */
 export function withoutCovered(
   walk: Covering,
   memory: ScopeMemory,

@@ -1,23 +1,19 @@
 import type { KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 
-/** How long after taking its ID a row may become visible (docs/design/walks.md, "Overlap"): 10 minutes in milliseconds. */
+/** How long (ms) after taking its ID a row may become visible (docs/design/walks.md, "Overlap"). */
 export const OVERLAP = 600_000;
 /** Least distance of two marks, in milliseconds: it bounds their number. */
 const MARK_SPACING = 60_000;
 
-/**
- * Up to where the newest rows are known (docs/design/walks.md, "Frontier"). Newer rows have greater keys whichever way the list
- * runs, so that it is the same in both directions. The greatest known key would be wrong: an interrupted poll leaves
- * holes below it.
- */
+/** Up to where the newest rows are known (docs/design/walks.md, "Frontier"), in either direction of the list. */
 export interface Frontier {
   readonly key: string;
-  /** When the answer came that had it: its ID was taken before. */
+  /** When the answer with `key` came: the row took its ID before. */
   readonly at: number;
-  /** As of when the walk that last reached it read: a row that became visible later may have been passed over. */
+  /** As of when the walk that last reached it read: that walk may have missed a row that became visible later. */
   readonly asOf: number;
-  /** Earlier frontiers with their `at`, oldest first, a minute apart at least: as far back as the overlap needs. */
+  /** Earlier frontiers, oldest first, at least a minute apart: as far back as the overlap needs. */
   readonly marks: readonly Mark[];
 }
 
@@ -25,7 +21,7 @@ type Mark = readonly [at: number, key: string];
 
 /** The rest of an interrupted poll. */
 export interface OpenPart {
-  /** Falling: first key of the poll's first page, which becomes the frontier once the rest is read. Rising: null. */
+  /** Falling: first key of the poll's first page, the frontier once the rest is read. Rising: null. */
   readonly first: string | null;
   /** When that page was answered. */
   readonly at: number;
@@ -37,7 +33,7 @@ export interface OpenPart {
   readonly low: string | null;
 }
 
-/** What a walk that reached the old frontier, or read everything, found. */
+/** The newest row of a walk that reached the old frontier, or read everything. */
 export interface Reached {
   readonly key: string;
   readonly at: number;
@@ -55,17 +51,16 @@ export function advance(keyType: KeyType, old: Frontier | null, reached: Reached
   return { key, at, asOf: reached.asOf, marks: needed(marks, at, reached.asOf) };
 }
 
-/** The frontier after a complete full walk: only what lies further says more than the polls did meanwhile. */
+/** The frontier after a complete full walk: polls may have moved it further meanwhile. */
 export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
   if (old !== null && compareKeys(keyType, reached.key, old.key) <= 0) return old;
   return advance(keyType, old, reached);
 }
 
 /**
- * Key down to which the next poll has to read, null for all. The overlap reaches to the frontier as it stood 10
- * minutes before the last poll began, or to the 200th known row, whichever is further: a row that became visible
- * since then took its ID after that moment, so its key is greater than that frontier's. (Ten minutes before *now*
- * would lose rows whenever polls paused.)
+ * Key down to which the next poll has to read (docs/design/walks.md, "Overlap"); null: everything. The overlap
+ * reaches to the frontier as it was 10 minutes before the last poll began, or to the 200th known row, whichever is
+ * further.
  * @param overlapKey the 200th known live row from the newest; null where there are fewer
  */
 export function overlapLow(keyType: KeyType, frontier: Frontier, overlapKey: string | null): string | null {
@@ -76,7 +71,7 @@ export function overlapLow(keyType: KeyType, frontier: Frontier, overlapKey: str
   return compareKeys(keyType, key, overlapKey) < 0 ? key : overlapKey;
 }
 
-/** Marks from the last one that is older than the overlap on; none where the frontier itself is. */
+/** The last mark older than the overlap, and those after it; none where the frontier itself is older. */
 function needed(marks: readonly Mark[], at: number, asOf: number): readonly Mark[] {
   const limit = asOf - OVERLAP;
   if (at <= limit) return [];

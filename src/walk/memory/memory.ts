@@ -3,10 +3,12 @@ import {
   EVIDENCE_NEEDED,
   gradeOf,
   NO_EVIDENCE,
+  observeChanges,
   type ListDirection,
   type EvidenceNeeded,
   type OrderEvidence,
   type OrderGrade,
+  type WrittenRow,
 } from './order.ts';
 import type { Frontier, OpenPart } from './frontier.ts';
 import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
@@ -15,28 +17,28 @@ import type { Refreshed } from './warmth.ts';
 
 /**
  * Cursors that the service takes:
- * - `ids`: those of items, as specified; it offers none of its own
+ * - `ids`: items' IDs, as specified; it offers none of its own
  * - `offered`: it offers its own
- * - `offered-only`: it does, and refused an item's ID
+ * - `offered-only`: it offers its own, and refused an item's ID
  */
 export type Cursors = 'ids' | 'offered' | 'offered-only';
 
 /**
- * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It changes seldom, so that a page of
- * a full walk rewrites the walk's checkpoint only.
+ * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It rarely changes: most pages of a
+ * full walk rewrite only the checkpoint.
  */
 export interface ScopeMemory {
   readonly cursors: Cursors;
   readonly keyType: KeyType;
   readonly evidence: OrderEvidence;
-  /** What the evidence has to amount to: this program's rule, like `keyType`, whatever is stored. */
+  /** How much evidence makes an order: this program's rule, like `keyType`, whatever is stored. */
   readonly needed: EvidenceNeeded;
-  /** Every row with a greater key is the next poll's work. Null until a walk of known order gave one. */
+  /** The next poll reads every row with a greater key. Null until a walk in a known order has set it. */
   readonly frontier: Frontier | null;
-  /** What an interrupted poll has not read yet: read first next time. */
+  /** What an interrupted poll has not read yet; the next one begins with it. */
   readonly open: OpenPart | null;
   readonly limit: PageLimit;
-  /** Live rows of the scope, at least: as told when the last full walk began, and those written since. */
+  /** Live rows of the scope, at least: those when the last full walk began, and those inserted since. */
   readonly rows: number;
   readonly refreshed: Refreshed;
   /** The last full walk, where it was complete and clean: a second one like it proves absences (P2). */
@@ -58,7 +60,7 @@ export function newMemory(keyType: KeyType): ScopeMemory {
   };
 }
 
-/** Memory as stored (`{}` for a new scope); what an earlier version did not store yet gets its first value. */
+/** Memory as stored (`{}` for a new scope); what an earlier version did not store gets its first value. */
 export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
   const known = stored as Partial<ScopeMemory>;
   return {
@@ -78,4 +80,15 @@ export function orderGrade(memory: ScopeMemory): OrderGrade {
 /** The scope's direction while its order is usable, else null. */
 export function usableDirection(memory: ScopeMemory): ListDirection | null {
   return orderGrade(memory) === 'none' ? null : memory.evidence.direction;
+}
+
+/**
+ * The memory after a page was written: called in its transaction, before the next `step`.
+ * @param rows the page's rows in the page's order, without quarantined items
+ */
+export function noteWritten(memory: ScopeMemory, rows: readonly WrittenRow[]): ScopeMemory {
+  const evidence = observeChanges(memory.evidence, memory.keyType, rows, memory.needed);
+  const inserted = rows.filter((row) => !row.known).length;
+  if (evidence === memory.evidence && inserted === 0) return memory;
+  return { ...memory, evidence, rows: memory.rows + inserted };
 }

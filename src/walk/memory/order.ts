@@ -2,9 +2,10 @@ import type { KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 
 /**
- * The order of a list is not specified, so it is evidence (docs/design/walks.md, "Order is evidence"), in two grades:
- * - `usable`: polls may stop at the frontier, refresh may go by cover. A mistake costs delay until the next full walk.
- * - `trusted`: a page proves what its interval holds, absences included (docs/design/deletions.md, "P1").
+ * The order of a list is not specified, so it is earned by evidence (docs/design/walks.md, "Order is evidence"):
+ * - `usable`: polls may stop at the frontier, refreshes may go by cover. A mistake costs delay until the next full
+ *   walk.
+ * - `trusted`: besides, a page proves absent what its interval lacks (docs/design/deletions.md, "P1").
  */
 export type OrderGrade = 'none' | 'usable' | 'trusted';
 
@@ -12,13 +13,13 @@ export type OrderGrade = 'none' | 'usable' | 'trusted';
 export type ListDirection = 'falling' | 'rising';
 
 export interface OrderEvidence {
-  /** What the rows seen so far say; null before the second row and after a contradiction. */
+  /** Order of the rows seen so far; null before the second row and after a contradiction. */
   readonly direction: ListDirection | null;
-  /** Longest run of distinct rows that one walk saw in key order, across pages; counted as far as it is needed. */
+  /** Longest run of distinct rows that one walk saw in key order, across pages; counted up to what is needed. */
   readonly inOrder: number;
-  /** Changed rows seen in key order between unchanged neighbours; counted as far as it is needed. */
+  /** Changed rows seen in key order between unchanged neighbours; counted up to what is needed. */
   readonly inPlace: number;
-  /** The last page began at the top though a cursor was sent, or its cursor's row moved there: it earns no trust. */
+  /** The last page began at the top despite a cursor, or its cursor's row moved there: it earns no trust. */
   readonly fromStart: boolean;
   /** A contradiction came since the last clean complete walk began. */
   readonly doubt: boolean;
@@ -28,9 +29,9 @@ export interface OrderEvidence {
 
 /** How much evidence makes an order. */
 export interface EvidenceNeeded {
-  /** Distinct rows in key order from which on an order counts as usable. */
+  /** Distinct rows in key order that make an order usable. */
   readonly inOrder: number;
-  /** Changed rows that kept their place from which on it is trusted: a list by "last updated" or score moves them. */
+  /** Changed rows that kept their place that make it trusted: a list by "last updated" or score moves them. */
   readonly inPlace: number;
 }
 
@@ -52,39 +53,36 @@ export function gradeOf(evidence: OrderEvidence, needed = EVIDENCE_NEEDED): Orde
   return evidence.inPlace < needed.inPlace ? 'usable' : 'trusted';
 }
 
-/** Compares two keys by their place in the list: negative when `a` stands nearer to the top. */
+/** Compares two keys by their place in the list: negative when `a` is nearer to the top. */
 export function compareInList(keyType: KeyType, direction: ListDirection, a: string, b: string): number {
   return direction === 'rising' ? compareKeys(keyType, a, b) : compareKeys(keyType, b, a);
 }
 
-/** One page, as far as order is concerned. */
+/** What a page may say of the order. */
 export interface OrderSample {
   /** Keys in the page's order, neighbours distinct; at least one. */
   readonly keys: readonly string[];
-  /** Key that the page should lie beyond; null for a page from the top. */
+  /** Key beyond which the page should lie; null for a page from the top. */
   readonly after: string | null;
-  /** The row of `after` was seen just before: the service knows it. */
+  /** The row of `after` was just seen: the service knows that cursor. */
   readonly again: boolean;
-  /** Keys that the walk had read last, the newest last. */
+  /** Keys that the walk read last, the newest last. */
   readonly recent: readonly string[];
   /** First key of the walk's first page; null where the walk did not begin at the top. */
   readonly first: string | null;
-  /** Rows that the walk saw in order before, without a break. */
+  /** Rows that the walk saw in order so far, without a break. */
   readonly run: number;
 }
 
 export interface Observation {
   readonly evidence: OrderEvidence;
   readonly run: number;
-  /**
-   * The page begins before its cursor: the service ignored the cursor, as some do with one that they don't know, and
-   * began at the top. That says nothing against the order, but it costs trust.
-   */
+  /** The page begins before its cursor, which the service ignored: no contradiction, but it costs trust. */
   readonly fromStart: boolean;
   readonly contradiction: boolean;
 }
 
-/** What a page says of the order: within itself, and against the cursor that it followed. */
+/** What a page says of the order: of its items among each other, and after its cursor. */
 export function observeOrder(
   evidence: OrderEvidence,
   keyType: KeyType,
@@ -122,9 +120,9 @@ export function observeOrder(
 }
 
 /**
- * While an order is being earned, only a page from the very top is a cursor ignored; any other that does not follow
- * its cursor speaks against the order. Once earned it takes more to lose it: the top row may be gone meanwhile. In
- * either case a cursor whose row has just been seen is not ignored.
+ * Whether the service ignored the cursor. While an order is being earned, only a page from the very top counts as
+ * that; any other page before its cursor contradicts the order. Once it is earned, any such page counts: the top row
+ * may be gone by now. A cursor whose row has just been seen is never ignored.
  */
 function beginsBefore(
   evidence: OrderEvidence,
@@ -146,13 +144,13 @@ function beginsBefore(
 /** A row of a written page, in the page's order. */
 export interface WrittenRow {
   readonly key: string;
-  /** The mirror had it, live. */
+  /** The mirror had it as a live row. */
   readonly known: boolean;
   /** Its content differs from what the mirror had. */
   readonly changed: boolean;
 }
 
-/** Adds the changed rows that stand in key order between unchanged neighbours. */
+/** Counts the changed rows in key order between unchanged neighbours. */
 export function observeChanges(
   evidence: OrderEvidence,
   keyType: KeyType,

@@ -1,17 +1,17 @@
 /**
- * `limit` of list requests (specification 8.1), remembered per scope. Two things lower it: the service refuses it
- * (500, then 100, then the parameter is left out), or a page of so many items is too large to be held in memory.
+ * `limit` of list requests (specification 8.1), remembered per scope (docs/design/walks.md, "Page size"). A refusal
+ * lowers it (500, then 100, then the parameter is left out), and so does a page that is too large to be buffered.
  */
 export interface PageLimit {
   /** What the service accepts. Null: the parameter is left out, and the service's default applies. */
   readonly value: number | null;
-  /** A page came with this limit: a refusal means something else. */
+  /** A page came with this limit: a later refusal has another reason. */
   readonly proven: boolean;
-  /** Items whose page could be held after a greater one could not; null: none was too large. */
+  /** Items of a page that could be buffered after a greater one could not; null: no page was too large. */
   readonly fits: number | null;
-  /** Pages that came well with `fits`: after 20 of them the next greater is tried once. */
+  /** Pages with `fits` items since then: after 20 the next greater size is tried once. */
   readonly well: number;
-  /** Most items that a page ever brought: services may give fewer than they are asked for. */
+  /** Most items that a page has brought: services may send fewer than asked for. */
   readonly widest: number;
 }
 
@@ -26,15 +26,15 @@ export function lowerLimit(refused: number | null): number | null | undefined {
   return ACCEPTED[ACCEPTED.findIndex((limit) => limit === refused) + 1];
 }
 
-/** Items of a full page under `limit`: the service's default without one (specification 8.1). */
+/** Items of a full page with this `limit`; null: the service's default (specification 8.1). */
 export function itemsOfFullPage(limit: number | null): number {
   return limit ?? 100;
 }
 
 /**
  * The limit to ask with.
- * @param accepted the limit that the service accepts, or may
- * @param wanted items that are needed whatever fits
+ * @param accepted the limit that the service accepts, or may accept
+ * @param wanted items that are needed, whatever fits
  */
 export function limitToAsk(
   { fits, well }: PageLimit,
@@ -48,13 +48,13 @@ export function limitToAsk(
   return size < itemsOfFullPage(accepted) ? size : accepted;
 }
 
-/** What to remember when a page was too large with the limit `asked`; undefined when none is smaller. */
+/** What to remember when a page with the limit `asked` was too large; undefined: there is no smaller one. */
 export function afterTooLarge(limit: PageLimit, asked: number | null): PageLimit | undefined {
   const smaller = SIZES.find((size) => size < itemsOfFullPage(asked));
   return smaller === undefined ? undefined : { ...limit, fits: smaller, well: 0 };
 }
 
-/** What to remember when a page of `items` came with the limit `asked`: the same object where nothing is new. */
+/** What to remember when a page of `items` came with the limit `asked`; the same object where nothing is new. */
 export function afterPage(
   limit: PageLimit,
   { accepted, asked, items }: { accepted: number | null; asked: number | null; items: number },

@@ -21,7 +21,7 @@ function judged(
 }
 
 describe('a pair of whole walks', () => {
-  it('doubts what the first did not see, and proves it when the second reads the same', () => {
+  it('suspects what the first did not see, and proves it when the second reads the same', () => {
     expect(judged(null, FIRST).add).toEqual([{ key: '7', kind: 'pair' }]);
     expect(judged(FIRST, SECOND, [suspect()])).toEqual({ ...NO_SUSPECTS, prove: ['7'] });
   });
@@ -32,17 +32,17 @@ describe('a pair of whole walks', () => {
     expect(judged(FIRST, { ...SECOND, began: 69_999 }, [suspect()])).toEqual(NO_SUSPECTS);
   });
 
-  it('proves no row whose doubt is younger than the settle time, none that was seen, none twice', () => {
+  it('proves no row whose suspicion is younger than the grace period, none that was seen, none twice', () => {
     expect(judged(FIRST, SECOND, [suspect({ at: 10_001 })])).toEqual(NO_SUSPECTS);
     expect(judged(FIRST, SECOND, [suspect()], [])).toEqual(NO_SUSPECTS);
     expect(judged(FIRST, SECOND, [suspect({ proven: true })])).toEqual(NO_SUSPECTS);
   });
 
-  it('leaves rows alone that came or changed less than the settle time before it began', () => {
+  it('leaves rows alone that came or changed less than the grace period before it began', () => {
     expect(judged(null, FIRST, [], [{ key: '7', changedAt: 1 - GRACE_PERIOD }])).toEqual(NO_SUSPECTS);
   });
 
-  it('takes over a doubt that waits for a proof which this walk would have given', () => {
+  it('takes over a suspicion that waits for a proof which this walk would have given', () => {
     for (const kind of ['snapshot', 'interval', 'returned'] as const) {
       expect(judged(FIRST, SECOND, [suspect({ kind })]).add).toEqual([{ key: '7', kind: 'pair' }]);
     }
@@ -58,7 +58,7 @@ describe('the sequence of a walk', () => {
     return sequence;
   };
 
-  it('tells keys, contents and their order apart, and counts a row once', () => {
+  it('distinguishes keys, contents and their order, and counts a row once', () => {
     const same = of(['1', 'a'], ['2', 'b']).digest();
     expect(of(['1', 'a'], ['2', 'b'], ['1', 'a']).digest()).toBe(same);
     for (const other of [

@@ -3,8 +3,8 @@ import type { SuspectedDeletion, SuspectChange, MissingRow } from '../../model/a
 import { isSecondProof } from './second-proof.ts';
 
 /**
- * What is remembered of the last complete, clean full walk (P2): begun at the top and read to the end in one go,
- * neither begun again nor resumed. Moments are milliseconds by the database's clock.
+ * What is remembered of the last complete, clean full walk (docs/design/deletions.md, "P2"). Moments are milliseconds
+ * by the database's clock.
  */
 export interface WholeWalk {
   /** Digest of the keys and contents in the order in which they were first seen. */
@@ -13,7 +13,7 @@ export interface WholeWalk {
   readonly began: number;
   /** When its last answer was written. */
   readonly ended: number;
-  /** What its answers said of caches on the way; left out: nothing is known of it. */
+  /** How fresh its answers were; left out: not known. */
   readonly served?: ServedWalk;
 }
 
@@ -25,13 +25,13 @@ export interface ServedWalk {
   readonly ageMs: number;
 }
 
-/** The keys and contents of one walk, in the order in which they are first seen. */
+/** The keys and contents of one walk, in the order in which they were first seen. */
 export class WalkSequence {
   readonly #seen = new Map<string, string>();
   #hash: Hash = createHash('sha256');
   #changed = false;
 
-  /** @param hash content of the item; undefined where it can't be mirrored */
+  /** @param hash of the item's content; undefined where it can't be mirrored */
   add(key: string, hash: string | undefined): void {
     const content = hash ?? '';
     const before = this.#seen.get(key);
@@ -51,20 +51,19 @@ export class WalkSequence {
     return this.#seen.size;
   }
 
-  /** Hexadecimal; undefined where an item changed while the walk was reading. */
+  /** Hexadecimal; undefined where an item changed during the walk. */
   digest(): string | undefined {
     return this.#changed ? undefined : this.#hash.copy().digest('hex');
   }
 }
 
 /**
- * What a complete, clean walk says of the live rows that it did not see. The first one makes candidates of them; a
- * second one with the same sequence, begun at least the settle time after the first ended, proves those that no
- * sighting has withdrawn meanwhile. A candidate of another kind that this walk could have proved, and did not, waits
- * for a proof that does not come (the order is no longer trusted, the scope no longer one page): it becomes one of
- * this kind.
+ * What a complete, clean walk concludes of the live rows that it did not see. The first walk makes them suspected
+ * deletions. A second one with the same sequence, begun at least the grace period after the first ended, proves those
+ * that are still suspected. A suspicion of another kind becomes one of this kind: its own second proof no longer
+ * comes, since the order is no longer trusted or the scope no longer one page.
  * @param missing live rows that `present` did not see
- * @param candidates the scope's rows in doubt among them
+ * @param suspects the suspected deletions among them
  */
 export function judgePair(
   previous: WholeWalk | null,

@@ -8,7 +8,7 @@ const moment = fc.integer({ min: 0, max: 10_000_000 });
 const seconds = (at: number): number => Math.floor(at / 1000) * 1000;
 
 describe('a second proof', () => {
-  it('is an honest answer that was asked for the settle time later, whatever the service’s clock is ahead', () => {
+  it('is an honest answer that was asked for the grace period later, whatever the service’s clock is ahead', () => {
     fc.assert(
       fc.property(
         moment,
@@ -41,7 +41,7 @@ describe('a second proof', () => {
     );
   });
 
-  it('is none that a cache held, nor the same copy again, however late', () => {
+  it('is not one from a cache, nor the same copy again, however late', () => {
     fc.assert(
       fc.property(
         moment,

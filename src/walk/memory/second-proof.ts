@@ -1,6 +1,6 @@
 import { isCopy, type Served } from '../../model/page.ts';
 
-/** An answer that told that a row is gone. Moments are milliseconds. */
+/** The first answer without a row. Moments are milliseconds. */
 export interface FirstProof {
   /** When it was written, by the database's clock. */
   readonly at: number;
@@ -8,7 +8,7 @@ export interface FirstProof {
   readonly servedAt?: number | undefined;
 }
 
-/** An answer that tells the same again. */
+/** A later answer without it. */
 export interface LaterAnswer {
   /** When its request was sent, by the database's clock. */
   readonly sentAt: number;
@@ -17,11 +17,9 @@ export interface LaterAnswer {
 }
 
 /**
- * Whether an answer is a second proof beside a first (docs/design/deletions.md, "Second proof"): asked for at least the settle time after that was
- * there, and made as much later, too. A cache may give one copy twice, which proves no more than once: `Age` tells of
- * a cache, and a `Date` that has not moved on of one that tells nothing. The service's clock is compared with itself
- * alone, in the whole seconds that a `Date` has; an answer without one is believed.
- * @param gracePeriodMs least time between two proofs: more than a replica lags
+ * Whether an answer is a second proof (docs/design/deletions.md, "Second proof"): it was asked for at least the grace
+ * period after the first one was written, and made as much later, too: a cache may send one copy twice. `Age` shows a
+ * cache, and so does a `Date` that has not moved on. Dates are whole seconds; an answer without one is believed.
  */
 export function isSecondProof(first: FirstProof, answer: LaterAnswer, gracePeriodMs: number): boolean {
   if (first.at > answer.sentAt - gracePeriodMs) return false;

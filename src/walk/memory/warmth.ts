@@ -1,15 +1,3 @@
-/**
- * Unsettled rows (docs/design/walks.md, "Unsettled rows"): states are open text. Words known as final cool a row at once, any other keeps it warm,
- * cooling with the time since its last change, so that a job stuck for ever does not cost for ever:
- *
- * | last change     | read again                                |
- * |-----------------|-------------------------------------------|
- * | within an hour  | with every poll (`failed` and the like, which services retry, only this long) |
- * | within a day    | every 10 minutes                          |
- * | within a week   | every hour                                |
- * | longer ago      | by full walks only                        |
- */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -23,16 +11,13 @@ export interface Refreshed {
   readonly week: number;
 }
 
-/**
- * How far back, in milliseconds, the refresh that is due at `now` reaches: rows that changed longer ago are not due.
- * A clock that went back makes everything due.
- */
+/** How far back (ms) the refresh at `now` reaches: later changes are due. A clock that went back makes all due. */
 export function refreshHorizon(refreshed: Refreshed, now: number): number {
   if (elapsed(refreshed.week, now) >= HOUR) return WEEK;
   return elapsed(refreshed.day, now) >= 10 * MINUTE ? DAY : HOUR;
 }
 
-/** What to remember once a refresh that reached back `horizon` and was begun at `began` has ended well. */
+/** What to remember after a refresh that began at `began`, reached back `horizon` and ended well. */
 export function afterRefresh(refreshed: Refreshed, horizon: number, began: number): Refreshed {
   return {
     day: horizon >= DAY ? began : refreshed.day,
@@ -41,7 +26,7 @@ export function afterRefresh(refreshed: Refreshed, horizon: number, began: numbe
 }
 
 /**
- * Whether an unsettled row is due in a refresh with this horizon.
+ * Whether an unfinished row is due in a refresh with this horizon.
  * @param row `since`: when it last changed, milliseconds since the epoch; `failed`: by `stateClass`
  */
 export function dueForRefresh(

@@ -110,7 +110,7 @@ export class RealAccount {
 
   /** Requests that reached the service so far. */
   requests(): number {
-    return this.source.state.traffic.counters().requests;
+    return this.source.state.requests.counters().requests;
   }
 
   /** As if the cron line of every full walk had come while the program was dead. */
@@ -174,7 +174,7 @@ export class RealAccount {
     const user = String(this.#truth(db).sandbox.userId);
     const { order } = this.source.state.options;
     const answers = new AnswerLog();
-    const log = this.source.state.traffic.log(0);
+    const log = this.source.state.requests.log(0);
     // Who was killed may not have seen an answer: which rows were on it says nothing.
     for (const { path, at } of log) answers.note(path, at, at, '');
     const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(db, NAMES, user, {
@@ -195,7 +195,7 @@ export class RealAccount {
       versions,
       requests: log.length,
     });
-    const { rateLimited } = this.source.state.traffic.counters();
+    const { rateLimited } = this.source.state.requests.counters();
     this.claim(rateLimited === 0, `${rateLimited} requests were answered with 429`);
     const { rows } = await db.query<{ again: string }>(
       'select walk_id as again from mirror.sync_log group by 1 having count(*) > 1',

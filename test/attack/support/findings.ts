@@ -5,7 +5,7 @@ export interface Finding {
    * - `false`: a row was deleted that was there at each moment of its second proof
    * - `twice`: a version is there twice, or two versions overlap
    * - `history`: the history does not replay to what was read
-   * - `claim`: anything else that the product promises
+   * - `claim`: anything else that the documents claim
    */
   readonly kind: FindingKind;
   readonly text: string;

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,21 +67,26 @@ async function startServer(): Promise<Server> {
 /** A migrated database, with a pool for the program's own queries and one for the checks. */
 export async function openTable(
   url: string,
-): Promise<{ database: Database & { url: string; schema: string }; db: pg.Pool; close(): Promise<void> }> {
+): Promise<{ database: Database & { url: string }; db: pg.Pool; close(): Promise<void> }> {
   const schema = 'mirror';
-  const first = await openDatabase({ url, program: 'research-mirror attack', bounds: MIGRATION_BOUNDS });
+  const first = await openDatabase({
+    url,
+    schema,
+    program: 'research-mirror attack',
+    bounds: MIGRATION_BOUNDS,
+  });
   await migrate({
-    db: new Db(first.kysely, 'mirror'),
+    db: first.db,
     folder: join(ROOT, 'migrations'),
     version: programVersion(),
     clock: systemClock,
   });
   await first.close();
-  const database = await openDatabase({ url, program: 'research-mirror attack', max: 30 });
+  const database = await openDatabase({ url, schema, program: 'research-mirror attack', max: 30 });
   const db = new pg.Pool({ connectionString: url, max: 10, options: '-c timezone=UTC' });
   db.on('error', () => {});
   return {
-    database: { ...database, url, schema },
+    database: { ...database, url },
     db,
     close: async () => {
       await Promise.all([db.end(), database.close()]);

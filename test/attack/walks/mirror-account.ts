@@ -1,9 +1,7 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
-import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
@@ -33,7 +31,7 @@ export interface MirrorAccount {
 }
 
 export interface AccountSettings {
-  readonly database: Database & { readonly url: string; readonly schema: string };
+  readonly database: Database & { readonly url: string };
   readonly source: Source;
   readonly key: string;
   readonly userId: string;
@@ -44,7 +42,7 @@ export interface AccountSettings {
 
 export async function openMirrorAccount(given: AccountSettings): Promise<MirrorAccount> {
   const { database, source, key, userId } = given;
-  const db = new Db(database.kysely, database.schema);
+  const { db } = database;
   const config: ServiceConfig = {
     ...loadConfig(
       {
@@ -129,11 +127,11 @@ function watched(
       account.onRequest(path);
       const sentAt = Date.now();
       const answer = await wire.get(path, key, signal, asked);
-      const { status, headers, body } = answer;
+      const { status, headers } = answer;
       const age = headers['age'] === undefined ? '' : ` of age ${String(headers['age'])}`;
-      tell(`answered ${status}${age} ${path}: ${summaryOf(body)}`);
-      if (answer.status === 200 && 'text' in answer.body) {
-        account.answers.note(path, sentAt, Date.now(), answer.body.text);
+      tell(`answered ${status}${age} ${path}: ${summaryOf(answer)}`);
+      if (answer.status === 200 && answer.bodyError === undefined) {
+        account.answers.note(path, sentAt, Date.now(), answer.text);
       } else if (answer.status === 404 && !path.includes('starting_after')) {
         account.answers.note(path, sentAt, Date.now(), '');
       }
@@ -143,9 +141,9 @@ function watched(
 }
 
 /** IDs on a page and what it says of more, short. */
-function summaryOf(body: HttpAnswer['body']): string {
-  if (!('text' in body)) return body.error.message;
-  const ids = [...body.text.matchAll(/\{"(?:\w+_)?id":"?([^",}]+)/g)].map(([, id]) => id);
-  const more = /"has_more":(\w+)/.exec(body.text)?.[1] ?? 'not told';
-  return ids.length === 0 ? body.text.slice(0, 100) : `${ids.join(' ')}, more ${more}`;
+function summaryOf({ text, bodyError }: HttpAnswer): string {
+  if (bodyError !== undefined) return bodyError.message;
+  const ids = [...text.matchAll(/\{"(?:\w+_)?id":"?([^",}]+)/g)].map(([, id]) => id);
+  const more = /"has_more":(\w+)/.exec(text)?.[1] ?? 'not told';
+  return ids.length === 0 ? text.slice(0, 100) : `${ids.join(' ')}, more ${more}`;
 }

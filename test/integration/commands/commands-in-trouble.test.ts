@@ -44,7 +44,7 @@ const query = (text: string): Promise<unknown> => sql.raw(text).execute(database
 function ask(signal = new AbortController().signal): Promise<unknown> {
   const { db } = database;
   const asking = { clock: systemClock, signal, onProgress: () => {}, lives: () => Promise.resolve(true) };
-  const asked = askDaemon({ db }, { kind: 'work', arguments: {}, to: 'daemon' }, asking);
+  const asked = askDaemon(db, { kind: 'work', arguments: {}, to: 'daemon' }, asking);
   // The row is there before anybody waits for it.
   void eventually('the command to be queued', async () => {
     const { rows } = await sql`select from mirror_sync.command`.execute(db);

@@ -55,9 +55,8 @@ function ask(
   } = {},
 ): Promise<unknown> {
   const { signal = new AbortController().signal, onProgress = () => {}, to = 'daemon', lives = true } = more;
-  const queue = { db: database.db };
   const asking = { clock: systemClock, signal, onProgress, lives: () => Promise.resolve(lives) };
-  return askDaemon(queue, { kind, arguments: given, to }, asking);
+  return askDaemon(database.db, { kind, arguments: given, to }, asking);
 }
 
 describe('a command left for the daemon', () => {

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/db/budget/budget-store.ts';
 import { releaseAccount } from '../../../src/db/ownership/lease.ts';
@@ -88,12 +87,12 @@ const WRITES: readonly [string, Write][] = [
   ['a batch of a new column', ({ mirror }, fence) => mirror.backfill(fence)],
   [
     'old rows of the log, removed',
-    (_, fence) => pruneLog(new Db(account.database.kysely, 'mirror'), fence, 0, new AbortController().signal),
+    (_, fence) => pruneLog(account.database.db, fence, 0, new AbortController().signal),
   ],
   [
     'a reservation',
     (_, fence) =>
-      createBudgetStore(new Db(account.database.kysely, 'mirror'), fence).reserve(
+      createBudgetStore(account.database.db, fence).reserve(
         'k',
         { group: 'other', blockId: 9, size: 1, validForMs: 10_000 },
         NOTHING,
@@ -102,7 +101,7 @@ const WRITES: readonly [string, Write][] = [
   [
     'freed slots',
     (_, fence) =>
-      createBudgetStore(new Db(account.database.kysely, 'mirror'), fence).record({
+      createBudgetStore(account.database.db, fence).record({
         ...NOTHING,
         learnt: [{ group: 'other', learnt: { contacted: true } }],
       }),
@@ -135,7 +134,7 @@ describe('a process that lost the account', () => {
 
   it('writes nothing more of it either where it gave the account up, and nobody has taken it yet', async () => {
     const stale = account.current;
-    await releaseAccount(new Db(account.database.kysely, 'mirror'), stale.fence);
+    await releaseAccount(account.database.db, stale.fence);
     const [page] = WRITES;
     await expect(page?.[1](stale, stale.fence)).rejects.toBeInstanceOf(LeaseLost);
     await account.reopen();
@@ -143,7 +142,7 @@ describe('a process that lost the account', () => {
 
   it('asks the service nothing more, as soon as it can’t say that it lives', async () => {
     const running = await createTestProcess(account);
-    const { transport } = running.parts.link;
+    const { transport } = running.context.link;
     const get = async (): Promise<unknown> =>
       transport.get('/v1/ping', account.sandbox.key, new AbortController().signal, 'page');
     const post = async (): Promise<unknown> =>

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeAccount, type TakeResult } from '../../../src/db/ownership/lease.ts';
@@ -33,7 +32,7 @@ async function race(
 ): Promise<TakeResult[]> {
   const taking = await database.kysely.transaction().execute(async (trx) => {
     await sql`select from mirror_sync.account for update`.execute(trx);
-    const takes = processIds.map((id) => takeAccount(new Db(database.kysely, 'mirror'), '7', id, HERE));
+    const takes = processIds.map((id) => takeAccount(database.db, '7', id, HERE));
     await eventually('all of them to wait for the row', async () => {
       const { rows } = await sql`
         select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(

@@ -56,7 +56,7 @@ describe('a claim', () => {
         came.push((what === 'claim' ? scene.store.claim(id) : cancel(id)).catch(messageOf));
         await standing(came.length);
       };
-      await scene.kysely.transaction().execute(async (trx) => {
+      await scene.db.kysely.transaction().execute(async (trx) => {
         await sql`select from mirror.submissions where submission_id = ${id} for update`.execute(trx);
         await come(first);
         await come(first === 'claim' ? 'cancellation' : 'claim');
@@ -94,7 +94,7 @@ describe('a claim', () => {
     const again = await queue();
     const other = await queue();
     let silent: 'after the commit' | 'before it' | undefined;
-    const db = new Proxy(scene.kysely, {
+    const db = new Proxy(scene.db.kysely, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
         if (name !== 'transaction' || silent === undefined) {
@@ -134,7 +134,7 @@ describe('what is queued', () => {
       `update mirror.submissions set _not_before = now() + interval '1 hour' where submission_id = ${id}`,
     );
     expect((await scene.store.queued(1)).map((queued) => queued.id)).toEqual([id]);
-    expect(await accountsWithSubmissions(new Db(scene.kysely, 'mirror'))).toContain(String(scene.user));
+    expect(await accountsWithSubmissions(scene.db)).toContain(String(scene.user));
     await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${id}`);
   });
 
@@ -159,10 +159,10 @@ describe('what is queued', () => {
     });
     expect(await ids()).toEqual([second]);
     await cancel(second);
-    expect(await accountsWithSubmissions(new Db(scene.kysely, 'mirror'))).not.toContain(String(scene.user));
+    expect(await accountsWithSubmissions(scene.db)).not.toContain(String(scene.user));
     await run(`update mirror.submissions set _not_before = now() - interval '1 ms'`);
     expect(await ids()).toEqual([first]);
-    expect(await accountsWithSubmissions(new Db(scene.kysely, 'mirror'))).toContain(String(scene.user));
+    expect(await accountsWithSubmissions(scene.db)).toContain(String(scene.user));
   });
 
   it('is found by the index of what is open, however much is done', async () => {

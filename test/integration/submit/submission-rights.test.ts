@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { messageOf } from '@research-mirror/runtime/message';
-import { openDatabase } from '../../../src/db/connection/database.ts';
-import { migrateTo } from '../../support/databases/migrated-database.ts';
+import { migrateTo, openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { createTestDatabase } from '../../support/postgres/postgres.ts';
 import { answer, submittingRoles } from '../../support/submissions/submitting-roles.ts';
 
@@ -58,7 +57,7 @@ describe('rights', () => {
     // No copy: roles are the server's, and can't be dropped while any database has rights of theirs.
     const made = await createTestDatabase();
     await migrateTo(made.url, 'late');
-    const late = await openDatabase({ url: made.url, program: 'research-mirror tests' });
+    const late = await openTestDatabase(made.url);
     const can = async (): Promise<unknown> => {
       const { rows } = await sql`
         select has_function_privilege('late_submitter', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as submit,

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { describe, expect, it } from 'vitest';
 import {
   findSubmission,
@@ -31,7 +30,7 @@ describe('retention', () => {
       insert into mirror.submissions (_user_id, operation, payload, state, created_at, done_at)
       select ${scene.user}, 'research', '{}', 'accepted', now(), now() - interval '40 d' from generate_series(1, 1500)`);
     const prune = (days: number): Promise<void> =>
-      pruneSubmissions(new Db(scene.kysely, 'mirror'), scene.fence, days * DAY, new AbortController().signal);
+      pruneSubmissions(scene.db, scene.fence, days * DAY, new AbortController().signal);
     const left = async (): Promise<unknown[]> =>
       (await run(`select error from mirror.submissions where _user_id = ${scene.user} order by 1`)).map(
         ({ error }) => error,
@@ -51,23 +50,21 @@ describe('a list of submissions', () => {
     await store.claim(first);
     await store.finish(first, { state: 'accepted', status: 200, body: '{"job_id": 9007199254740993}' });
     const list = (state?: 'queued' | 'accepted'): Promise<unknown[]> =>
-      listSubmissions(new Db(scene.kysely, 'mirror'), {
+      listSubmissions(scene.db, {
         userId: String(scene.user),
         limit: 5,
         ...(state && { state }),
       }).then((found) => found.map(({ id }) => id));
     expect(await list()).toEqual([second, first]);
     expect(await list('accepted')).toEqual([first]);
-    expect(await listSubmissions(new Db(scene.kysely, 'mirror'), { limit: 1 })).toMatchObject([
-      { id: second },
-    ]);
-    expect(await findSubmission(new Db(scene.kysely, 'mirror'), first)).toMatchObject({
+    expect(await listSubmissions(scene.db, { limit: 1 })).toMatchObject([{ id: second }]);
+    expect(await findSubmission(scene.db, first)).toMatchObject({
       userId: String(scene.user),
       state: 'accepted',
       responseStatus: 200,
       response: '{"job_id": 9007199254740993}',
       idempotencyKey: null,
     });
-    expect(await findSubmission(new Db(scene.kysely, 'mirror'), '999999')).toBeUndefined();
+    expect(await findSubmission(scene.db, '999999')).toBeUndefined();
   });
 });

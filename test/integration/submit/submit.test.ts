@@ -48,7 +48,11 @@ async function submitting(
   /** Starts the loop; resolves with what ended it. */
   const start = (): Promise<unknown> => {
     const stop = new AbortController();
-    const ended = submitLoop(account.current, account, bell)(stop.signal).catch((error: unknown) => error);
+    const ended = submitLoop(
+      account.current,
+      account.parts,
+      bell,
+    )(stop.signal).catch((error: unknown) => error);
     closing.push(async () => {
       stop.abort(new Stopped('the test'));
       await ended;
@@ -135,7 +139,8 @@ describe('an operation queued from SQL', () => {
       const accepted = (await rows()).filter(({ state }) => state === 'accepted');
       return accepted.length === 15;
     });
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    // Spread over the limit's minute they would take twice as long, on any machine.
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     const later = (await rows()).filter(({ state }) => state !== 'accepted');
     expect(later.map(({ state, error }) => [state, error])).toEqual(later.map(() => ['queued', null]));
     expect((await account.sandbox.control.log()).filter(({ status }) => status === 429)).toEqual([]);

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { describe, expect, it } from 'vitest';
 import { explainWait, whyCreditsTooLow } from '../../../src/db/submissions/waiting-submissions.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
@@ -11,9 +10,8 @@ const credits = (value: string): Promise<unknown> =>
     values (${scene.user}, ${value}, '{}', '', now(), now(), 1)
     on conflict (_user_id) do update set credits = excluded.credits`);
 const why = (floor: string): Promise<string | undefined> =>
-  whyCreditsTooLow(new Db(scene.kysely, 'mirror'), String(scene.user), floor);
-const explain = (text: string | undefined): Promise<void> =>
-  explainWait(new Db(scene.kysely, 'mirror'), scene.fence, text);
+  whyCreditsTooLow(scene.db, String(scene.user), floor);
+const explain = (text: string | undefined): Promise<void> => explainWait(scene.db, scene.fence, text);
 const errors = async (): Promise<unknown[]> =>
   (
     await run(`select error from mirror.submissions where _user_id = ${scene.user} order by submission_id`)

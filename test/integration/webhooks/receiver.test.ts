@@ -1,8 +1,7 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import type { Database } from '../../../src/db/connection/database.ts';
 import { createEventSink } from '../../../src/db/events/event-sink.ts';
 import { receivingAccounts } from '../../../src/db/webhook/receiving-accounts.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
@@ -13,8 +12,9 @@ import { createWebhookServer, type WebhookServer } from '../../../src/webhooks/r
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import {
   createMigratedDatabase,
-  migrateTo,
   type MigratedDatabase,
+  migrateTo,
+  openTestDatabase,
 } from '../../support/databases/migrated-database.ts';
 import { createOwnServer } from '../../support/databases/own-server.ts';
 import {
@@ -55,14 +55,14 @@ async function receive(db: Database = database, header = 'X-Service-Signature'):
     header,
     scheme: 'auto',
     accounts: receivingAccounts({
-      db: new Db(db.kysely, 'mirror'),
+      db: db.db,
       clock: systemClock,
       allPinged: () => pinged,
       hide: () => {},
       onSuspicion: () => {},
     }),
     store: createEventSink({
-      db: new Db(db.kysely, 'mirror'),
+      db: db.db,
       collections: COLLECTION_NAMES,
       clock: systemClock,
     }),
@@ -172,7 +172,7 @@ describe('a delivery', () => {
   it('that comes to two processes at a time is stored by one', async () => {
     await addAccount();
     await register(SECRET);
-    const second = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const second = await openTestDatabase(database.url);
     open.push(() => second.close());
     const servers = [await receive(), await receive(second)];
     for (let event = 0; event < 20; event += 1) {
@@ -207,7 +207,7 @@ describe('a database in trouble', () => {
     open.push(() => own.remove());
     const url = await own.up();
     await migrateTo(url, 'mirror');
-    const db = await openDatabase({ url, program: 'research-mirror tests' });
+    const db = await openTestDatabase(url);
     open.push(() => db.close());
     await addAccount(db);
     await register(SECRET, db);

@@ -1,6 +1,6 @@
 import type {
-  SlotAnswer,
   AnswerHeaders,
+  AnswerMeta,
   Budget,
   BudgetEvent,
   BudgetRequest,
@@ -38,7 +38,7 @@ export class BudgetSetup {
     budget: Budget,
     name: string,
     request: Partial<BudgetRequest> = {},
-  ): Promise<SlotAnswer<string>> {
+  ): Promise<AnswerMeta & { name: string }> {
     const signal = new AbortController().signal;
     return await budget.run(
       { group: 'other', route: '/v1/lists', priority: PRIORITY.POLL, signal, ...request },
@@ -48,7 +48,7 @@ export class BudgetSetup {
         this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
         await this.clock.sleep(50);
         this.#inFlight -= 1;
-        return { ...this.answer(name), receivedAt: this.clock.monotonic(), value: name };
+        return { ...this.answer(name), receivedAt: this.clock.monotonic(), name };
       },
     );
   }

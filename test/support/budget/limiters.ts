@@ -1,5 +1,5 @@
 /**
- * Rate limiters as services have them (docs/design/open-questions.md, "Rate limits"), for tests of the budget: strict about what arrives when.
+ * Rate limiters as services have them (docs/design/open-questions.md, "Rate limits"), for tests of the budget.
  * Windows are 60 s; times are milliseconds on any one clock that does not go back.
  */
 export interface Limiter {

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,20 +23,22 @@ const server = await startEmbedded({
   durable: false,
 });
 try {
-  const database = await openDatabase({ url: server.url, program, bounds: MIGRATION_BOUNDS });
+  const database = await openDatabase({
+    url: server.url,
+    schema: 'mirror',
+    program,
+    bounds: MIGRATION_BOUNDS,
+  });
   const migrations = join(ROOT, 'migrations');
   await migrate({
-    db: new Db(database.kysely, 'mirror'),
+    db: database.db,
     folder: migrations,
     version: programVersion(),
     clock: systemClock,
   });
   const head =
     '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
-  await writeFile(
-    join(migrations, 'schema.sql'),
-    head + (await dumpSchema(new Db(database.kysely, 'mirror'))),
-  );
+  await writeFile(join(migrations, 'schema.sql'), head + (await dumpSchema(database.db)));
   await database.close();
 } finally {
   await server.stop();

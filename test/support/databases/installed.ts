@@ -1,16 +1,15 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach } from 'vitest';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import type { Database } from '../../../src/db/connection/database.ts';
 import type { Hold } from '../../../src/db/installation/hold.ts';
 import { openInstallation, type InstallationOptions } from '../../../src/db/installation/installation.ts';
 import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
 import type { SubmissionStore } from '../../../src/model/submission.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createMigratedDatabase, type MigratedDatabase } from './migrated-database.ts';
+import { createMigratedDatabase, type MigratedDatabase, openTestDatabase } from './migrated-database.ts';
 
 type Rows = Record<string, unknown>[];
-type On = Pick<Database, 'kysely'>;
+type On = Pick<Database, 'db'>;
 
 /** A mirror with two accounts for each test, and what tests of its installation do with it or with a copy of it. */
 export interface Installed {
@@ -41,11 +40,10 @@ export function installed(): Installed {
       return now();
     },
     alsoOpen,
-    run: async (text, on = now()) =>
-      (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(on.kysely)).rows,
+    run: async (text, on = now()) => (await on.db.sql<Record<string, unknown>>`${sql.raw(text)}`).rows,
     open: async (on = now(), more = {}) => (await openInstallation({ ...scene.options(on), ...more })).hold,
     options: (on = now()) => ({
-      db: new Db(on.kysely, 'mirror'),
+      db: on.db,
       host: undefined,
       submit: { enabled: true, maxQueued: 5 },
       clock: systemClock,
@@ -57,14 +55,14 @@ export function installed(): Installed {
       ),
     storeOf: (user = 7, on = now()) =>
       createSubmissionStore({
-        db: new Db(on.kysely, 'mirror'),
+        db: on.db,
         fence: { userId: String(user), owner: 'owner', token: '1' },
         collections: new Set(),
       }),
     silence: (seconds) =>
       scene.run(`update mirror_sync.installation set alive_at = clock_timestamp() - interval '${seconds} s'`),
     opened: async (url) => {
-      const one = await openDatabase({ url, program: 'research-mirror tests' });
+      const one = await openTestDatabase(url);
       alsoOpen.push(one);
       return one;
     },

@@ -1,7 +1,6 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { join } from 'node:path';
 import { programVersion } from '../../../src/app/program-files.ts';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import { openDatabase, type Database, type DatabaseOptions } from '../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
@@ -11,21 +10,22 @@ export const MIGRATIONS = join(ROOT, 'migrations');
 
 export interface MigratedDatabase extends Database {
   readonly url: string;
-  readonly schema: string;
-  readonly db: Db;
   /** Closes it and removes the database. */
   drop(): Promise<void>;
+}
+
+/** Opens the database at `url` as tests do. */
+export function openTestDatabase(url: string, more: Partial<DatabaseOptions> = {}): Promise<Database> {
+  return openDatabase({ url, schema: 'mirror', program: 'research-mirror tests', ...more });
 }
 
 /** A database of its own with all migrations applied, as `migrate` leaves it. */
 export async function createMigratedDatabase(schema = 'mirror'): Promise<MigratedDatabase> {
   const { url, drop } = await createMigratedTestDatabase(schema);
-  const database = await openDatabase({ url, program: 'research-mirror tests' });
+  const database = await openTestDatabase(url, { schema });
   return {
     ...database,
     url,
-    schema,
-    db: new Db(database.kysely, schema),
     drop: async () => {
       await database.close();
       await drop();
@@ -52,10 +52,10 @@ export async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<voi
 
 /** Brings the database at `url` to this version. @returns names of the migrations applied */
 export async function migrateTo(url: string, schema: string): Promise<string[]> {
-  const database = await openDatabase({ url, program: 'research-mirror tests', bounds: MIGRATION_BOUNDS });
+  const database = await openTestDatabase(url, { schema, bounds: MIGRATION_BOUNDS });
   try {
     return await migrate({
-      db: new Db(database.kysely, schema),
+      db: database.db,
       folder: MIGRATIONS,
       version: programVersion(),
       clock: systemClock,

@@ -1,5 +1,4 @@
 import type { Db } from '../../../src/db/connection/db.ts';
-import { sql } from 'kysely';
 
 /**
  * The two schemas of a mirror as SQL text, read from the catalogue (the embedded server brings no pg_dump): tables with
@@ -21,7 +20,7 @@ export function withoutViewBodies(dump: string): string {
 }
 
 async function tablesOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await sql<{ text: string }>`
+  const { rows } = await db.sql<{ text: string }>`
     select format(E'create table %s (\n%s\n)%s;%s', c.oid::regclass,
       (select string_agg('  ' || line, E',\n' order by rank, name) from (
         select 0 as rank, lpad(a.attnum::text, 5, '0') as name,
@@ -44,27 +43,27 @@ async function tablesOf(db: Db, schema: string): Promise<string[]> {
        where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid))) as text
     from pg_class c
     where c.relnamespace = ${schema}::regnamespace and c.relkind in ('r', 'p')
-    order by c.relname collate "C"`.execute(db);
+    order by c.relname collate "C"`;
   return rows.map(({ text }) => text);
 }
 
 async function viewsOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await sql<{ text: string }>`
+  const { rows } = await db.sql<{ text: string }>`
     select format(E'create view %s as\n%s', oid::regclass, pg_get_viewdef(oid, true)) as text
     from pg_class where relnamespace = ${schema}::regnamespace and relkind = 'v'
-    order by relname collate "C"`.execute(db);
+    order by relname collate "C"`;
   return rows.map(({ text }) => text);
 }
 
 async function functionsOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await sql<{ text: string }>`
+  const { rows } = await db.sql<{ text: string }>`
     select pg_get_functiondef(oid) || ';' as text from pg_proc where pronamespace = ${schema}::regnamespace
-    order by proname collate "C", oid::regprocedure::text collate "C"`.execute(db);
+    order by proname collate "C", oid::regprocedure::text collate "C"`;
   return rows.map(({ text }) => text);
 }
 
 async function commentsOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await sql<{ text: string }>`
+  const { rows } = await db.sql<{ text: string }>`
     select format('comment on %s is %L;', what, description) as text from (
       select case d.objsubid
           when 0 then case c.relkind when 'v' then 'view ' else 'table ' end || c.oid::regclass
@@ -80,6 +79,6 @@ async function commentsOf(db: Db, schema: string): Promise<string[]> {
       union all
       select format('schema %I', ${schema}::text), obj_description(${schema}::regnamespace, 'pg_namespace'), '', 0
     ) as comments
-    order by relname collate "C", objsubid, what collate "C"`.execute(db);
+    order by relname collate "C", objsubid, what collate "C"`;
   return rows.map(({ text }) => text);
 }

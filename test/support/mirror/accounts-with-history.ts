@@ -3,7 +3,7 @@ import { openHistory } from '../../../src/mirror/history/coverage.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from './mirrored-account.ts';
 
-/** Two accounts in one database: what is done to one may not touch the other. */
+/** Two accounts in one database: what is done to one must not touch the other. */
 export interface AccountsWithHistory {
   readonly database: MigratedDatabase;
   readonly first: MirroredAccount;

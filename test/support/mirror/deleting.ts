@@ -28,7 +28,7 @@ export function jobs(...ids: readonly number[]): string {
   return itemsWith('job_id', ids);
 }
 
-/** Makes accounts by `newAccount` that have jobs with these IDs, which came the settle time ago. */
+/** Makes accounts by `newAccount` that have jobs with these IDs, which came the grace period ago. */
 export function oldJobs(
   newAccount: () => Promise<MirroredAccount>,
 ): (...ids: readonly number[]) => Promise<MirroredAccount> {
@@ -40,12 +40,12 @@ export function oldJobs(
   };
 }
 
-/** Keys of the jobs in doubt. */
+/** Keys of the suspected jobs. */
 export async function suspectKeys(account: MirroredAccount): Promise<string[]> {
   return (await account.suspects('research_jobs')).map(({ key }) => key);
 }
 
-/** IDs of the jobs that the mirror holds as live. */
+/** IDs of the live jobs in the mirror. */
 export async function liveJobs(account: MirroredAccount): Promise<number[]> {
   const rows = await account.query<{ job_id: string }>(`
     select job_id from mirror.research_jobs
@@ -53,7 +53,7 @@ export async function liveJobs(account: MirroredAccount): Promise<number[]> {
   return rows.map((row) => Number(row.job_id));
 }
 
-/** Two answers that are the whole scope, the settle time apart and the settle time after everything before. */
+/** Two answers that are the whole scope, the grace period apart and the grace period after everything before. */
 export async function proveAbsent(
   account: MirroredAccount,
   name: CollectionName,
@@ -66,7 +66,7 @@ export async function proveAbsent(
   }
 }
 
-/** Proves it, and deletes. */
+/** Proves absent, and deletes. */
 export async function deleteAllBut(
   account: MirroredAccount,
   name: CollectionName,
@@ -77,7 +77,7 @@ export async function deleteAllBut(
   return account.applyDeletions(name, { parent, accept });
 }
 
-/** Counters of rows, as kept and as counted, by collection and scope: equal, or one of them is wrong. */
+/** Counters of rows, as stored and as counted, by collection and scope: where they differ, one of them is wrong. */
 export async function countersAndCounts(
   account: MirroredAccount,
 ): Promise<{ readonly counters: unknown; readonly counts: unknown }> {

@@ -3,7 +3,7 @@ import { TransportError } from '../../../src/model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { TestAccount } from '../sync/read-account.ts';
 
-/** What `freshness` says, milliseconds; undefined: nothing. */
+/** `polled_at` in `freshness`, milliseconds; undefined where it has none. */
 export async function polledAt(account: TestAccount, name: CollectionName): Promise<number | undefined> {
   const [row] = await account.query<{ polled_at: Date | null }>(
     `select polled_at from mirror.freshness where collection = '${name}'`,
@@ -11,7 +11,7 @@ export async function polledAt(account: TestAccount, name: CollectionName): Prom
   return row?.polled_at?.getTime();
 }
 
-/** From now on, requests that `which` chooses find no way to the service. */
+/** From now on, requests that `which` chooses do not reach the service. */
 export function cutOff(account: TestAccount, which: (path: string) => boolean): void {
   account.onRequest = (path) => {
     if (which(path)) throw new TransportError('no route to the service');

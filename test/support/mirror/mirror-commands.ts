@@ -9,7 +9,7 @@ export interface MirrorCommands {
   readonly cwd: string;
   readonly database: MigratedDatabase;
   readonly run: (...args: string[]) => Promise<Outcome>;
-  /** SQL, whatever it gives. */
+  /** Runs SQL. */
   readonly execute: (text: string) => Promise<unknown>;
 }
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Which } from '@research-mirror/sandbox/testing/control-client';
+import type { ItemSelection } from '@research-mirror/sandbox/testing/control-client';
 import type { System } from '../processes/system.ts';
 
 const COLLECTIONS = {
@@ -11,7 +11,7 @@ const COLLECTIONS = {
 } as const;
 type ListName = keyof typeof COLLECTIONS;
 
-/** How a column's value follows from the item, by the contract; written down here independently of the program. */
+/** How a column's value follows from the item by the contract, written independently of the program. */
 const FROM_RAW: Readonly<Record<string, (field: string) => string>> = {
   jsonb: (field) => `nullif(_raw -> ${field}, 'null')`,
 };
@@ -45,14 +45,14 @@ export async function differences(
       and list_id not in (select list_id from mirror.lists where _user_id = $1 and _deleted_at is null)`,
     [user],
   );
-  found.push(...rows.map((row) => `list_items: list ${row.list_id} is no list`));
+  found.push(...rows.map((row) => `list_items: list ${row.list_id} is not a list`));
   for (const collection of [...Object.keys(COLLECTIONS), 'account'] as (ListName | 'account')[]) {
     found.push(...(await compareColumns(db, collection, user)));
   }
   return found;
 }
 
-async function compareItems(db: pg.Pool, which: Which, truth: readonly string[]): Promise<string[]> {
+async function compareItems(db: pg.Pool, which: ItemSelection, truth: readonly string[]): Promise<string[]> {
   const collection = which.collection;
   const ofList = which.list === undefined ? '' : ` and list_id = ${which.list}`;
   const { rows } = await db.query<{ key: string; what: string }>(
@@ -67,7 +67,7 @@ async function compareItems(db: pg.Pool, which: Which, truth: readonly string[])
   return rows.map(({ key, what }) => `${collection} ${ofList}${key} ${what}`);
 }
 
-/** Columns of documented and of new fields against the items that they were made of. */
+/** Compares columns of documented and of new fields with the items that they come from. */
 async function compareColumns(
   db: pg.Pool,
   collection: ListName | 'account',
@@ -95,7 +95,7 @@ async function compareColumns(
   ];
 }
 
-/** The cursor ID stands first in the sandbox's items. */
+/** The cursor ID is the first field of the sandbox's items. */
 function keyOf(text: string, collection: ListName): string {
   const key = new RegExp(`^\\{"${COLLECTIONS[collection]}":"?([^",}]+)`).exec(text)?.[1];
   if (key === undefined) throw new Error(`no ${COLLECTIONS[collection]} at the beginning of ${text}`);

@@ -14,7 +14,7 @@ import { suspectsOf } from '../../../src/mirror/deletion/suspects.ts';
 import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 
-/** The account's nth change ID: in tests they begin beyond the clock, so that they count on. */
+/** The account's nth change ID: in tests they begin beyond the clock, so that they count up by one. */
 export function changeId(nth: number): string {
   return String(9_000_000_000_000_000n + BigInt(nth));
 }
@@ -29,7 +29,7 @@ export class MirroredAccount {
   readonly fence: Fence;
   /** MIRROR_SETTLE, milliseconds. */
   readonly gracePeriodMs: number;
-  /** Observations by scope, as a session knows them; a scope whose list goes counts anew. */
+  /** Observations by scope, as a session knows them; a scope whose list is deleted counts from the beginning. */
   readonly #committed = new Map<string, number>();
 
   private constructor(database: MigratedDatabase, fence: Fence, options: Partial<MirrorOptions>) {
@@ -54,7 +54,7 @@ export class MirroredAccount {
     options: Partial<MirrorOptions> = {},
   ): Promise<MirroredAccount> {
     await sql`
-      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, change_id, created_at)
+      insert into ${database.db.stateTable('account')} (_user_id, owner, token, change_id, created_at)
       values (${userId}, 'tests', 1, ${changeId(0)}::bigint, now()) on conflict do nothing`.execute(
       database.kysely,
     );
@@ -94,7 +94,7 @@ export class MirroredAccount {
   }
 
   /**
-   * Writes a page as a walk does: what it says of rows in doubt is judged and stored with it.
+   * Writes a page as a walk does: what it shows about suspected deletions is judged and stored with it.
    * @param page.sentAgo as for `page`
    */
   observe(
@@ -164,7 +164,7 @@ export class MirroredAccount {
 
   /**
    * Writes an answer of the account endpoint.
-   * @param copiedMs a cache on the way had held it for so long
+   * @param copiedMs age of the answer in an intermediate cache
    */
   async single(json: string, copiedMs?: number): Promise<PageResult> {
     const stored = await openScope(this.database.db, this.scope('account'));

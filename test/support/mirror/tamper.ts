@@ -12,7 +12,7 @@ export interface Tampered {
 
 /**
  * Tampers with `each` rows of `mirror.research_jobs` in each way, spread over the table, as somebody with a database
- * client may: nothing of the mirror's own marks moves.
+ * client may: the mirror's own columns stay as they are.
  */
 export async function tamper(client: pg.Pool | pg.Client, each: number): Promise<Tampered> {
   const { rows } = await client.query<{ id: string }>(

@@ -6,7 +6,7 @@ import { MirroredAccount } from './mirrored-account.ts';
 /**
  * A migrated database for a file's tests, there while they run.
  * @param usual options that accounts have where the test doesn't say otherwise
- * @returns makes an account in it, another one at each call
+ * @returns a function that makes another account in it at each call
  */
 export function testAccounts(
   usual: Partial<MirrorOptions> = {},

@@ -1,4 +1,4 @@
-import type { SlotAnswer } from '../../../src/budget/budget.ts';
+import type { AnswerMeta } from '../../../src/budget/budget.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import type { Limiter, Verdict } from '../budget/limiters.ts';
 import { exponential } from '../random.ts';
@@ -41,7 +41,7 @@ export class EmulatedService {
     this.#network = { latency: jittery, lost: 0, lateMs: 30_000, timeoutMs: 10_000, ...network };
   }
 
-  async send(): Promise<SlotAnswer<undefined>> {
+  async send(): Promise<AnswerMeta> {
     const { latency, lost, lateMs, timeoutMs } = this.#network;
     const sentAt = this.#clock.monotonic();
     this.#sent += 1;
@@ -60,7 +60,6 @@ export class EmulatedService {
       status: verdict.accepted ? 200 : 429,
       headers: headersOf(verdict),
       receivedAt,
-      value: undefined,
     };
   }
 

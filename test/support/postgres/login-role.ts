@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import type { Database } from '../../../src/db/connection/database.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
+import { openTestDatabase } from '../databases/migrated-database.ts';
 
 /** Somebody who logs in, with the rights of the groups and no other. */
 export interface LoginRole extends Database {
@@ -20,21 +21,21 @@ export async function createLoginRole(
 ): Promise<LoginRole> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
-  await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(database.kysely);
+  await database.db.sql`create role ${sql.id(name)} login password ${sql.lit(password)}`;
   for (const group of groups) {
-    await sql`grant ${sql.id(group)} to ${sql.id(name)}`.execute(database.kysely);
+    await database.db.sql`grant ${sql.id(group)} to ${sql.id(name)}`;
   }
   const url = new URL(database.url);
   url.username = name;
   url.password = password;
-  const opened = await openDatabase({ url: url.href, program: 'research-mirror tests', max: SESSIONS });
+  const opened = await openTestDatabase(url.href, { max: SESSIONS });
   return {
     ...opened,
     name,
-    run: async (text) => (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(opened.kysely)).rows,
+    run: async (text) => (await opened.db.sql<Record<string, unknown>>`${sql.raw(text)}`).rows,
     drop: async () => {
       await opened.close();
-      await sql`drop owned by ${sql.id(name)}; drop role ${sql.id(name)}`.execute(database.kysely);
+      await database.db.sql`drop owned by ${sql.id(name)}; drop role ${sql.id(name)}`;
     },
   };
 }

@@ -21,7 +21,7 @@ const MISSING =
 
 /**
  * Whether tests in a real browser run: where there is one, unless TEST_BROWSER is `off`. `required` (CI) makes a
- * missing one a failure; otherwise it is said on stderr, for `npm test` needs nothing but Node.
+ * missing one a failure; otherwise a line on stderr says so, since `npm test` needs nothing but Node.
  */
 export function isBrowserTested(): boolean {
   const wish = process.env['TEST_BROWSER'];
@@ -39,7 +39,7 @@ function browserPath(): string {
 
 export interface Browser {
   readonly context: BrowserContext;
-  /** A page that keeps what a developer would see in red: errors of scripts, loads and content policy. */
+  /** A page that collects what a developer would see in red: errors of scripts, loads and content policy. */
   open(url: string): Promise<{ readonly page: Page; readonly complaints: readonly string[] }>;
   close(): Promise<void>;
 }

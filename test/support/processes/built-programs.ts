@@ -8,13 +8,13 @@ import { ROOT, sourceFiles } from '../rules/source-files.ts';
 const ENTRIES = { main: 'src/main.ts', 'sandbox-process': 'test/support/processes/sandbox-process.ts' };
 const BUILDS = join(ROOT, 'dist');
 const OURS = /^tested-/;
-/** Without it each of a run's programs is compiled again. */
+/** Without it every process compiles the program again. */
 export const NODE_COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'programs-under-test');
 const KEEP_MS = 3_600_000;
 
 /**
- * Path of the program made of the sources as they are now: hundreds are started in a run, and from sources each takes
- * three times as long. A build is named by what it was made of, so that none is stale.
+ * Path of the program built from the present sources. A run starts hundreds of them, and from sources each would take
+ * three times as long. A build's name is a hash of its sources, so that none is stale.
  */
 export async function builtProgram(name: keyof typeof ENTRIES): Promise<string> {
   folder ??= build();
@@ -31,7 +31,7 @@ async function build(): Promise<string> {
   await bundle(ENTRIES, own);
   for (const old of readdirSync(BUILDS)) {
     const path = join(BUILDS, old);
-    // Another run, of sources that were others, may be at it.
+    // Another run, with other sources, may be building.
     if (OURS.test(old) && Date.now() - statSync(path).mtimeMs > KEEP_MS) {
       rmSync(path, { recursive: true, force: true });
     }
@@ -40,7 +40,7 @@ async function build(): Promise<string> {
     renameSync(own, made);
   } catch (error) {
     if (!existsSync(made)) throw error;
-    // Another worker was faster: what it made is the same.
+    // Another worker was faster, and built the same.
     rmSync(own, { recursive: true, force: true });
   }
   return made;

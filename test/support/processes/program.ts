@@ -20,7 +20,7 @@ export interface Outcome {
 export interface Running {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Outcome>;
-  /** Resolves when stdout or stderr holds `text`. @throws when the program ends before */
+  /** Resolves when stdout or stderr contains `text`. @throws when the program ends before that */
   until(text: string): Promise<void>;
   /** All that it has written so far, stdout before stderr. */
   output(): string;

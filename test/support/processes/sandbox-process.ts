@@ -1,7 +1,7 @@
 import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 
-// A sandbox in a process of its own: options as JSON in the first argument; one line of JSON tells where it listens.
+// A sandbox in a process of its own: options as JSON in the first argument; one line of JSON says where it listens.
 const options = JSON.parse(process.argv[2] ?? '{}') as Partial<SandboxOptions>;
 const { url, controlUrl, stop } = await startSandbox(options);
 process.stdout.write(`${JSON.stringify({ url, controlUrl })}\n`);

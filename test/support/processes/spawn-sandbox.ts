@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
-import { described, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+import { keyAndOwner, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { builtProgram, NODE_COMPILE_CACHE } from './built-programs.ts';
 
 /** Starts a sandbox in a process of its own, so that a bench does not share its event loop. */
@@ -16,7 +16,7 @@ export async function spawnTestSandbox(options: Partial<SandboxOptions> = {}): P
   if (first.done === true) throw new Error('the sandbox process ended before it listened');
   const urls = JSON.parse(first.value) as { url: string; controlUrl: string };
   return {
-    ...described(options),
+    ...keyAndOwner(options),
     ...urls,
     control: new SandboxControl(urls.controlUrl),
     async stop() {

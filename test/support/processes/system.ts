@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { vi } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { SyncReport } from '../../../src/app.ts';
+import type { SyncReport } from '../../../src/app/sync/run-sync.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
 import type { TestDatabase } from '../postgres/postgres.ts';
@@ -9,11 +9,11 @@ import { makeFolder, startProgram, type Outcome, type Running } from './program.
 import { spawnTestSandbox } from './spawn-sandbox.ts';
 import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
-// A test here starts up to a dozen processes: a second on an idle machine, many on a busy one. What waits for a
-// condition gives up by itself, and says for what (eventually.ts).
+// A test here starts up to a dozen processes: that takes a second on an idle machine, many on a busy one. What waits
+// for a condition gives up by itself, and says for what it waited (eventually.ts).
 vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
-/** The whole of it as real processes: the emulated service, a database, and the program as often as a test starts it. */
+/** Real processes: the emulated service, a database, and the program as often as a test starts it. */
 export interface System {
   readonly sandbox: TestSandbox;
   readonly databaseUrl: string;
@@ -39,7 +39,7 @@ export interface Daemon extends Running {
 /** Variables of the program; undefined takes one away. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A small account whose data stand still, and no rate limits, unless told otherwise. */
+/** A small account whose data stand still, and no rate limits, unless the test says otherwise. */
 const QUIET: Partial<SandboxOptions> = {
   ...STILL,
   limits: 'off',

@@ -23,7 +23,6 @@ export function createTestProcess(
     log: parts.log,
     scrub: (text) => text,
     hide: () => {},
-    onExchange: () => {},
     observers: [],
   });
 }

@@ -33,6 +33,10 @@ export const RETIRED: readonly Retired[] = [
   { part: /^(firings?|promise[sd])$/, prose: /\bfirings?\b|\bpromise[sd]\b/i, instead: 'next run, misfire' },
   { part: /^(edges?)$/, prose: /\bedges\b/i, instead: 'webhooks and submissions' },
   { part: /^(ripe|ripen(s|ing)?|owed|owing)$/, prose: /\bripe\b|\bowed\b/i, instead: 'due' },
+  {
+    part: /^(couriers?|errands?|rotas?|pulses?|births?|scorings?|knocks?)$/,
+    instead: 'delivery queue, queued delivery, permutation, steady rate, creations, score changes, connect',
+  },
   { part: /^(desks?|permits?)$/, prose: /\bdesk\b/i, instead: 'dispatcher, rate gate' },
   {
     prose:

@@ -24,7 +24,7 @@ export interface MemorySubmission {
   readonly states: SubmissionState[];
 }
 
-/** How long a claim is good, as the database's store has it. */
+/** How long (ms) a claim is valid, as in the database's store. */
 const SEND_WITHIN_MS = 5_000;
 
 /** Submissions of one account in memory, as the database's store treats them, each statement of some milliseconds. */
@@ -110,7 +110,7 @@ export class MemorySubmissions implements SubmissionStore {
     return left.length === 0 ? undefined : Math.max(1, Math.min(...left));
   }
 
-  /** A further process takes the account over: what an earlier one still has under way takes no effect (the fence). */
+  /** Another process takes the account over: statements of earlier ones have no effect from now on (the fence). */
   newOwner(): void {
     this.#owner += 1;
   }

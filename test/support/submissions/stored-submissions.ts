@@ -1,6 +1,6 @@
-import { Db } from '../../../src/db/connection/db.ts';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Db } from '../../../src/db/connection/db.ts';
 import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/model/fence.ts';
@@ -12,7 +12,7 @@ type Row = Record<string, unknown>;
 
 /** An account of its own for each test, in one database, and its submissions. */
 export interface StoredSubmissions {
-  readonly kysely: Kysely<unknown>;
+  readonly db: Db;
   /** The account, and its first owner. */
   readonly user: number;
   readonly fence: Fence;
@@ -40,9 +40,9 @@ export function storedSubmissions(): StoredSubmissions {
   let user = 0;
   let store: SubmissionStore | undefined;
   const scene: StoredSubmissions = {
-    get kysely() {
+    get db() {
       if (database === undefined) throw new RangeError('no test runs');
-      return database.kysely;
+      return database.db;
     },
     get user() {
       return user;
@@ -54,8 +54,8 @@ export function storedSubmissions(): StoredSubmissions {
       if (store === undefined) throw new RangeError('no test runs');
       return store;
     },
-    run: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(scene.kysely)).rows,
-    storeOf: (by, db = new Db(scene.kysely, 'mirror')) => {
+    run: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(scene.db)).rows,
+    storeOf: (by, db = scene.db) => {
       const collections = new Set<CollectionName>(['research_jobs', 'bulk_research_jobs']);
       return createSubmissionStore({ db, fence: by, collections });
     },

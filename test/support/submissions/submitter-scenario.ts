@@ -15,7 +15,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
 /** What the emulated service does with one request; the times are milliseconds. */
 export interface Reaction {
-  /** Until the connection stands. */
+  /** Time (ms) until the connection is made. */
   readonly connectMs?: number;
   /** The connection is refused. */
   readonly refuse?: boolean;
@@ -42,7 +42,7 @@ export interface Written {
 }
 
 export interface RunningSubmitter {
-  /** Of its signal. */
+  /** Of the signal that it gets. */
   readonly stop: AbortController;
   /** SIGKILL: from now on it neither writes a request nor reaches the database. */
   readonly kill: () => void;
@@ -74,7 +74,7 @@ export class SubmitterScenario {
   explaining: () => Promise<void> = () => Promise.resolve();
   enabled = true;
   ownsUntil = Number.POSITIVE_INFINITY;
-  /** The account's keys, and whether a ping finds them good; 'silent': it can't be asked. */
+  /** The account's keys, and whether a ping accepts them; 'silent': no ping is answered. */
   keys: Record<string, boolean | 'silent'> = { k: true };
   readonly #refusedKeys = new Set<string>();
   readonly #attempts = new Map<string, number>();
@@ -203,7 +203,9 @@ export class SubmitterScenario {
       status: written.status,
       headers: { 'x-ratelimit-limit': String(verdict?.limit), ...reaction.headers },
       receivedAt: clock.monotonic(),
-      body: { text: reaction.body ?? '{}', bytes: 2 },
+      text: reaction.body ?? '{}',
+      bytes: 2,
+      bodyError: undefined,
     };
   }
 }

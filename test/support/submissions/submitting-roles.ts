@@ -12,7 +12,7 @@ interface Roles {
   readonly submitter: LoginRole;
   /** Of the group whose members may read. */
   readonly reader: LoginRole;
-  /** Of no group; it may but look into the schema. */
+  /** Of no group; it may only look into the schema. */
   readonly stranger: LoginRole;
 }
 

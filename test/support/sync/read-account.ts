@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { createTransport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import type { RunnerContext } from '../../../src/app/accounts/runner-context.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
-import { openAccount, type OpenAccount } from '../../../src/app/accounts/open-account.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';

@@ -2,14 +2,16 @@ import type { WalkAnswer } from '../../../src/walk/walk.ts';
 
 type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
 
-/** What the specification does not show of a list (`docs/design/open-questions.md, "Lists"`), as far as walks are concerned. */
+/** What the specification leaves open about lists (docs/design/open-questions.md, "Lists") and walks depend on. */
 export interface SourceVariant {
   /** `updated`, `score`: rows move. `shuffled`: no order, but rows stay where they are. */
   readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'shuffled';
   /**
-   * `keyset`: any ID works. Else the cursor's row is looked up, and one that is gone is refused, answered with an
-   * empty page, or ignored. `inclusive`: the page begins with the cursor's row. `token`: the server offers cursors;
-   * `token-only`: it takes no others, and says with null that none follows; `token-or-none`: the same without the field.
+   * - `keyset`: any ID works
+   * - `refused`, `empty`, `ignored`: what happens to a cursor whose row is gone
+   * - `inclusive`: the page begins with the cursor's row
+   * - `token`: the server offers cursors; `token-only`: it takes no others, and null says that none follows;
+   *   `token-or-none`: the same without the null
    */
   readonly cursor:
     | 'keyset'

@@ -59,7 +59,7 @@ export class RegisteredAccount {
   ): Promise<RegisteredAccount> {
     const sandbox = await startTestSandbox({ ...STILL, limits: 'off', jobs: 0, ...switches });
     await sql`
-      insert into ${sql.id(`${database.schema}_sync`, 'account')} (_user_id, owner, token, created_at)
+      insert into ${database.db.stateTable('account')} (_user_id, owner, token, created_at)
       values (${sandbox.userId}, 'tests', 1, now())`.execute(database.kysely);
     return new RegisteredAccount(sandbox, database);
   }
@@ -144,7 +144,7 @@ export class RegisteredAccount {
       'verified_at',
       'suspect_at',
     ].map((name) => sql`${sql.id(name)} = ${sql.id(name)} - ${by}`);
-    const own = `${this.database.schema}_sync`;
+    const own = `${this.database.db.schema}_sync`;
     await this.database.kysely.transaction().execute(async (trx) => {
       await sql`
         update ${sql.id(own, 'registration')} set ${sql.join(moments)},

@@ -1,4 +1,3 @@
-import { Db } from '../../../src/db/connection/db.ts';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,11 +43,12 @@ async function upgrade(oldest: string): Promise<void> {
   await writeFile(join(folder, '9000_later.sql'), `-- oldest program: ${oldest}\n${ADDITIONS}`);
   const database = await openDatabase({
     url: system.databaseUrl,
+    schema: 'mirror',
     program: 'newer',
     bounds: MIGRATION_BOUNDS,
   });
   try {
-    const options = { db: new Db(database.kysely, 'mirror'), folder, version: '99.0.0', clock: systemClock };
+    const options = { db: database.db, folder, version: '99.0.0', clock: systemClock };
     expect(await migrate(options)).toEqual(['9000_later']);
   } finally {
     await database.close();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RetryReport } from '../../../src/app.ts';
+import type { RetryReport } from '../../../src/app/quarantine/run-retry.ts';
 import type { QuarantineList } from '../../../src/app/quarantine/quarantine-list.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 

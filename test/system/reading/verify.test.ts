@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { VerifyReport } from '../../../src/app.ts';
+import type { VerifyReport } from '../../../src/app/verify/run-verify.ts';
 import type { VerifiedCollection } from '../../../src/sync/verify/report.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { rowVersions } from '../../support/mirror/mirror-truth.ts';

@@ -20,7 +20,7 @@ async function get(path: string): Promise<{ status: number; data: Record<string,
 }
 
 describe('mutations', () => {
-  it('are of the user that they name', async () => {
+  it('change the data of the user that they name', async () => {
     const two = await startTestSandbox({ ...STILL, keys: 'one=1,two=2', jobs: 5 });
     const collection = 'research_jobs' as const;
     await two.control.mutate({ op: 'insert', user: 2, collection, id: '1', fields: { status: 'odd' } });
@@ -91,7 +91,7 @@ describe('mutations', () => {
     expect((await get(`/v1/lists/${listId}`)).data[0]).toEqual(item);
   });
 
-  it('make a list go, with its items', async () => {
+  it('delete a list with its items', async () => {
     const [, list] = (await get('/v1/lists')).data;
     const id = String(list?.['list_id']);
     await sandbox.control.mutate({ op: 'delete', collection: 'lists', id });
@@ -104,7 +104,7 @@ describe('mutations', () => {
     expect((await get(`/v1/lists/${id}`)).data).toHaveLength(5);
   });
 
-  it('that make no sense are refused by name', async () => {
+  it('that are invalid are refused, with the reason', async () => {
     const { control } = sandbox;
     await expect(control.mutate({ op: 'delete', collection: 'lists', id: '5' })).rejects.toThrow(
       'there is no item 5',
@@ -121,8 +121,8 @@ describe('mutations', () => {
   });
 });
 
-describe('the clock of the data', () => {
-  it('stands still, moves and goes on as told', async () => {
+describe('the data clock', () => {
+  it('freezes, moves and resumes', async () => {
     const { control } = sandbox;
     const { now } = await control.clock({ freeze: true });
     expect(await control.clock()).toEqual({ now, frozen: true });
@@ -134,7 +134,7 @@ describe('the clock of the data', () => {
 });
 
 describe('counters and log', () => {
-  it('tell what was asked, when, and what was answered', async () => {
+  it('show each request, its time, and its answer', async () => {
     const { control } = sandbox;
     await control.resetCounters();
     const from = (await control.log()).length;
@@ -160,7 +160,7 @@ describe('counters and log', () => {
     });
   });
 
-  it('tell how many requests were under way at a time, overall and for one list', async () => {
+  it('show the concurrent requests, overall and for one list', async () => {
     const { control } = sandbox;
     await control.change({ latencyMin: 30, latencyMax: 40 });
     await control.resetCounters();

@@ -5,32 +5,32 @@ import { parseExact } from '../exact-json.ts';
 import { bodyOf } from '../http-body.ts';
 import type { DeliveryCounters } from '../deliveries/delivery.ts';
 import type { SandboxState } from '../sandbox-state.ts';
-import { countOf } from '../world/census.ts';
-import type { Counters } from '../traffic.ts';
+import { countVisible } from '../world/population-summary.ts';
+import type { Counters } from '../request-log.ts';
 import { readAll } from '../service/page.ts';
 import { readSandboxOptions } from '../switches/read-options.ts';
 import type { Population } from '../world/population.ts';
-import { changeWebhook, emitEvents, rotateSecret, userOf, type WebhookOrder } from './event-calls.ts';
+import { changeWebhook, emitEvents, rotateSecret, userOf, type WebhookChange } from './event-calls.ts';
 import { mutate, scopeOf, type Mutation } from './mutation.ts';
 
-/** UTF-16 units that `GET /truth` writes at a time, at least. */
+/** `GET /truth` writes chunks of at least this many UTF-16 units. */
 const CHUNK = 1024 * 1024;
 
 /**
  * The control API, for tests and benches, on loopback:
- * - `GET /truth?collection=…&user=…&list=…`: NDJSON of the items as their list would answer now
+ * - `GET /truth?collection=…&user=…&list=…`: NDJSON of the items, as their list would answer them now
  * - `GET /count?…` the same items, counted: `{"count":…}`
  * - `GET /counters`, `GET /log?after=N` (NDJSON of requests), `POST /counters/reset`
- * - `GET /operations?after=N`: NDJSON of the POST operations that took effect; no reset forgets them
- * - `GET /deliveries?after=N`: NDJSON of the attempts to deliver an event, in the order in which they ended
- * - `POST /mutations`: a mutation, or an array of them; answers the IDs
- * - `POST /events`: an order of events, or an array of them; answers the events' IDs, null where nobody is to be told
- * - `GET /options`, `POST /options` `{switch: value …}`; `keys` among them: a key that another user owns from now on
+ * - `GET /operations?after=N`: NDJSON of the POST operations that took effect; a reset keeps them
+ * - `GET /deliveries?after=N`: NDJSON of the delivery attempts, in the order in which they ended
+ * - `POST /mutations`: a mutation, or an array; answers the items' IDs
+ * - `POST /events`: an event request, or an array; answers the events' IDs, null where no webhook wants the event
+ * - `GET /options`, `POST /options` `{switch: value …}`; also `keys`: a key may change its owner
  * - `GET /clock`, `POST /clock` `{"freeze":true}`, `{"advanceMs":N}`, `{"set":"ISO 8601"}`, `{"resume":true}`
- * - `POST /windows/reset`: forgets what the rate limits counted
+ * - `POST /windows/reset`: clears the counts of the rate limits
  * - `GET /webhook?user=…`: the registration with its secret, or null
- * - `POST /webhook` `{"user":…,"url":"…" or null,"event_types":…}`: somebody else registers a URL, or removes the one
- * - `POST /webhook/rotate` `{"user":…}`: the service makes a new secret and tells nobody
+ * - `POST /webhook` `{"user":…,"url":"…" or null,"event_types":…}`: another holder of the key registers a URL, or removes the registration
+ * - `POST /webhook/rotate` `{"user":…}`: the service replaces the secret without telling
  */
 export async function control(
   request: IncomingMessage,
@@ -49,7 +49,7 @@ export async function control(
         response,
         'problem' in scope
           ? scope
-          : { count: scope.readable ? countOf(scope.population, state.data.now()) : 0 },
+          : { count: scope.readable ? countVisible(scope.population, state.data.now()) : 0 },
       );
       return;
     }
@@ -57,21 +57,21 @@ export async function control(
       answer(response, countersOf(state));
       return;
     case 'GET /log':
-      await answerLines(response, state.traffic.log(Number(query.get('after') ?? 0)));
+      await answerLines(response, state.requests.log(Number(query.get('after') ?? 0)));
       return;
     case 'GET /deliveries':
-      await answerLines(response, state.publisher.courier.log(Number(query.get('after') ?? 0)));
+      await answerLines(response, state.publisher.deliveries.log(Number(query.get('after') ?? 0)));
       return;
     case 'GET /operations':
       await answerLines(response, state.operations.after(Number(query.get('after') ?? 0)));
       return;
     case 'POST /counters/reset':
-      state.traffic.reset();
+      state.requests.reset();
       state.publisher.reset();
       answer(response, {});
       return;
     case 'POST /windows/reset':
-      state.gate.clear();
+      state.rateLimiter.clear();
       answer(response, {});
       return;
     case 'GET /options':
@@ -81,8 +81,8 @@ export async function control(
       answer(response, clockText(state));
       return;
     case 'GET /webhook': {
-      const asked = query.get('user');
-      const user = userOf(state, asked === null ? undefined : Number(asked));
+      const userId = query.get('user');
+      const user = userOf(state, userId === null ? undefined : Number(userId));
       answer(response, user?.registration.at(state.clock.monotonic()) ?? null);
       return;
     }
@@ -93,7 +93,7 @@ export async function control(
 
 const WITH_BODY = new Set(['/mutations', '/options', '/clock', '/events', '/webhook', '/webhook/rotate']);
 
-/** The calls with a JSON body. What they do to the data is told at once. */
+/** The calls with a JSON body. Events of what they change are published at once. */
 async function change(
   request: IncomingMessage,
   response: ServerResponse,
@@ -121,7 +121,7 @@ async function changed(state: SandboxState, path: string, body: object): Promise
   if (path === '/mutations') return mutations(state, body);
   if (path === '/events') return emitEvents(state, body);
   const plain: unknown = JSON.parse(JSON.stringify(body));
-  if (path === '/webhook') return changeWebhook(state, plain as WebhookOrder);
+  if (path === '/webhook') return changeWebhook(state, plain as WebhookChange);
   if (path === '/webhook/rotate') return rotateSecret(state, plain as { user?: number });
   if (path === '/clock') return moveClock(state, plain as ClockMove);
   const reading = readSandboxOptions(plain as Record<string, unknown>, state.options);
@@ -133,7 +133,7 @@ async function changed(state: SandboxState, path: string, body: object): Promise
 function mutations(state: SandboxState, body: object): { ids: string[] } | { problem: string } {
   const ids: string[] = [];
   for (const { user, ...mutation } of (Array.isArray(body) ? body : [body]) as Mutation[]) {
-    // Numbers were read with all their digits, for the fields; a user is a plain one.
+    // The numbers of fields keep all their digits; `user` becomes a plain number.
     const whose = user === undefined ? {} : { user: Number(JSON.stringify(user)) };
     const done = mutate(state, { ...mutation, ...whose });
     if ('problem' in done)
@@ -179,13 +179,13 @@ async function truth(response: ServerResponse, state: SandboxState, query: URLSe
   await pipeline(Readable.from(scope.readable ? inChunks(textsOf(scope.population, state)) : []), response);
 }
 
-/** What the sandbox was asked, answered and delivered, in figures. */
+/** Counters of requests, answers and deliveries. */
 export interface SandboxCounters extends Counters {
   readonly deliveries: DeliveryCounters;
 }
 
 function countersOf(state: SandboxState): SandboxCounters {
-  return { ...state.traffic.counters(), deliveries: state.publisher.counters() };
+  return { ...state.requests.counters(), deliveries: state.publisher.counters() };
 }
 
 async function answerLines(response: ServerResponse, records: readonly object[]): Promise<void> {
@@ -193,14 +193,14 @@ async function answerLines(response: ServerResponse, records: readonly object[])
   await pipeline(Readable.from(inChunks(records.values().map((record) => JSON.stringify(record)))), response);
 }
 
-/** The items of a population, all as of one moment. */
+/** The texts of a population's items, all at one time. */
 function* textsOf(population: Population, state: SandboxState): Generator<string> {
   const time = state.data.now();
   for (const ref of readAll(population, state.rankings, state.options, time))
     yield population.text(ref, time);
 }
 
-/** Lines, many in a chunk. */
+/** Joins lines into chunks. */
 function* inChunks(texts: Iterable<string>): Generator<string> {
   let lines = '';
   for (const text of texts) {
@@ -225,7 +225,7 @@ function scopeIn(query: URLSearchParams): {
   };
 }
 
-/** Answers JSON: 400 for a problem. */
+/** Answers with JSON; status 400 for a problem. */
 function answer(response: ServerResponse, value: unknown, status?: number): void {
   const isProblem = typeof value === 'object' && value !== null && 'problem' in value;
   response.writeHead(status ?? (isProblem ? 400 : 200), { 'Content-Type': 'application/json' });

@@ -7,45 +7,45 @@ import { readAll } from '../service/page.ts';
 
 type Problem = { readonly problem: string };
 
-/** What `POST /events` has to emit, now. */
-export interface EventOrder {
-  /** Left out: the first key's user. */
+/** Events that `POST /events` emits now. */
+export interface EventRequest {
+  /** Default: the first key's user. */
   readonly user?: number;
   /** One of the specification's types; with `data`, any text. */
   readonly type: string;
-  /** One event for each of these items, whether they exist or not. */
+  /** One event for each of these IDs; the items need not exist. */
   readonly ids?: readonly (string | number)[];
-  /** `data` as it stands; without it and `ids`, events name the items at the top of the list. */
+  /** `data` verbatim. Without `data` and `ids` the events are about the first items of the list. */
   readonly data?: unknown;
-  /** How many; 1 if left out. */
+  /** How many. Default 1. */
   readonly count?: number;
 }
 
-/** What `POST /webhook` does in the user's place, as somebody else who has a key of the account. */
-export interface WebhookOrder {
+/** A change of the registration by `POST /webhook`, as another holder of the account's key would make it. */
+export interface WebhookChange {
   readonly user?: number;
-  /** null: nothing is registered from now on. */
+  /** null removes the registration. */
   readonly url: string | null;
   readonly event_types?: readonly string[] | null;
 }
 
-/** Events that are made in one go: some 20 ms. */
+/** Events made before the service answers other requests again: some 20 ms. */
 const AT_A_TIME = 500;
 
-/** Most events of one order. */
-const MOST_EVENTS = 100_000;
+/** Most events of one request. */
+const MAX_EVENTS = 100_000;
 
 /**
- * @param body an order, or an array of them, with numbers that kept all their digits
- * @returns IDs of the events; null where the registration does not want the type, or there is none
+ * @param body an event request, or an array, whose numbers kept all their digits
+ * @returns IDs of the events; null where no registration wants the type
  */
 export async function emitEvents(
   state: SandboxState,
   body: object,
 ): Promise<{ readonly ids: (string | null)[] } | Problem> {
   const ids: (string | null)[] = [];
-  for (const order of (Array.isArray(body) ? body : [body]) as EventOrder[]) {
-    const emitted = await emit(state, plain(order));
+  for (const request of (Array.isArray(body) ? body : [body]) as EventRequest[]) {
+    const emitted = await emit(state, plain(request));
     if ('problem' in emitted)
       return { problem: `${emitted.problem} (${ids.length} events before it were emitted)` };
     for (const id of emitted.ids) ids.push(id);
@@ -53,10 +53,10 @@ export async function emitEvents(
   return { ids };
 }
 
-/** With plain numbers, but for those in `data` and with all digits in IDs. */
-function plain({ data, ids, ...rest }: EventOrder): EventOrder {
+/** With plain numbers, except in `data`; IDs keep all their digits. */
+function plain({ data, ids, ...rest }: EventRequest): EventRequest {
   return {
-    ...(JSON.parse(JSON.stringify(rest)) as EventOrder),
+    ...(JSON.parse(JSON.stringify(rest)) as EventRequest),
     ...(data === undefined ? {} : { data }),
     ...(ids === undefined
       ? {}
@@ -66,32 +66,32 @@ function plain({ data, ids, ...rest }: EventOrder): EventOrder {
 
 async function emit(
   state: SandboxState,
-  order: EventOrder,
+  request: EventRequest,
 ): Promise<{ readonly ids: (string | null)[] } | Problem> {
-  const user = userOf(state, order.user);
-  if (user === undefined) return { problem: `there is no user ${order.user}` };
-  const { type, data, count = 1 } = order;
-  if (!Number.isInteger(count) || count < 1 || count > MOST_EVENTS)
-    return { problem: `count must be a whole number from 1 to ${MOST_EVENTS}` };
+  const user = userOf(state, request.user);
+  if (user === undefined) return { problem: `there is no user ${request.user}` };
+  const { type, data, count = 1 } = request;
+  if (!Number.isInteger(count) || count < 1 || count > MAX_EVENTS)
+    return { problem: `count must be a whole number from 1 to ${MAX_EVENTS}` };
   const at = state.data.now();
   const { publisher } = state;
   if (data !== undefined) {
     if (typeof type !== 'string') return { problem: 'type must be a text' };
-    return { ids: await times(count, () => publisher.tell(user, type, at, () => data) ?? null) };
+    return { ids: await times(count, () => publisher.publish(user, type, at, () => data) ?? null) };
   }
   if (!isEventType(type))
     return { problem: `type must be one of ${Object.keys(COLLECTION_OF_EVENT).join(', ')}` };
-  const told = order.ids?.map(String) ?? newest(state, user, type, count);
+  const told = request.ids?.map(String) ?? newest(state, user, type, count);
   if (told.length === 0) return { problem: `there is no item of which ${type} could tell` };
-  const number = order.ids === undefined ? count : told.length;
+  const number = request.ids === undefined ? count : told.length;
   const ids = await times(number, (index) => {
     const id = told[index % told.length] ?? '';
-    return publisher.tellOf(user, { type, id, at }) ?? null;
+    return publisher.publishItemEvent(user, { type, id, at }) ?? null;
   });
   return { ids };
 }
 
-/** IDs of the items at the top of the type's list, at most `count`. */
+/** IDs of the first `count` items of the type's list. */
 function newest(
   state: SandboxState,
   user: User,
@@ -105,11 +105,11 @@ function newest(
     .toArray();
 }
 
-/** Somebody else registers a URL, or removes the registration; at once, whatever `registerLate` says. */
-export function changeWebhook(state: SandboxState, order: WebhookOrder): object {
-  const user = userOf(state, order.user);
-  if (user === undefined) return { problem: `there is no user ${order.user}` };
-  const { url, event_types: types = null } = order;
+/** Registers a URL or removes the registration, at once, whatever `registerLate` says. */
+export function changeWebhook(state: SandboxState, request: WebhookChange): object {
+  const user = userOf(state, request.user);
+  if (user === undefined) return { problem: `there is no user ${request.user}` };
+  const { url, event_types: types = null } = request;
   if (url === null) {
     user.registration.remove();
     return {};
@@ -121,21 +121,21 @@ export function changeWebhook(state: SandboxState, order: WebhookOrder): object 
   return user.registration.register(url, types, { secret: 'new', from: state.clock.monotonic() });
 }
 
-/** The service makes a new secret, of which it tells nobody. */
-export function rotateSecret(state: SandboxState, order: { readonly user?: number }): object {
-  const user = userOf(state, order.user);
-  if (user === undefined) return { problem: `there is no user ${order.user}` };
+/** Replaces the secret of the registration, as the service may do without telling. */
+export function rotateSecret(state: SandboxState, request: { readonly user?: number }): object {
+  const user = userOf(state, request.user);
+  if (user === undefined) return { problem: `there is no user ${request.user}` };
   const now = state.clock.monotonic();
   if (!user.registration.rotate(now)) return { problem: 'there is no webhook registered' };
   return user.registration.at(now) ?? {};
 }
 
-/** The user with this ID; the first key's for undefined. */
+/** The user with this ID; for undefined the first key's user. */
 export function userOf(state: SandboxState, userId: number | undefined): User | undefined {
   return userId === undefined ? state.users.values().next().value : state.users.get(userId);
 }
 
-/** Makes many, and lets the service answer in between. */
+/** Calls `make` many times, and lets the service answer other requests in between. */
 async function times<T>(count: number, make: (index: number) => T): Promise<T[]> {
   const made: T[] = [];
   for (let index = 0; index < count; index += 1) {

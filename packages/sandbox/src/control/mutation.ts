@@ -1,33 +1,33 @@
 import { exactNumber } from '../exact-json.ts';
 import type { SandboxState } from '../sandbox-state.ts';
 import type { SandboxCollection } from '../world/user-data.ts';
-import type { Population, Ref } from '../world/population.ts';
+import type { Population, ItemRef } from '../world/population.ts';
 
-/** Something that a test does to the data, as `POST /mutations` takes it. */
+/** A change of the data by `POST /mutations`. */
 export interface Mutation {
   readonly op: 'insert' | 'update' | 'delete' | 'restore';
-  /** Left out: the first key's user. */
+  /** Default: the first key's user. */
   readonly user?: number;
   readonly collection: SandboxCollection | 'list_items';
-  /** ID of the list whose item it is; for `list_items` only. */
+  /** ID of the item's list; for `list_items` only. */
   readonly list?: string;
-  /** The item's ID. An insert without one takes the next of the sequence. */
+  /** The item's ID. An insert without one takes the next ID of the sequence. */
   readonly id?: string;
   /** Fields of the inserted item, or those to change. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Verbatim JSON text of an inserted item, in place of `fields`. */
   readonly source?: string;
-  /** Changes without moving `updated_at` and without a trace in the list's row. */
+  /** The change moves neither `updated_at` nor the list's row. */
   readonly silent?: boolean;
 }
 
 export interface Scope {
   readonly population: Population;
-  /** False for the items of a list that is deleted: nobody can read them. */
+  /** False for the items of a deleted list. */
   readonly readable: boolean;
 }
 
-export const CONTROLLED = [
+export const CONTROL_COLLECTIONS = [
   'research_jobs',
   'bulk_research_jobs',
   'lists',
@@ -35,32 +35,33 @@ export const CONTROLLED = [
   'watchlist',
 ] as const;
 
-/** The items that a user, a collection and a list name; a problem where there are none. */
+/** The items of a user's collection, or of a list; a problem where the user or the list does not exist. */
 export function scopeOf(
   state: SandboxState,
-  asked: {
+  query: {
     readonly user?: number | undefined;
     readonly collection: string;
     readonly list?: string | undefined;
   },
   toChange: boolean,
 ): Scope | { readonly problem: string } {
-  const user = asked.user === undefined ? state.users.values().next().value : state.users.get(asked.user);
-  if (user === undefined) return { problem: `there is no user ${asked.user}` };
-  const collection = CONTROLLED.find((name) => name === asked.collection);
-  if (collection === undefined) return { problem: `collection must be one of ${CONTROLLED.join(', ')}` };
+  const user = query.user === undefined ? state.users.values().next().value : state.users.get(query.user);
+  if (user === undefined) return { problem: `there is no user ${query.user}` };
+  const collection = CONTROL_COLLECTIONS.find((name) => name === query.collection);
+  if (collection === undefined)
+    return { problem: `collection must be one of ${CONTROL_COLLECTIONS.join(', ')}` };
   if (collection !== 'list_items') {
     return { population: user.data.collection(collection), readable: true };
   }
-  const list = user.data.list(asked.list ?? '', state.data.now());
-  if (list === undefined) return { problem: `there is no list ${asked.list ?? '(name one as list)'}` };
+  const list = user.data.list(query.list ?? '', state.data.now());
+  if (list === undefined) return { problem: `there is no list ${query.list ?? '(name one as list)'}` };
   return {
     population: toChange ? user.data.itemsToChange(list) : user.data.items(list),
     readable: user.data.collection('lists').visible(list, state.data.now()),
   };
 }
 
-/** Carries a mutation out at the present moment. @returns the item's ID, or a problem */
+/** Carries out a mutation now. @returns the item's ID, or a problem */
 export function mutate(
   state: SandboxState,
   mutation: Mutation,
@@ -107,7 +108,7 @@ function insert(
   if (ref !== undefined && population.visible(ref, at)) return { problem: `there is an item ${id} already` };
   const place =
     ref === undefined
-      ? { slot: undefined, rank: population.plan.ids.rankOf(id) ?? rankOfStranger(population, at) }
+      ? { slot: undefined, rank: population.plan.ids.rankOf(id) ?? rankOfExtra(population, at) }
       : placeOf(population, ref);
   const keyed = { [population.plan.kind.keyField]: keyOf(population, id), ...fields };
   population.overlay.add(
@@ -117,12 +118,12 @@ function insert(
   return { id };
 }
 
-/** Where an item stands whose ID says nothing of it: after all that are there. */
-function rankOfStranger({ sequence, overlay }: Population, at: number): number {
-  return sequence.size(at) - 1 / (2 + overlay.strangers.length);
+/** The rank of an item whose ID has no rank: after all existing items. */
+function rankOfExtra({ sequence, overlay }: Population, at: number): number {
+  return sequence.size(at) - 1 / (2 + overlay.extras.length);
 }
 
-/** An ID as its field holds it: a number where the population's IDs are numbers. */
+/** An ID as the item's field holds it: a number where the population's IDs are numbers. */
 function keyOf(population: Population, id: string): unknown {
   const numeric = !population.plan.ids.json(0).startsWith('"') && /^-?(0|[1-9]\d*)$/.test(id);
   if (!numeric) return id;
@@ -131,7 +132,7 @@ function keyOf(population: Population, id: string): unknown {
 
 function placeOf(
   population: Population,
-  ref: Ref,
+  ref: ItemRef,
 ): { readonly slot: number | undefined; readonly rank: number } {
   return { slot: typeof ref === 'number' ? ref : undefined, rank: population.rankOf(ref) };
 }

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { hookedSandbox } from '../../testing/hooked-sandbox.ts';
+import { webhookSandbox } from '../../testing/webhook-sandbox.ts';
 import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
 import type { DeliveryRecord } from './delivery.ts';
 
-const hooked = hookedSandbox();
+const hooked = webhookSandbox();
 
 describe('a delivery', () => {
   const event = { type: 'research.completed' } as const;
 
-  it('that is refused, cut or left without an answer is tried again, and each attempt is told', async () => {
+  it('that is refused, cut or left without an answer is retried, and each attempt is logged', async () => {
     await hooked.register();
     await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryTimeoutMs: 1_000 });
     const answers = [503, 'cut', 'silence', 302, 200] as const;
@@ -35,7 +35,7 @@ describe('a delivery', () => {
     });
   });
 
-  it('that is answered 4xx is given up, unless the switch says otherwise', async () => {
+  it('that is answered 4xx is not retried, unless the switch says otherwise', async () => {
     await hooked.register();
     await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryRetries: 2 });
     hooked.receiver.answer(400);
@@ -49,7 +49,7 @@ describe('a delivery', () => {
     expect(deliveries).toMatchObject({ events: 2, attempts: 4, failed: 2, delivered: 0, waiting: 0 });
   });
 
-  it('comes twice, never, or beside a forged one, as the switches say', async () => {
+  it('comes twice, never, or with a forged one, as the switches say', async () => {
     const { secret } = await hooked.register();
     const { control } = hooked.sandbox;
     await control.resetCounters();
@@ -88,7 +88,7 @@ describe('a delivery', () => {
     expect(got).not.toEqual(ids);
   });
 
-  it('is one of few at a time; of those that wait when there are too many, the oldest go', async () => {
+  it('is sent with few others at a time; when too many wait, the oldest are dropped', async () => {
     await hooked.register();
     hooked.receiver.answer('silence');
     await eventually('the last test’s deliveries', async () => {
@@ -107,7 +107,7 @@ describe('a delivery', () => {
     expect(new Set(got)).toEqual(new Set([ids[0], ids[1], ids[8], ids[9], last]));
   });
 
-  it('holds up no request, however many there are', async () => {
+  it('delays no request, however many deliveries there are', async () => {
     await hooked.register();
     await hooked.sandbox.control.resetCounters();
     const storm = hooked.sandbox.control.emit({ ...event, count: 5000 });
@@ -122,7 +122,7 @@ describe('a delivery', () => {
 });
 
 describe('a sandbox that is stopped', () => {
-  it('waits for no delivery', async () => {
+  it('does not wait for deliveries', async () => {
     const other = await startTestSandbox({ ...STILL, deliveryTimeoutMs: 600_000 });
     hooked.receiver.answer('silence');
     await other.control.registerElsewhere({ url: hooked.receiver.url });

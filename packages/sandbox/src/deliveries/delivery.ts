@@ -1,17 +1,17 @@
-/** One delivery of an event to a user's webhook: the same through all its attempts. */
+/** One delivery of an event to a user's webhook. All its attempts send the same. */
 export interface Delivery {
   readonly userId: number;
   readonly eventId: string;
   readonly type: string;
   /** The envelope, whose bytes are signed. */
   readonly body: string;
-  /** Signed with a wrong secret, and never tried again. */
+  /** Signed with a wrong secret, and never retried. */
   readonly forged: boolean;
   /** The second delivery of one event. */
   readonly duplicate: boolean;
 }
 
-/** One attempt, as `GET /deliveries` tells it. */
+/** One attempt, as `GET /deliveries` shows it. */
 export interface DeliveryRecord {
   readonly number: number;
   readonly eventId: string;
@@ -26,28 +26,28 @@ export interface DeliveryRecord {
   readonly attempt: number;
   readonly forged: boolean;
   readonly duplicate: boolean;
-  /** From sending to the answer, or to giving up. */
+  /** From sending to the answer, or to the time-out. */
   readonly latencyMs: number;
 }
 
 /** Counters of `GET /counters`, under `deliveries`. */
 export interface DeliveryCounters {
-  /** Events that a registration asked for, and of those: never delivered on purpose (`deliveryLost`). */
+  /** Events that a registration wanted; of these, the ones lost on purpose (`deliveryLost`). */
   readonly events: number;
   readonly lost: number;
-  /** Deliveries (duplicates and forged ones included) that waited when there were too many: the oldest go. */
+  /** Deliveries, duplicates and forged ones included, dropped because too many waited: the oldest. */
   readonly dropped: number;
-  /** Deliveries whose registration went away before they were sent. */
+  /** Deliveries whose registration was removed before they were sent. */
   readonly unregistered: number;
   readonly attempts: number;
-  /** Deliveries answered 2xx, forged ones aside; and those that were tried as often as the switches say, in vain. */
+  /** Deliveries answered 2xx, without forged ones; deliveries without one after all attempts. */
   readonly delivered: number;
   readonly failed: number;
-  /** Forged ones that were answered 2xx: the receiver is wrong. */
+  /** Forged deliveries answered 2xx: an error of the receiver. */
   readonly forgedAccepted: number;
   /** Waiting for their first or next attempt, and under way. */
   readonly waiting: number;
   readonly underWay: number;
-  /** News that a long step of the data's clock left out. */
+  /** Events that a long step of the data clock left out. */
   readonly missed: number;
 }

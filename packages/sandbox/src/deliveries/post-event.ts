@@ -17,9 +17,9 @@ export function closeConnections({ http, https }: Connections): void {
 }
 
 /**
- * POSTs an event and reads the answer to its end, whatever it says. Redirects are not followed.
- * @param signal ends it at once
- * @returns the status; null where the answer did not come whole
+ * POSTs an event and reads the whole answer. Redirects are not followed.
+ * @param signal aborts the request
+ * @returns the status; null where the answer is incomplete
  */
 export function postEvent(
   url: string,
@@ -44,12 +44,12 @@ export function postEvent(
     });
     request.once('response', (response) => {
       response.resume();
-      // After a whole answer `close` changes nothing any more.
+      // Too late to change the result after a whole answer.
       response.once('end', () => resolve(response.statusCode ?? null));
       response.once('close', () => resolve(null));
       response.on('error', () => resolve(null));
     });
-    // A client's errors may come more than once.
+    // `error` may come more than once.
     request.on('error', () => resolve(null));
     request.end(bytes);
   });

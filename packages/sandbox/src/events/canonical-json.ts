@@ -1,8 +1,8 @@
 import { isExactNumber, parseExact } from '../exact-json.ts';
 
 /**
- * JSON with keys sorted by code points, no blanks and nothing but ASCII, as some services sign it in place of the
- * bytes that they send (Python: `json.dumps(…, sort_keys=True, separators=(',', ':'))`). Numbers keep their spelling.
+ * JSON with keys sorted by code points, without blanks, in ASCII: some services sign this instead of the bytes that
+ * they send (Python: `json.dumps(…, sort_keys=True, separators=(',', ':'))`). Numbers keep their spelling.
  * @param text JSON
  */
 export function canonicalJson(text: string): string {
@@ -19,7 +19,7 @@ function written(value: unknown): string {
   return `{${members.map(([name, member]) => `${ascii(JSON.stringify(name))}:${written(member)}`).join(',')}}`;
 }
 
-/** Escapes what is not printable ASCII, half by half where a character takes two UTF-16 units. */
+/** Escapes what is not printable ASCII, each UTF-16 unit by itself. */
 function ascii(json: string): string {
   return json.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -3,9 +3,9 @@ import { hashText } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { UserData } from '../world/user-data.ts';
 import { COLLECTION_OF_EVENT, type EventType } from './event-types.ts';
-import type { Occurrence } from './occurrence.ts';
+import type { ItemEvent } from './item-event.ts';
 
-/** Fields of the item that `data` has besides the ID (specification 2.4 shows them for research events alone). */
+/** Fields of the item in `data`, besides the ID (specification 2.4 shows them for research events only). */
 const FULL: Readonly<Record<EventType, readonly string[]>> = {
   'research.completed': [],
   'research.failed': [],
@@ -17,11 +17,11 @@ const FULL: Readonly<Record<EventType, readonly string[]>> = {
 };
 
 /**
- * `data` of an event, with every digit of the item's fields; undefined: the envelope has none. Research events are as
- * specified, whatever the switch says. An event of an item that does not exist has its ID alone.
+ * `data` of an event, with every digit of the item's fields; undefined: the envelope has no `data`. Research events
+ * are as specified, whatever the switch says. An event about an item that does not exist has its ID.
  */
-export function eventData(data: UserData, occurrence: Occurrence, options: SandboxOptions): unknown {
-  const { type, id, at } = occurrence;
+export function eventData(data: UserData, event: ItemEvent, options: SandboxOptions): unknown {
+  const { type, id, at } = event;
   const population = data.collection(COLLECTION_OF_EVENT[type]);
   const { keyField } = population.plan.kind;
   const ref = population.find(id, at);
@@ -55,7 +55,7 @@ function fieldsOf(text: string): Record<string, unknown> {
   try {
     return parseExact(text) as Record<string, unknown>;
   } catch {
-    // Tests insert what is no JSON, too.
+    // Tests also insert texts that are not JSON.
     return {};
   }
 }

@@ -1,6 +1,6 @@
 import type { SandboxCollection } from '../world/user-data.ts';
 
-/** Event types of specification 6, and the collection whose items they name. */
+/** Event types of specification 6, and the collection of the items that they are about. */
 export const COLLECTION_OF_EVENT = {
   'research.completed': 'research_jobs',
   'research.failed': 'research_jobs',
@@ -19,7 +19,7 @@ export function isEventType(value: unknown): value is EventType {
   return EVENT_TYPES.some((type) => type === value);
 }
 
-const ENDINGS: Readonly<
+const END_EVENTS: Readonly<
   Record<Exclude<SandboxCollection, 'watchlist'>, { readonly done: EventType; readonly failed: EventType }>
 > = {
   research_jobs: { done: 'research.completed', failed: 'research.failed' },
@@ -27,14 +27,14 @@ const ENDINGS: Readonly<
   lists: { done: 'list.analyzed', failed: 'list.failed' },
 };
 
-/** State words that end a job or an analysis (world/job-state.ts), in lower case. */
+/** Words of final states (world/kinds/job-state.ts), in lower case. */
 const DONE = new Set(['completed', 'partial_failure', 'skipped', 'analyzed']);
 const FAILED = new Set(['failed', 'error', 'cancelled']);
 
-/** The event that an item's coming to `status` is; undefined for a state that ends nothing, and for the watchlist. */
-export function endingEvent(collection: SandboxCollection, status: unknown): EventType | undefined {
+/** The event type of an item that reaches `status`; undefined where that state is not final, and for the watchlist. */
+export function endEventType(collection: SandboxCollection, status: unknown): EventType | undefined {
   if (collection === 'watchlist' || typeof status !== 'string') return undefined;
   const word = status.toLowerCase();
-  if (DONE.has(word)) return ENDINGS[collection].done;
-  return FAILED.has(word) ? ENDINGS[collection].failed : undefined;
+  if (DONE.has(word)) return END_EVENTS[collection].done;
+  return FAILED.has(word) ? END_EVENTS[collection].failed : undefined;
 }

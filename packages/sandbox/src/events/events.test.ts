@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hookedSandbox } from '../../testing/hooked-sandbox.ts';
+import { webhookSandbox } from '../../testing/webhook-sandbox.ts';
 
-const hooked = hookedSandbox();
+const hooked = webhookSandbox();
 
 describe('a registered webhook', () => {
-  it('is told, with a signature over the raw body, of a job that is finished through the control API', async () => {
+  it('gets an event, signed over the raw body, of a job that the control API finishes', async () => {
     const { secret } = await hooked.register();
     const [id = ''] = await hooked.sandbox.control.mutate({
       op: 'insert',
@@ -32,7 +32,7 @@ describe('a registered webhook', () => {
     );
   });
 
-  it('is told of bulk jobs, lists and watched companies, by their own IDs', async () => {
+  it('gets events of bulk jobs, lists and watched companies, with their own IDs', async () => {
     await hooked.register();
     const ids: Record<string, string> = {};
     for (const collection of ['bulk_research_jobs', 'lists', 'watchlist'] as const) {
@@ -50,7 +50,7 @@ describe('a registered webhook', () => {
     ]);
   });
 
-  it('is told when a move of the clock finishes a job that was posted', async () => {
+  it('gets an event when a clock move finishes a posted job', async () => {
     await hooked.register();
     await hooked.sandbox.control.clock({ freeze: true });
     const { job_id: id } = await hooked.call('/v1/research', 'POST', {
@@ -73,7 +73,7 @@ describe('a registered webhook', () => {
     );
   });
 
-  it('is told of nothing but the types that it asked for, and of nothing once it is removed', async () => {
+  it('gets only the event types that it asked for, and none once it is removed', async () => {
     await hooked.register(['list.analyzed']);
     expect(await hooked.sandbox.control.emit({ type: 'research.completed' })).toEqual([null]);
     const [id] = await hooked.sandbox.control.emit({ type: 'list.analyzed' });
@@ -106,8 +106,8 @@ describe('a registered webhook', () => {
   });
 });
 
-describe('events on order', () => {
-  it('tell of the items named, of the newest, or whatever they are given, digit by digit', async () => {
+describe('events by the control API', () => {
+  it('are about the named items, the newest ones, or any given data, with every digit', async () => {
     await hooked.register();
     const { control } = hooked.sandbox;
     const collection = 'research_jobs' as const;
@@ -125,7 +125,7 @@ describe('events on order', () => {
     expect(new Set(told)).toEqual(new Set([...newest, '9007199254740993', '"x"', '{"phase":1}']));
   });
 
-  it('that make no sense are refused by name', async () => {
+  it('that are invalid are refused, with the reason', async () => {
     await hooked.register();
     const { control } = hooked.sandbox;
     await expect(control.emit({ type: 'moon.full' })).rejects.toThrow(

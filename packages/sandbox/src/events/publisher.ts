@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { DataClock } from '../data-clock.ts';
-import { Courier } from '../deliveries/courier.ts';
+import { DeliveryQueue } from '../deliveries/delivery-queue.ts';
 import type { Delivery, DeliveryCounters } from '../deliveries/delivery.ts';
 import type { User } from '../service/account/user.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { eventData } from './event-data.ts';
-import { News } from './news.ts';
-import type { Occurrence } from './occurrence.ts';
+import { EventDetector } from './event-detector.ts';
+import type { ItemEvent } from './item-event.ts';
 
-/** How often the data is looked at for news, in milliseconds. */
+/** Interval in which new events are looked for. */
 const TICK_MS = 100;
 
-/** By how much a delivery that others overtake is late. */
+/** Extra delay of a delivery that later ones overtake. */
 const REORDER_MS = { least: 1000, more: 1000 };
 
 export interface PublisherOptions {
@@ -23,15 +23,15 @@ export interface PublisherOptions {
   readonly random: () => number;
 }
 
-/** Makes events of what happens to the users' data, and hands them to the courier as the registrations say. */
+/** Publishes the events of all users' data: each goes to the delivery queue where a registration wants it. */
 export class Publisher {
-  readonly courier: Courier;
+  readonly deliveries: DeliveryQueue;
   readonly #clock: Clock;
   readonly #data: DataClock;
   readonly #options: () => SandboxOptions;
   readonly #random: () => number;
-  readonly #news: readonly { readonly user: User; readonly news: News }[];
-  /** Part of all event IDs: a sandbox that is started again uses none twice. */
+  readonly #detectors: readonly { readonly user: User; readonly detector: EventDetector }[];
+  /** Part of all event IDs, so that a restarted sandbox repeats none. */
   readonly #startedAt: number;
   #ids = 0;
   #events = 0;
@@ -43,22 +43,22 @@ export class Publisher {
     this.#options = options;
     this.#random = random;
     this.#startedAt = clock.now();
-    this.#news = [...users.values()].map((user) => ({
+    this.#detectors = [...users.values()].map((user) => ({
       user,
-      news: new News(user.data, options, data.now()),
+      detector: new EventDetector(user.data, options, data.now()),
     }));
     const webhookOf = (userId: number) => users.get(userId)?.registration.at(clock.monotonic());
-    this.courier = new Courier({ clock, options, webhookOf });
+    this.deliveries = new DeliveryQueue({ clock, options, webhookOf });
   }
 
-  /** Emits what has happened up to the present moment of the data. */
+  /** Publishes the events up to the data clock's present time. */
   tick(): void {
     const now = this.#data.now();
-    for (const { user, news } of this.#news)
-      for (const occurrence of news.until(now)) this.tellOf(user, occurrence);
+    for (const { user, detector } of this.#detectors)
+      for (const event of detector.detect(now)) this.publishItemEvent(user, event);
   }
 
-  /** Looks at the data again and again. @throws the signal's reason */
+  /** Calls `tick` at each interval. @throws the signal's reason */
   async run(signal: AbortSignal): Promise<never> {
     for (;;) {
       this.tick();
@@ -66,20 +66,18 @@ export class Publisher {
     }
   }
 
-  /** Emits something that happened to an item. @returns the event's ID; undefined where nobody is to be told */
-  tellOf(user: User, occurrence: Occurrence): string | undefined {
-    return this.tell(user, occurrence.type, occurrence.at, () =>
-      eventData(user.data, occurrence, this.#options()),
-    );
+  /** Publishes an event about an item. @returns the event's ID; undefined where no registration wants it */
+  publishItemEvent(user: User, event: ItemEvent): string | undefined {
+    return this.publish(user, event.type, event.at, () => eventData(user.data, event, this.#options()));
   }
 
   /**
-   * Sends an event to the user's webhook, if that wants the type.
-   * @param at moment of the data
-   * @param dataOf `data` of the envelope; undefined: no such field
-   * @returns the event's ID; undefined where nobody is to be told
+   * Publishes an event to the user's webhook, where that wants the type.
+   * @param at time of the data clock
+   * @param dataOf gives `data` of the envelope; undefined: no such field
+   * @returns the event's ID; undefined where no registration wants it
    */
-  tell(user: User, type: string, at: number, dataOf: () => unknown): string | undefined {
+  publish(user: User, type: string, at: number, dataOf: () => unknown): string | undefined {
     const webhook = user.registration.at(this.#clock.monotonic());
     if (webhook === undefined || webhook.eventTypes?.includes(type) === false) return undefined;
     const eventId = this.#newId(user);
@@ -104,22 +102,22 @@ export class Publisher {
   }
 
   counters(): DeliveryCounters {
-    const missed = this.#news.reduce((sum, { news }) => sum + news.missed, 0);
-    return { events: this.#events, lost: this.#lost, missed, ...this.courier.counters() };
+    const missed = this.#detectors.reduce((sum, { detector }) => sum + detector.missed, 0);
+    return { events: this.#events, lost: this.#lost, missed, ...this.deliveries.counters() };
   }
 
-  /** Begins the counters and the log anew. */
+  /** Clears the counters and the log. */
   reset(): void {
     this.#events = 0;
     this.#lost = 0;
-    this.courier.reset();
+    this.deliveries.reset();
   }
 
   #send(delivery: Delivery): void {
     const { deliveryDelayMin, deliveryDelayMax, deliveryReorder } = this.#options();
     const delayMs = this.#chance(deliveryReorder) ? REORDER_MS.least + this.#random() * REORDER_MS.more : 0;
     const span = deliveryDelayMax - deliveryDelayMin;
-    this.courier.take(delivery, deliveryDelayMin + (span > 0 ? span * this.#random() : 0) + delayMs);
+    this.deliveries.take(delivery, deliveryDelayMin + (span > 0 ? span * this.#random() : 0) + delayMs);
   }
 
   #newId(user: User): string {
@@ -128,7 +126,7 @@ export class Publisher {
     return `evt_${createHash('sha256').update(source).digest('hex').slice(0, 24)}`;
   }
 
-  /** Throws the dice only for switches that are on: one that is off disturbs no other source of chance. */
+  /** Draws a random number only where the switch is on: a switch that is off does not change other draws. */
   #chance(share: number): boolean {
     return share > 0 && this.#random() < share;
   }

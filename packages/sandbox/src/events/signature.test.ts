@@ -27,19 +27,19 @@ describe('the signature of a delivery', () => {
     });
   });
 
-  it('takes the secret as text, or the bytes that it spells', () => {
+  it('takes the secret as text, or the bytes of its digits', () => {
     expect(signed('hex', { signatureKey: 'hex-decoded' })).toEqual({
       'X-Sig': 'dc7dad559701648452f8a6f4a9c55cbedbdd3824b9468f8f5ae6b008e15f28e8',
     });
   });
 
-  it('covers the moment of sending, in seconds, where the scheme has one', () => {
+  it('covers the time of sending, in seconds, where the scheme has one', () => {
     expect(signed('timestamped')).toEqual({
       'X-Sig': 't=1700000000,v1=86fe91fad31dd683c30b86a357205df4fea52b78526395ea94ddc607255c7c21',
     });
   });
 
-  it('covers the message’s ID under Standard Webhooks, in that standard’s headers and in the specified one', () => {
+  it('covers the message’s ID with Standard Webhooks, in the standard’s headers and in the specified one', () => {
     const value = `v1,${Buffer.from('f558b990046785192469201955a61cf1809538aa9742e98d44e3e4702beab18c', 'hex').toString('base64')}`;
     expect(signed('standard-webhooks')).toEqual({
       'X-Sig': value,
@@ -49,7 +49,7 @@ describe('the signature of a delivery', () => {
     });
   });
 
-  it('covers the canonical form in place of the bytes', () => {
+  it('covers the canonical form instead of the bytes', () => {
     expect(signed('canonical-json')).toEqual({
       'X-Sig': '07b49a96e1031d746cac1b2db675bb40f120768367771e91f4ef8e883f8f863d',
     });

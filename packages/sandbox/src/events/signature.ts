@@ -3,8 +3,8 @@ import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
- * The headers that authenticate a delivery (specification 6, which does not show the scheme), as the switches name
- * it. Standard Webhooks (www.standardwebhooks.com) has headers of its own; the specified one comes besides.
+ * The headers that authenticate a delivery, in the scheme of the switches (specification 6 shows none). Standard
+ * Webhooks (www.standardwebhooks.com) has its own headers, in addition to the specified one.
  * @param wall epoch milliseconds at which it is sent
  */
 export function signatureHeaders(

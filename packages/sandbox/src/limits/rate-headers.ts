@@ -1,11 +1,11 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import type { Verdict } from './gate.ts';
+import type { Verdict } from './rate-limiter.ts';
 
-/** A value of `Retry-After` that no client should obey: a day. */
+/** A `Retry-After` that is too long to obey: a day. */
 const HUGE_SECONDS = 86_400;
 
 /**
- * The headers of specification 8.2, in the spelling that the switches name.
+ * The headers of specification 8.2, in the spelling of the switches.
  * @param wall epoch milliseconds
  */
 export function rateHeaders(verdict: Verdict, options: SandboxOptions, wall: number): Record<string, string> {
@@ -43,7 +43,7 @@ function retryText(acceptsIn: number, form: SandboxOptions['retryAfter'], wall: 
     case 'decimal':
       return (Math.ceil(acceptsIn) / 1000).toFixed(3);
     case 'http-date':
-      // Whole seconds, rounded up: a client that obeys is never early.
+      // Whole seconds, rounded up: an obedient client is never early.
       return new Date(Math.ceil((wall + acceptsIn) / 1000) * 1000).toUTCString();
     case 'huge':
       return String(HUGE_SECONDS);

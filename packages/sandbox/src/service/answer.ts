@@ -5,7 +5,7 @@ export interface Answer {
   readonly status: number;
   /** undefined: no body. */
   readonly body: string | undefined;
-  /** What follows `body`, made while it is sent: for bodies that are too large to be held. */
+  /** The rest of a body that is too large for memory: made while it is sent. */
   readonly rest?: Iterable<string>;
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export function noContent(): Answer {
   return { status: 204, body: undefined, type: JSON_TYPE };
 }
 
-/** An error in the body shape that the switch `errorBody` names (the specification shows none). */
+/** An error in the body shape of the switch `errorBody` (the specification shows none). */
 export function failure(
   status: number,
   code: string,

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyOf } from '../http-body.ts';
 import { rateHeaders } from '../limits/rate-headers.ts';
-import { unusedVerdict, type Group, type Verdict } from '../limits/gate.ts';
+import { uncountedVerdict, type Group, type Verdict } from '../limits/rate-limiter.ts';
 import type { KnownKey, SandboxState } from '../sandbox-state.ts';
 import { failure, type Answer } from './answer.ts';
-import { faultAnswer, queryUnder, throwFault, type Fault } from './faults.ts';
+import { faultAnswer, queryUnder, pickFault, type Fault } from './faults.ts';
 import { emptyPage, respond } from './respond.ts';
 import { routeOf, type Route } from './routes.ts';
 import { send } from './send.ts';
 
-/** Part of a latency that passes on the request's way in, at most: the rest passes before the answer. */
-const WAY_IN = 0.5;
+/** Greatest part of the latency that passes before the request takes effect; the rest passes before the answer. */
+const MAX_INBOUND_SHARE = 0.5;
 
 /** Handles one request of the service: log, key, limits, faults, latency, answer. */
 export async function handle(
@@ -23,7 +23,7 @@ export async function handle(
   const method = request.method ?? 'GET';
   const route = routeOf(method, url.pathname);
   const key = knownKey(request, state);
-  const record = state.traffic.arrive({
+  const record = state.requests.begin({
     at: state.clock.now(),
     monotonic: state.clock.monotonic(),
     key: key?.number ?? null,
@@ -32,30 +32,30 @@ export async function handle(
     path: request.url ?? '/',
     route: route?.name ?? 'unknown',
   });
-  const thrown =
-    key === undefined || route === undefined ? undefined : throwFault(route, state.options, state.random);
-  if (thrown === 'faultResetEarly') {
-    record.fault = thrown;
+  const drawn =
+    key === undefined || route === undefined ? undefined : pickFault(route, state.options, state.random);
+  if (drawn === 'faultResetEarly') {
+    record.fault = drawn;
     request.socket.resetAndDestroy();
-    state.traffic.leave(record);
+    state.requests.end(record);
     return;
   }
   try {
     const body = method === 'GET' || method === 'HEAD' ? '' : await bodyOf(request);
     const latency =
       state.options.latencyMin + state.random() * (state.options.latencyMax - state.options.latencyMin);
-    const wayIn = latency * WAY_IN * state.random();
+    const wayIn = latency * MAX_INBOUND_SHARE * state.random();
     if (wayIn > 0) await state.clock.sleep(wayIn, signal);
-    const { verdict, answer, fault } = decide({ request, url, body, route, key, thrown }, state);
+    const { verdict, answer, fault } = decide({ request, url, body, route, key, drawn }, state);
     record.fault = fault ?? null;
     const wait = latency - wayIn + (fault === 'faultSlow' ? state.options.slowMs : 0);
     if (wait > 0) await state.clock.sleep(wait, signal);
     const rate = rateHeaders(verdict, state.options, state.clock.now());
     await send(response, { answer, fault, rate, record }, state, signal);
   } catch {
-    // The client went away, or the sandbox stops: nobody waits for an answer.
+    // The client disconnected, or the sandbox stops: nobody waits for an answer.
     response.destroy();
-    state.traffic.leave(record);
+    state.requests.end(record);
   }
 }
 
@@ -72,11 +72,11 @@ interface Received {
   readonly body: string | undefined;
   readonly route: Route | undefined;
   readonly key: KnownKey | undefined;
-  /** The fault that it meets unless it is refused anyhow. */
-  readonly thrown: Fault | undefined;
+  /** The fault of this request, unless it is refused anyway. */
+  readonly drawn: Fault | undefined;
 }
 
-function decide({ request, url, body, route, key, thrown }: Received, state: SandboxState): Decision {
+function decide({ request, url, body, route, key, drawn }: Received, state: SandboxState): Decision {
   const { options } = state;
   const group: Group = route?.group ?? 'other';
   if (key === undefined) {
@@ -89,9 +89,9 @@ function decide({ request, url, body, route, key, thrown }: Received, state: San
           options.errorBody,
         )
       : failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
-    return { verdict: unusedVerdict(group, options), answer, fault: undefined };
+    return { verdict: uncountedVerdict(group, options), answer, fault: undefined };
   }
-  const verdict = state.gate.admit(
+  const verdict = state.rateLimiter.admit(
     String(key.number),
     group,
     route?.name ?? 'unknown',
@@ -105,7 +105,7 @@ function decide({ request, url, body, route, key, thrown }: Received, state: San
   if (route === undefined) return plain(failure(404, 'not_found', 'No such endpoint', options.errorBody));
   if (body === undefined) return plain(failure(413, 'too_large', 'The body is too large', options.errorBody));
 
-  const fault = thrown ?? lostRegistration(route, state);
+  const fault = drawn ?? lostRegistration(route, state);
   const instead = fault === 'faultEmpty' ? emptyPage(route.action, options) : faultAnswer(fault, options);
   const takesEffect = options.faultEffect === 'done' && route.name.startsWith('POST');
   if (instead !== undefined && !takesEffect) return { verdict, answer: instead, fault };
@@ -126,12 +126,12 @@ function decide({ request, url, body, route, key, thrown }: Received, state: San
   return { verdict, answer: fault === 'faultCached' ? asCopy(answer, copyMs, state) : answer, fault };
 }
 
-/** For how long (ms) a cache on the way has held its copies. */
+/** Age of the copies in a cache between service and client, milliseconds. */
 function ageOfCopy({ clock, options, startedAt }: SandboxState): number {
   return (clock.now() - startedAt) % options.cacheMs;
 }
 
-/** An answer as a cache gives it (RFC 9111), or one that hides a part of that. */
+/** An answer from a cache: with `Age` and an old `Date` (RFC 9111), or one of the two. */
 function asCopy(answer: Answer, age: number, state: SandboxState): Answer {
   const { cacheTells } = state.options;
   return {
@@ -144,7 +144,7 @@ function asCopy(answer: Answer, age: number, state: SandboxState): Answer {
   };
 }
 
-/** A registration whose answer is lost: it takes effect, as the honest answer to it says that nobody reads. */
+/** The fault of a registration that takes effect while its answer is lost. */
 function lostRegistration(route: Route, { options, random }: SandboxState): Fault | undefined {
   if (route.action.kind !== 'webhook-register' || options.registerLost === 0) return undefined;
   return random() < options.registerLost ? 'registerLost' : undefined;

@@ -1,15 +1,15 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { tokenOf } from './page.ts';
 
-/** What stands around the items of a page: `head`, the items with commas in between, `tail`. */
+/** The text around a page's items: `head`, the items with commas in between, `tail`. */
 export interface Envelope {
   readonly head: string;
   readonly tail: string;
 }
 
 /**
- * The list envelope of specification 2.5 as JSON text, in the shape that the switches name.
- * @param nestedName under what a nested envelope puts the page
+ * The list envelope of specification 2.5 as JSON text, in the shape of the switches.
+ * @param nestedName field of the page in a nested envelope
  * @param lastId ID of the last item, for `next_cursor`
  */
 export function envelope(
@@ -42,7 +42,7 @@ const NO_ERROR: Readonly<Record<SandboxOptions['noError'], string>> = {
   object: ',"errors":{}',
 };
 
-/** A cursor as a broken encoder writes it: jsonb takes neither, and the second is no Unicode text at all. */
+/** A cursor of a broken encoder: jsonb accepts neither form, and the second is not valid Unicode. */
 function garbled(id: string): string {
   return /[02468]$/.test(id) ? String.raw`"\u0000${id}"` : String.raw`"\ud800${id}"`;
 }

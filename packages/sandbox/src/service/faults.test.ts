@@ -12,7 +12,7 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-/** All faults off again. */
+/** Switches all faults off. */
 afterEach(async () => {
   const off = SWITCH_NAMES.filter((name) => /^fault(?!Routes|Effect)/.test(name)).map((name) => [name, 0]);
   await sandbox.control.change({
@@ -75,7 +75,7 @@ describe('a fault', () => {
     },
   );
 
-  it('lets a replica answer that lags', async () => {
+  it('lets a lagging replica answer', async () => {
     await sandbox.control.change({ faultStale: 1, staleMs: 100_000 });
     await sandbox.control.clock({ freeze: true });
     const before = (await get()).text;
@@ -98,12 +98,12 @@ describe('a fault', () => {
     expect(await get()).toMatchObject({ status: 200, text: expect.stringMatching(pattern) as string });
   });
 
-  it('may say of an empty page that more follow', async () => {
+  it('may say that more items follow an empty page', async () => {
     await sandbox.control.change({ faultEmpty: 1, emptySays: 'more' });
     expect((await get()).text).toBe('{"object":"list","data":[],"has_more":true}');
   });
 
-  it('repeats the page that the same list was asked for before', async () => {
+  it('repeats the page that was asked for before on the same list', async () => {
     const first = idsOf((await get('/v1/watchlist?limit=3')).text);
     const second = idsOf((await get(`/v1/watchlist?limit=3&starting_after=${first.at(-1)}`)).text);
     await sandbox.control.change({ faultRepeated: 1 });
@@ -123,7 +123,7 @@ describe('a fault', () => {
     expect((await get('/v1/ping')).status).toBe(401);
   });
 
-  it('lets a body drip: its headers come at once, its end late', async () => {
+  it('sends headers at once and the end of the body late', async () => {
     await sandbox.control.change({ faultDrip: 1, slowMs: 200 });
     const begun = performance.now();
     const response = await fetch(`${sandbox.url}/v1/watchlist`, {
@@ -135,13 +135,13 @@ describe('a fault', () => {
     expect((await sandbox.control.counters()).inFlight).toBe(0);
   });
 
-  it('makes an answer slow, so that a client that will not wait gets none', async () => {
+  it('makes an answer slow: an impatient client gets none', async () => {
     await sandbox.control.change({ faultSlow: 1, slowMs: 60_000 });
     const impatient = get('/v1/ping', { signal: AbortSignal.timeout(50) });
     await expect(impatient).rejects.toThrow(/timeout/);
   });
 
-  it('comes as often as its probability says', async () => {
+  it('is as frequent as its probability says', async () => {
     await sandbox.control.change({ fault500: 0.3 });
     let count = 0;
     for (let number = 0; number < 300; number += 1) count += (await get('/v1/ping')).status === 500 ? 1 : 0;
@@ -149,7 +149,7 @@ describe('a fault', () => {
     expect(count).toBeLessThan(125);
   });
 
-  it('may be kept to lists or to POST operations', async () => {
+  it('may be limited to lists or to POST operations', async () => {
     await sandbox.control.change({ fault500: 1, faultRoutes: 'lists' });
     expect([(await get('/v1/ping')).status, (await get()).status]).toEqual([200, 500]);
     await sandbox.control.change({ faultRoutes: 'posts' });
@@ -166,7 +166,7 @@ describe('a fault', () => {
     expect(await jobs()).toBe(before);
   });
 
-  it('that makes a POST slow lets it take effect, for a client that is gone by then, too', async () => {
+  it('that makes a POST slow lets it take effect, even when the client has disconnected', async () => {
     const before = await jobs();
     await sandbox.control.change({ faultSlow: 1, slowMs: 60_000 });
     const signal = AbortSignal.timeout(100);

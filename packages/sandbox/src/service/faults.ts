@@ -27,26 +27,26 @@ const NAMES = [
   'faultRedirect',
 ] as const satisfies readonly (keyof SandboxOptions)[];
 
-/** What may become of a request; `registerLost` has a switch of its own. */
+/** A fault of a request; `registerLost` has a switch of its own. */
 export type Fault = (typeof NAMES)[number] | 'registerLost';
 
 /** Faults that only a page of a list can have. */
 const OF_LISTS: ReadonlySet<Fault> = new Set(['faultEmpty', 'faultRepeated', 'faultIgnored']);
 
-/** Faults that only what is read can have. */
+/** Faults that only a GET can have. */
 const OF_READS: ReadonlySet<Fault> = new Set(['faultStale', 'faultCached']);
 
-/** The fault that a request meets, by one throw of the dice; undefined for most. */
-export function throwFault(route: Route, options: SandboxOptions, random: () => number): Fault | undefined {
+/** Draws the fault of a request with one random number; undefined for most. */
+export function pickFault(route: Route, options: SandboxOptions, random: () => number): Fault | undefined {
   const { kind } = route.action;
   const isList = kind === 'list' || kind === 'list-items';
   const isPost = route.name.startsWith('POST');
   if (options.faultRoutes === 'lists' && !isList) return undefined;
   if (options.faultRoutes === 'posts' && !isPost) return undefined;
-  let dice = random();
+  let roll = random();
   for (const fault of NAMES) {
-    dice -= options[fault];
-    if (dice >= 0) continue;
+    roll -= options[fault];
+    if (roll >= 0) continue;
     const fits = OF_LISTS.has(fault) ? isList : OF_READS.has(fault) ? !isPost : true;
     return fits ? fault : undefined;
   }
@@ -54,8 +54,8 @@ export function throwFault(route: Route, options: SandboxOptions, random: () => 
 }
 
 /**
- * The query as the service takes it: under the fault `faultIgnored` without the cursor, under `faultRepeated` with the
- * one that the same path was asked for before.
+ * The query as the service reads it: with the fault `faultIgnored` without the cursor, with `faultRepeated` with the
+ * cursor of the request before on the same path.
  */
 export function queryUnder(fault: Fault | undefined, url: URL, user: User): URLSearchParams {
   const query = new URLSearchParams(url.searchParams);
@@ -72,7 +72,7 @@ export function queryUnder(fault: Fault | undefined, url: URL, user: User): URLS
   return query;
 }
 
-/** The answer that a fault puts in place of the honest one; undefined where it only disturbs the honest one. */
+/** The answer of a fault; undefined where the fault only disturbs the correct answer. */
 export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): Answer | undefined {
   switch (fault) {
     case 'fault500':
@@ -99,7 +99,7 @@ export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): 
       return failure(425, 'too_early', 'Try again without early data', options.errorBody);
     case 'faultReset':
     case 'faultResetEarly':
-      // Never sent: the connection is cut in its place.
+      // Never sent: the connection is cut instead.
       return noContent();
     case undefined:
     case 'registerLost':

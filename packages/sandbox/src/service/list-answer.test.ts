@@ -18,7 +18,7 @@ describe('the answer with a page', () => {
     expect(told).toBe(count);
   });
 
-  it('that is too large to be held is made while it is sent', () => {
+  it('that is too large for memory is made while it is sent', () => {
     const made = { count: 0 };
     const { body = '', rest = [] } = listAnswer(items(20, 1_000_000, made), 20, AROUND);
     expect(made.count).toBe(5);

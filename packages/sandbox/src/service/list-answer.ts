@@ -1,8 +1,8 @@
 import { json, type Answer } from './answer.ts';
 import type { Envelope } from './envelope.ts';
 
-/** Longer pages, in UTF-16 units, are made while they are sent: 500 items of megabytes are no text that V8 can hold. */
-const MOST_BUFFERED = 4 * 1024 * 1024;
+/** Longer pages, in UTF-16 units, are made while they are sent: V8 can't hold a text of 500 items of megabytes. */
+const MAX_BUFFERED = 4 * 1024 * 1024;
 
 /** A page of `count` items, given as their texts. */
 export function listAnswer(texts: Iterable<string>, count: number, { head, tail }: Envelope): Answer {
@@ -12,7 +12,7 @@ export function listAnswer(texts: Iterable<string>, count: number, { head, tail 
     const { done, value } = pieces.next();
     if (done === true) return json(200, body, count);
     body += value;
-    if (body.length > MOST_BUFFERED) return { ...json(200, body, count), rest: pieces };
+    if (body.length > MAX_BUFFERED) return { ...json(200, body, count), rest: pieces };
   }
 }
 

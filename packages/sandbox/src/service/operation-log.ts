@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { NumberedLog } from '../numbered-log.ts';
 import type { Operation } from './routes.ts';
 
-/** Payloads up to this size, in bytes, are kept as they came. */
-const MOST_KEPT = 4096;
+/** Payloads up to this size, in bytes, are kept. */
+const MAX_KEPT = 4096;
 
-/** A POST operation that took effect, as `GET /operations` tells it: what a client may have caused only once. */
+/** A POST operation that took effect, as `GET /operations` shows it. */
 export interface OperationRecord {
   readonly number: number;
   /** Epoch milliseconds. */
@@ -31,7 +31,7 @@ export class OperationLog {
       number: this.#log.next,
       ...effect,
       payloadHash: createHash('sha256').update(bytes).digest('hex'),
-      payload: bytes.length <= MOST_KEPT ? body : null,
+      payload: bytes.length <= MAX_KEPT ? body : null,
     });
   }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { askedSandbox } from '../../testing/asked-sandbox.ts';
+import { httpSandbox } from '../../testing/http-sandbox.ts';
 
-const scene = askedSandbox({ keys: 'one=7', jobs: 300 });
+const scene = httpSandbox({ keys: 'one=7', jobs: 300 });
 const { ask, post, walk } = scene;
 
 describe('the service', () => {
-  it('accepts the POST operations, and what they made appears at the top of its list', async () => {
+  it('accepts the POST operations, and what they create is at the top of its list', async () => {
     for (const [path, listed, field] of [
       ['/v1/research', '/v1/research', 'job_id'],
       ['/v1/research/bulk', '/v1/research/bulk', 'bulk_job_id'],
@@ -24,7 +24,7 @@ describe('the service', () => {
     expect((await ask('/v1/account')).body['credits']).toBeCloseTo(before - 0.75, 5);
   });
 
-  it('accepts operations on a target, with or without a body, and knows missing targets', async () => {
+  it('accepts operations on a target, with or without a body, and refuses missing targets', async () => {
     const [list = ''] = await walk('/v1/lists');
     expect((await post(`/v1/lists/${list}/analyze`, '')).body).toMatchObject({
       list_id: Number(list),
@@ -61,7 +61,7 @@ describe('the service', () => {
     expect(fourth).toBe(third);
   });
 
-  it('tells of each operation that took effect, once, with what was sent', async () => {
+  it('logs each operation that took effect, once, with its payload', async () => {
     const after = (await scene.sandbox.control.operations()).at(-1)?.number;
     const [job = ''] = await walk('/v1/research');
     await post('/v1/enrich', '{"marker": "é"}', { 'Idempotency-Key': 'k7' });

@@ -17,12 +17,12 @@ const COST: Readonly<Record<Operation, number>> = {
   sequence: 2,
 };
 
-/** How long an analysis asked for by `POST /v1/lists/{id}/analyze` takes. */
+/** How long an analysis by `POST /v1/lists/{id}/analyze` takes. */
 const ANALYSIS_MS = 20_000;
 
 /**
- * The POST operations of specification 4.4. Their payloads are not shown there: any JSON is accepted, and what the
- * operation made appears in its list at once.
+ * The POST operations of specification 4.4, which does not show their payloads: any JSON is accepted. What an
+ * operation creates is in its list at once.
  * @param body parsed; undefined for an empty one
  */
 export function operate(
@@ -70,7 +70,7 @@ export function operate(
   }
 }
 
-/** Adds an item with the next ID. @returns its text, as its list answers it */
+/** Creates an item with the next ID. @returns its text, as in its list */
 function created(population: Population, fields: Record<string, unknown>, time: number): string {
   const slot = population.sequence.post(time);
   if (Object.keys(fields).length > 0) {
@@ -80,7 +80,7 @@ function created(population: Population, fields: Record<string, unknown>, time: 
   return population.text(slot, time);
 }
 
-/** The list is `analyzing` for a while, and then `completed`; where jobs fail, the analysis of some lists does. */
+/** The list is `analyzing` for a while, then `completed`, or `failed` with the probability of failed jobs. */
 function analyze(
   user: User,
   id: string,
@@ -106,7 +106,7 @@ function analyze(
   return accepted(lists.text(list, time));
 }
 
-/** What a body says of the company; only texts, so that the job still reads like one. */
+/** The company's fields in a body, where they are texts. */
 function companyFields(body: unknown): Record<string, unknown> {
   const { company_url: companyUrl, url = companyUrl, name } = fieldsOf(body);
   return { ...(typeof url === 'string' ? { url } : {}), ...(typeof name === 'string' ? { name } : {}) };

@@ -46,7 +46,7 @@ function page(
   return body.result ?? body;
 }
 
-/** An honest walk: goes on from the last item until told that nothing follows, or until nothing new comes. */
+/** A plain walk: continues from the last item until `has_more` is false, or until nothing new comes. */
 function walk(state: SandboxState, limit: number): { ids: string[]; repeats: number } {
   const ids: string[] = [];
   let cursor: string | undefined;
@@ -67,12 +67,12 @@ function walk(state: SandboxState, limit: number): { ids: string[]; repeats: num
     ids.push(...fresh);
     const ended = hasMore === false || next === null || (hasMore === undefined && fresh.length === 0);
     if (ended) return { ids, repeats };
-    // A garbled one is to be passed over.
+    // A garbled cursor is ignored.
     cursor = (state.options.cursor === 'garbled' ? undefined : next) ?? ids.at(-1);
   }
 }
 
-/** What lists answer at this moment, read without paging. */
+/** What lists answer now, read without paging. */
 function truth(state: SandboxState): string[] {
   const population = state.users.get(1001)?.data.collection('watchlist');
   if (population === undefined) throw new Error('no user');
@@ -81,7 +81,7 @@ function truth(state: SandboxState): string[] {
   );
 }
 
-/** Some items changed, some gone, some inserted between others, at the ends, and after all. */
+/** Changes some items, deletes some, and inserts some between others, at the ends, and after all. */
 function disturb(state: SandboxState): void {
   const ids = truth(state);
   const collection = 'watchlist' as const;
@@ -98,7 +98,7 @@ const orders = SANDBOX_SWITCHES.order.choices ?? [];
 const cursors = SANDBOX_SWITCHES.cursor.choices ?? [];
 const ends = SANDBOX_SWITCHES.hasMore.choices ?? [];
 
-describe.each(orders)('an honest walk in the order %s', (order) => {
+describe.each(orders)('a plain walk in the order %s', (order) => {
   it.each(cursors.flatMap((cursor) => ends.map((hasMore) => [cursor, hasMore] as const)))(
     'reads every item once with the cursor %s and has_more %s',
     (cursor, hasMore) => {
@@ -116,17 +116,20 @@ describe.each(orders)('an honest walk in the order %s', (order) => {
 });
 
 describe('items that were inserted', () => {
-  it.each(['falling', 'rising'] as const)('stand by their IDs, however close, in the order %s', (order) => {
-    const state = stateWith({ order, watchlist: 3 });
-    const ids = ['907', '905', '904', '906', '1001', '2', '1', '999998', '999997'];
-    for (const id of ids) mutate(state, { op: 'insert', collection: 'watchlist', id, fields: {} });
-    const read = walk(state, 1).ids;
-    const sorted = read.toSorted((a, b) => Number(a) - Number(b));
-    expect(read).toEqual(order === 'rising' ? sorted : sorted.toReversed());
-    expect(read).toEqual(expect.arrayContaining(ids.filter((id) => id !== '1001')));
-  });
+  it.each(['falling', 'rising'] as const)(
+    'are placed by their IDs, however close, in the order %s',
+    (order) => {
+      const state = stateWith({ order, watchlist: 3 });
+      const ids = ['907', '905', '904', '906', '1001', '2', '1', '999998', '999997'];
+      for (const id of ids) mutate(state, { op: 'insert', collection: 'watchlist', id, fields: {} });
+      const read = walk(state, 1).ids;
+      const sorted = read.toSorted((a, b) => Number(a) - Number(b));
+      expect(read).toEqual(order === 'rising' ? sorted : sorted.toReversed());
+      expect(read).toEqual(expect.arrayContaining(ids.filter((id) => id !== '1001')));
+    },
+  );
 
-  it('are each there once where their IDs have no order', () => {
+  it('appear once each where their IDs have no order', () => {
     const state = stateWith({ ids: 'uuid', watchlist: 3 });
     for (const id of ['x', 'y', 'z'])
       mutate(state, { op: 'insert', collection: 'watchlist', id, fields: {} });
@@ -137,7 +140,7 @@ describe('items that were inserted', () => {
 });
 
 describe('the orders', () => {
-  it('sort by what they are called', () => {
+  it('sort by what their names say', () => {
     const read = (order: string, field: string): unknown[] =>
       page(stateWith({ order, jobs: 300 }), { limit: '300' }, 'research_jobs').data.map((job) => job[field]);
     const falling = read('falling', 'job_id') as number[];
@@ -160,7 +163,7 @@ describe('the orders', () => {
     expect(ids.some((id, index) => id > (ids[index - 1] ?? Infinity))).toBe(true);
   });
 
-  it('show a changed row at the top when they go by the last update', () => {
+  it('show a changed row first in the order last-updated', () => {
     const state = stateWith({ order: 'last-updated', watchlist: 30 });
     const id = truth(state)[20] ?? '';
     mutate(state, { op: 'update', collection: 'watchlist', id, fields: { score: 5 } });
@@ -191,7 +194,7 @@ describe('a cursor whose item was deleted', () => {
     expect(after(cursor, 'falling').status).toBe(status);
   });
 
-  it('is ignored, or ends the list, where a service does that', () => {
+  it('is ignored, or ends the list, as the switch says', () => {
     const ignored = after('unknown-ignored', 'falling');
     expect(ignored.ids).toEqual(ignored.before.slice(0, 3));
     expect(after('unknown-empty', 'falling')).toMatchObject({ status: 200, ids: [] });
@@ -212,7 +215,7 @@ describe('a page', () => {
     expect(ask(stateWith({ badLimit: 'clamped' }), { limit }, 'research_jobs').status).toBe(200);
   });
 
-  it('may be allowed fewer items than the specification says', () => {
+  it('may have a smaller greatest limit than the specification', () => {
     const state = stateWith({ maxLimit: 100 });
     expect(ask(state, { limit: '101' }, 'research_jobs').status).toBe(400);
     expect(page(state, { limit: '100' }, 'research_jobs').data).toHaveLength(100);
@@ -221,14 +224,14 @@ describe('a page', () => {
     ).toHaveLength(100);
   });
 
-  it('is refused after a text that is no ID', () => {
+  it('is refused for a cursor that is not an ID', () => {
     expect(ask(stateWith({}), { starting_after: 'x' }, 'research_jobs').status).toBe(400);
     expect(ask(stateWith({ cursor: 'opaque' }), { starting_after: '1003' }, 'research_jobs').status).toBe(
       400,
     );
   });
 
-  it('goes on from an ID that no item has, where paging is by keyset', () => {
+  it('continues from an ID that no item has, with keyset paging', () => {
     const state = stateWith({ watchlist: 20 });
     const ids = truth(state);
     const between = String(Number(ids[5]) - 1);
@@ -238,7 +241,7 @@ describe('a page', () => {
     ).toEqual(ids.slice(6, 8));
   });
 
-  it('is nested one level where a service does that', () => {
+  it('is nested one level where the switch says so', () => {
     const answer = ask(stateWith({ envelope: 'nested', watchlist: 3 }), {}, 'watchlist');
     expect(JSON.parse(answer.body ?? '')).toMatchObject({
       object: 'list',

@@ -1,5 +1,5 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import type { Population, Ref } from '../world/population.ts';
+import type { Population, ItemRef } from '../world/population.ts';
 import { compareRanked, orderKey, type RankedOrder, type Rankings } from '../world/kinds/ranking.ts';
 import { placeOf, scan, type ScanOrder } from '../world/scan.ts';
 
@@ -12,7 +12,7 @@ export interface PageRequest {
 }
 
 export type PageReading =
-  | { readonly refs: readonly Ref[]; readonly hasMore: boolean }
+  | { readonly refs: readonly ItemRef[]; readonly hasMore: boolean }
   | { readonly status: number; readonly code: string; readonly message: string };
 
 const SCANNED: Readonly<Record<Exclude<SandboxOptions['order'], RankedOrder>, ScanOrder>> = {
@@ -21,14 +21,14 @@ const SCANNED: Readonly<Record<Exclude<SandboxOptions['order'], RankedOrder>, Sc
   created: { falling: true, tied: true },
 };
 
-/** Which items a page has (specification 8.1), under the order and the cursor semantics that the switches name. */
+/** The items of a page (specification 8.1), in the order and with the cursor semantics of the switches. */
 export function readPage(request: PageRequest, rankings: Rankings, options: SandboxOptions): PageReading {
   const limit = readLimit(request.limit, options);
   if (typeof limit !== 'number') return limit;
   const cursor = readCursor(request, options);
   if (cursor === 'empty') return { refs: [], hasMore: false };
   if (typeof cursor === 'object' && 'status' in cursor) return cursor;
-  // One more than asked for tells whether there are more.
+  // One item more than asked for: it shows whether there are more.
   const found = readBeyond(request, cursor, rankings, limit + 1, options);
   if (found === undefined) return badCursor(400, request.startingAfter);
   const refs = found.slice(0, limit);
@@ -41,7 +41,7 @@ export function* readAll(
   rankings: Rankings,
   options: SandboxOptions,
   time: number,
-): Generator<Ref> {
+): Generator<ItemRef> {
   const { order } = options;
   if (order === 'last-updated' || order === 'score' || order === 'unordered') {
     yield* rankings.read(population, order, time);
@@ -58,7 +58,7 @@ export function* readAll(
   }
 }
 
-/** `starting_after` that stands for an ID, in the semantics `opaque`. */
+/** The opaque cursor of an ID, for the switch value `opaque`. */
 export function tokenOf(id: string): string {
   return `c_${Buffer.from(id).toString('base64url')}`;
 }
@@ -82,7 +82,7 @@ function readLimit(
 interface Cursor {
   readonly id: string;
   /** undefined: no item ever had this ID. */
-  readonly ref: Ref | undefined;
+  readonly ref: ItemRef | undefined;
 }
 
 function readCursor(
@@ -121,14 +121,14 @@ function badCursor(status: number, cursor: string | undefined): Exclude<PageRead
   return { status, code: 'invalid_cursor', message: `No such item: ${JSON.stringify(cursor).slice(0, 100)}` };
 }
 
-/** Items beyond the cursor; undefined for a text that is no ID at all. */
+/** Items beyond the cursor; undefined for a text that is not an ID. */
 function readBeyond(
   { population, time }: PageRequest,
   cursor: Cursor | undefined,
   rankings: Rankings,
   limit: number,
   options: SandboxOptions,
-): readonly Ref[] | undefined {
+): readonly ItemRef[] | undefined {
   const inclusive = options.cursor === 'inclusive';
   const { order } = options;
   if (order === 'falling' || order === 'rising' || order === 'created') {
@@ -147,15 +147,15 @@ function readBeyond(
   return refs.slice(from, from + limit);
 }
 
-/** Where an item that is gone would stand. */
+/** Index that an item which is gone would have. */
 function placeAmong(
   population: Population,
   order: RankedOrder,
-  refs: readonly Ref[],
-  gone: Ref,
+  refs: readonly ItemRef[],
+  gone: ItemRef,
   time: number,
 ): number {
-  const placeOfRef = (ref: Ref): [number, number] => [
+  const placeOfRef = (ref: ItemRef): [number, number] => [
     orderKey(population, order, ref, time),
     population.rankOf(ref),
   ];

@@ -19,13 +19,13 @@ export interface RoutedRequest {
   /** Raw text of the body, '' where there is none. */
   readonly body: string;
   readonly idempotencyKey: string | undefined;
-  /** Moment of the data: now, or earlier for a replica that lags. */
+  /** Time of the data: now, or earlier for a replica that lags. */
   readonly time: number;
 }
 
-/** The service's honest answer. */
-export function respond(asked: RoutedRequest, state: SandboxState): Answer {
-  const { user, action, time } = asked;
+/** The service's correct answer. */
+export function respond(request: RoutedRequest, state: SandboxState): Answer {
+  const { user, action, time } = request;
   const { options } = state;
   switch (action.kind) {
     case 'ping':
@@ -37,46 +37,51 @@ export function respond(asked: RoutedRequest, state: SandboxState): Answer {
     case 'webhook-delete':
       return deleteWebhook(user.registration);
     case 'webhook-register':
-      return withJson(asked, state, (body) =>
+      return withJson(request, state, (body) =>
         registerWebhook(user.registration, body, options, state.clock.monotonic()),
       );
     case 'list':
-      return page(asked, user.data.collection(action.collection), 'result', state);
+      return page(request, user.data.collection(action.collection), 'result', state);
     case 'list-items': {
       const lists = user.data.collection('lists');
       const list = user.data.list(action.id, time);
       const exists = list !== undefined && lists.visible(list, time);
-      if (exists) return page(asked, user.data.items(list), 'accounts', state);
+      if (exists) return page(request, user.data.items(list), 'accounts', state);
       if (list !== undefined && options.deletedList === 'empty') {
         return listAnswer([], 0, envelope(false, undefined, 'accounts', options));
       }
       return failure(404, 'not_found', 'No such list', options.errorBody);
     }
     case 'post':
-      return once(asked, state, () =>
-        logged(
-          asked,
+      return withIdempotencyKey(request, state, () =>
+        logOperation(
+          request,
           state,
-          withJson(asked, state, (body) => operate(user, action.operation, action.id, body, options, time)),
+          withJson(request, state, (body) => operate(user, action.operation, action.id, body, options, time)),
         ),
       );
   }
 }
 
-/** A page with nothing on it, as a fault. */
+/** An empty page, as a fault. */
 export function emptyPage(action: Action, options: SandboxOptions): Answer {
   const nestedName = action.kind === 'list-items' ? 'accounts' : 'result';
   return listAnswer([], 0, envelope(options.emptySays === 'more', undefined, nestedName, options));
 }
 
-function page(asked: RoutedRequest, population: Population, nestedName: string, state: SandboxState): Answer {
+function page(
+  request: RoutedRequest,
+  population: Population,
+  nestedName: string,
+  state: SandboxState,
+): Answer {
   const { options } = state;
-  const { time } = asked;
+  const { time } = request;
   const reading = readPage(
     {
       population,
-      limit: asked.query.get('limit') ?? undefined,
-      startingAfter: asked.query.get('starting_after') ?? undefined,
+      limit: request.query.get('limit') ?? undefined,
+      startingAfter: request.query.get('starting_after') ?? undefined,
       time,
     },
     state.rankings,
@@ -90,20 +95,20 @@ function page(asked: RoutedRequest, population: Population, nestedName: string, 
   return listAnswer(texts, refs.length, envelope(hasMore, lastId, nestedName, options));
 }
 
-/** Operations on a target may come without a body; everything else that is not JSON is refused. */
-function withJson(asked: RoutedRequest, state: SandboxState, then: (body: unknown) => Answer): Answer {
-  if (asked.body === '' && 'id' in asked.action && asked.action.id !== '') return then(undefined);
+/** Parses the body. Operations with a target may have none; anything else that is not JSON is refused. */
+function withJson(request: RoutedRequest, state: SandboxState, then: (body: unknown) => Answer): Answer {
+  if (request.body === '' && 'id' in request.action && request.action.id !== '') return then(undefined);
   let body: unknown;
   try {
-    body = JSON.parse(asked.body);
+    body = JSON.parse(request.body);
   } catch {
     return failure(400, 'invalid_json', 'The body is not JSON', state.options.errorBody);
   }
   return then(body);
 }
 
-/** Writes down an operation that took effect, which its answer says. */
-function logged(
+/** Logs an operation that took effect: its answer is below 300. */
+function logOperation(
   { user, action, body, idempotencyKey }: RoutedRequest,
   state: SandboxState,
   answer: Answer,
@@ -123,8 +128,12 @@ function logged(
   return answer;
 }
 
-/** With `idempotency` honoured, a second POST with the same key gets the first one's answer and has no effect. */
-function once({ user, idempotencyKey }: RoutedRequest, state: SandboxState, act: () => Answer): Answer {
+/** Where `idempotency` is honoured, a second POST with the same key gets the first answer and has no effect. */
+function withIdempotencyKey(
+  { user, idempotencyKey }: RoutedRequest,
+  state: SandboxState,
+  act: () => Answer,
+): Answer {
   if (state.options.idempotency === 'ignored' || idempotencyKey === undefined) return act();
   const before = user.answered.get(idempotencyKey);
   if (before !== undefined) return json(before.status, before.body);

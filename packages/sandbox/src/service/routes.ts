@@ -1,7 +1,7 @@
-import type { Group } from '../limits/gate.ts';
+import type { Group } from '../limits/rate-limiter.ts';
 import type { SandboxCollection } from '../world/user-data.ts';
 
-/** What a request asks for. `id` is the path's decoded ID, '' where the route has none. */
+/** The action of a request. `id` is the decoded ID in the path, '' where the route has none. */
 export type Action =
   | { readonly kind: 'ping' | 'account' }
   | { readonly kind: 'webhook-read' | 'webhook-register' | 'webhook-delete' }
@@ -65,11 +65,11 @@ const WITH_ID: readonly { pattern: RegExp; name: string; group: Group; action: (
 
 /** The route of a request; undefined for an endpoint that the service does not have. */
 export function routeOf(method: string, path: string): Route | undefined {
-  const asked = `${method} ${path}`;
-  const plain = Object.hasOwn(PLAIN, asked) ? PLAIN[asked] : undefined;
-  if (plain !== undefined) return { name: asked, ...plain };
+  const request = `${method} ${path}`;
+  const plain = Object.hasOwn(PLAIN, request) ? PLAIN[request] : undefined;
+  if (plain !== undefined) return { name: request, ...plain };
   for (const { pattern, name, group, action } of WITH_ID) {
-    const id = decoded(pattern.exec(asked)?.[1]);
+    const id = decoded(pattern.exec(request)?.[1]);
     if (id !== undefined) return { name, group, action: action(id) };
   }
   return undefined;

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { SandboxState } from '../sandbox-state.ts';
-import type { RequestRecord } from '../traffic.ts';
+import type { RequestRecord } from '../request-log.ts';
 import type { Answer } from './answer.ts';
 import type { Fault } from './faults.ts';
 
 export interface Sending {
   readonly answer: Answer;
-  /** What the request met; undefined: nothing. */
+  /** The fault of this request; undefined: none. */
   readonly fault: Fault | undefined;
   /** Headers of the rate limit. */
   readonly rate: Readonly<Record<string, string>>;
@@ -16,9 +16,9 @@ export interface Sending {
 }
 
 /**
- * Writes the answer, or cuts the connection where the fault says so. The request counts as answered just before its
- * last byte goes out: whoever has read the answer finds it counted.
- * @throws where the client goes away, or `signal`'s reason
+ * Writes the answer, or cuts the connection where the fault says so. The request is counted just before its last byte
+ * is sent: a client that has read the answer finds it counted.
+ * @throws where the client disconnects; `signal`'s reason
  */
 export async function send(
   response: ServerResponse,
@@ -28,7 +28,7 @@ export async function send(
 ): Promise<void> {
   if (fault === 'faultReset' || fault === 'registerLost') {
     response.socket?.resetAndDestroy();
-    state.traffic.leave(record);
+    state.requests.end(record);
     return;
   }
   const headers: Record<string, string | number> = {
@@ -45,7 +45,7 @@ export async function send(
   if (fault === 'faultTruncated') {
     const socket = response.socket;
     response.write(body?.subarray(0, Math.floor(body.length / 2)), () => socket?.destroy());
-    state.traffic.leave(record);
+    state.requests.end(record);
     return;
   }
   if (fault === 'faultDrip') {
@@ -57,7 +57,7 @@ export async function send(
   }
   record.status = answer.status;
   record.items = answer.items ?? null;
-  state.traffic.leave(record);
+  state.requests.end(record);
   if (answer.rest === undefined) {
     response.end(body);
     return;

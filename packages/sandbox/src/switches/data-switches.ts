@@ -3,7 +3,7 @@ import { ID_FORMS, NUMERIC_ID_FORMS } from '../world/id-form.ts';
 import { TIME_FORMS } from '../world/time-text.ts';
 import { choice, integer, rate, share, text } from './switch-kind.ts';
 
-/** 50 million: up to there the arithmetic of `Rota` is exact. */
+/** Up to 50 million the arithmetic of `Permutation` is exact. */
 const SIZE = { max: 50_000_000 };
 
 /** How much data there is, how it changes by itself, and what its fields look like. */

@@ -1,7 +1,7 @@
 import { choice, integer, share, text } from './switch-kind.ts';
 
 const LIVE = { live: true };
-const MOST_MS = { max: 600_000, live: true };
+const MAX_MS = { max: 600_000, live: true };
 
 /** Webhooks: registration, events, signatures and deliveries (sections 2.3, 2.4, 4.2, 6). */
 export const EVENT_SWITCHES = {
@@ -23,7 +23,7 @@ export const EVENT_SWITCHES = {
   registerLate: integer(
     0,
     'milliseconds from the answer of a registration until GET and deliveries follow it',
-    MOST_MS,
+    MAX_MS,
   ),
   registerLost: share(0, 'probability that a registration takes effect and its answer is lost', LIVE),
   eventData: choice(
@@ -58,18 +58,18 @@ export const EVENT_SWITCHES = {
     live: true,
   }),
   deliveryTimeoutMs: integer(10_000, 'milliseconds that a delivery waits for its answer', {
-    ...MOST_MS,
+    ...MAX_MS,
     min: 1,
   }),
   deliveryRetries: integer(5, 'times that a delivery is tried again', { max: 100, live: true }),
   deliveryRetryMs: integer(
     1000,
     'milliseconds from a failed delivery to the first retry; doubled with each',
-    MOST_MS,
+    MAX_MS,
   ),
   retryOn4xx: choice(['no', 'yes'], 'no', 'whether a delivery that was answered 4xx is tried again'),
-  deliveryDelayMin: integer(0, 'least milliseconds from an event to its first delivery', MOST_MS),
-  deliveryDelayMax: integer(0, 'most milliseconds from an event to its first delivery', MOST_MS),
+  deliveryDelayMin: integer(0, 'least milliseconds from an event to its first delivery', MAX_MS),
+  deliveryDelayMax: integer(0, 'most milliseconds from an event to its first delivery', MAX_MS),
   deliveryLost: share(0, 'part of the events that are never delivered', LIVE),
   deliveryDuplicate: share(0, 'part of the events that are delivered twice', LIVE),
   deliveryReorder: share(

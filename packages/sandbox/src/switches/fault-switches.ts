@@ -2,7 +2,7 @@ import { choice, integer, share } from './switch-kind.ts';
 
 const LIVE = { live: true };
 
-/** Faults: each with the probability that a request meets it. At most one a request. */
+/** Faults, each with its probability. A request has at most one. */
 export const FAULT_SWITCHES = {
   fault500: share(0, 'probability of a 500', LIVE),
   fault503: share(0, 'probability of a 503', LIVE),

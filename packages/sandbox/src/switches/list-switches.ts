@@ -1,6 +1,6 @@
 import { choice, integer } from './switch-kind.ts';
 
-/** What the specification does not show of lists (section 4.3, 8.1). */
+/** Details of lists that the specification does not show (section 4.3, 8.1). */
 export const LIST_SWITCHES = {
   order: choice(
     ['falling', 'rising', 'created', 'last-updated', 'score', 'unordered'],

@@ -48,7 +48,7 @@ describe('the options of a sandbox', () => {
     });
   });
 
-  it('contradict each other by name', () => {
+  it('name the switches that contradict each other', () => {
     expect(readSandboxOptions({ latencyMin: 5, latencyMax: 4 })).toHaveProperty(
       'problems.0',
       expect.stringContaining('latency-min'),
@@ -63,7 +63,7 @@ describe('the options of a sandbox', () => {
     );
   });
 
-  it('of a running sandbox change only where that is possible, and keep the others', () => {
+  it('of a running sandbox change only where they are live, and keep the others', () => {
     const base = readSandboxOptions({ jobs: 5, order: 'rising' });
     if (!('options' in base)) throw new Error('legal options');
     expect(readSandboxOptions({ order: 'score' }, base.options)).toEqual({

@@ -3,8 +3,8 @@ import { SANDBOX_SWITCHES, SWITCH_NAMES, flagOf, type SandboxOptions } from './s
 export type OptionsReading = { readonly options: SandboxOptions } | { readonly problems: readonly string[] };
 
 /**
- * Options from texts (a command line) or values (JSON, code), by the switches' names; what is left out keeps its
- * value in `base`, or its default. Every problem is listed: nothing wrong ever becomes a default.
+ * Reads options by the switches' names, from texts (a command line) or values (JSON, code). What is left out keeps its
+ * value in `base`, or its default. Every problem is listed: a wrong value never becomes a default.
  * @param input undefined values count as left out
  * @param base options in force, when a running sandbox is changed: then only live switches may be named
  */

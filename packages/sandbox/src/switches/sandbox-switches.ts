@@ -17,7 +17,7 @@ const TABLE = {
   ...FAULT_SWITCHES,
 };
 
-/** All options of a sandbox, every one with a value. */
+/** All options of a sandbox, each with a value. */
 export type SandboxOptions = {
   readonly [Name in keyof typeof TABLE]: (typeof TABLE)[Name] extends Switch<infer Value> ? Value : never;
 };

@@ -1,7 +1,7 @@
 import { parseKeys } from '../keys.ts';
 import { integer, text } from './switch-kind.ts';
 
-/** Where the sandbox listens, who may ask, and what fixes its data. */
+/** Addresses and keys of the sandbox, and the seed and epoch of its data. */
 export const SERVICE_SWITCHES = {
   host: text('127.0.0.1', 'address that the service listens on (the control API: always loopback)', (value) =>
     value === '' ? 'must not be empty' : undefined,

@@ -11,7 +11,7 @@ export interface Switch<T extends SwitchValue = SwitchValue> {
   readonly choices?: readonly string[];
   /** True where the control API may change it while the sandbox runs. */
   readonly live: boolean;
-  /** The value meant by a command line's text or by JSON; a problem says what is legal. */
+  /** Reads a command line's text or a JSON value; a problem says which values are legal. */
   read(value: unknown): Reading<T>;
 }
 
@@ -83,7 +83,7 @@ export function limit(fallback: number | 'off', help: string): Switch<number | '
   };
 }
 
-/** One of some words. */
+/** One of several words. */
 export function choice<const T extends string>(
   choices: readonly T[],
   fallback: NoInfer<T>,
@@ -103,7 +103,7 @@ export function choice<const T extends string>(
   };
 }
 
-/** Any text that `check` finds nothing wrong with. */
+/** A text that `check` accepts. */
 export function text(
   fallback: string,
   help: string,

@@ -188,12 +188,12 @@ const PLACES_JSON = PLACES.map(
     `"country":"${country}","location":{"city":"${city}","country":"${country}","lat":${lat},"lon":${lon}}`,
 );
 
-/** Address of a company's site, from its hash. */
+/** Domain of a company, from its hash. */
 export function companyDomain(company: number): string {
   return `${pick(ASCII_FIRST, company, 0)}${pick(SECOND, company, 5)}${company % 9973}.${pick(TLD, company, 10)}`;
 }
 
-/** Members of a JSON object that say what a company is: some 250 bytes. */
+/** Members of a JSON object that describe a company: some 250 bytes. */
 export function companyMembers(company: number): string {
   const more = mix(company, 1);
   const domain = companyDomain(company);
@@ -206,7 +206,7 @@ export function companyMembers(company: number): string {
   );
 }
 
-/** Members that only a thorough research knows: some 450 bytes. */
+/** Members that only a completed research job has: some 450 bytes. */
 export function researchMembers(company: number): string {
   const more = mix(company, 2);
   const domain = companyDomain(company);

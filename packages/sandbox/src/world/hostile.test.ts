@@ -23,7 +23,7 @@ describe('a hostile item', () => {
     if (kind !== 'no-id' && kind !== 'bad-id') expect(read(kind)['id']).toBe(7);
   });
 
-  it('carries what its kind is called', () => {
+  it('has what its kind says', () => {
     expect(textOf('nul')).toContain('\\u0000');
     expect(String(read('surrogate')['remark']).isWellFormed()).toBe(false);
     expect(textOf('infinite')).toContain(':1e400}');
@@ -38,7 +38,7 @@ describe('a hostile item', () => {
     expect(read('no-id')).not.toHaveProperty('id');
   });
 
-  it('has names that clash, are reserved, empty or overlong', () => {
+  it('has names that clash, are reserved, empty or too long', () => {
     const names = Object.keys(read('names'));
     expect(names).toEqual(
       expect.arrayContaining(['', 'select', 'Title', 'title', 'TITLE', '__proto__', '_raw']),
@@ -46,14 +46,14 @@ describe('a hostile item', () => {
     expect(names.some((name) => Buffer.byteLength(name) > 1024)).toBe(true);
   });
 
-  it('explodes the fields in number, or changes a type, from item to item', () => {
+  it('has ever new fields, or a changing type, from item to item', () => {
     const fields = [1, 2, 3].flatMap((hash) => Object.keys(read('many-fields', hash)).slice(2));
     expect(new Set(fields).size).toBe(300);
     const types = new Set(Array.from({ length: 100 }, (_, hash) => typeof read('types', hash)['measure']));
     expect([...types].toSorted()).toEqual(['boolean', 'number', 'object', 'string']);
   });
 
-  it('comes in the share and of the kinds that the switches name', () => {
+  it('has the share and the kinds of the switches', () => {
     const options = optionsWith({ hostileShare: 0.25, hostileKinds: 'nul,twice' });
     const texts = Array.from({ length: 4000 }, (_, slot) =>
       itemText('id', '7', '"name":"n"', Math.imul(slot + 1, 0x9e3779b1) >>> 0, options),

@@ -1,6 +1,6 @@
 import { fraction, mix } from '../hash.ts';
 
-/** What the switch `hostileKinds` may name. */
+/** Values of the switch `hostileKinds`. */
 export const HOSTILE_KINDS = [
   'nul',
   'surrogate',
@@ -31,14 +31,14 @@ export interface HostileOptions {
   readonly megabytes: number;
 }
 
-/** What a hostile item carries; undefined for most items. */
+/** The kind of a hostile item; undefined for other items. */
 function hostileKind(hash: number, options: HostileOptions): HostileKind | undefined {
   if (options.hostileShare === 0 || fraction(mix(hash, 51)) >= options.hostileShare) return undefined;
   const kinds = options.hostileKinds.split(',') as HostileKind[];
   return kinds[mix(hash, 52) % kinds.length];
 }
 
-/** The item's JSON text: `id` (JSON text) under `keyField`, its members, and what is hostile about it. */
+/** The item's JSON text: `id` (JSON text) as `keyField`, its members, and its hostile members. */
 export function itemText(
   keyField: string,
   id: string,
@@ -53,7 +53,7 @@ export function itemText(
   return `{"${keyField}":${id},${members},${hostileMembers(hostile, hash, options)}}`;
 }
 
-/** Keys that no `bigint` can hold; of `text` keys the number is a good one. */
+/** Keys that are not a valid `bigint`; as a `text` key the number is valid. */
 function badId(hash: number): string {
   const bad = [
     'null',
@@ -115,7 +115,7 @@ function hostileMembers(
 /** One field, of another type in each item. */
 const TYPES = ['12.5', '"12.5"', '"2026-01-02T03:04:05Z"', 'true', '{"value":12.5}', '[12.5]', 'null', '7'];
 
-/** Names that are empty, reserved, overlong, that differ by case alone, and that no `text` can hold. */
+/** Names that are empty, reserved, too long, different by case only, or not storable as `text`. */
 const ODD_NAMES = `
  select user ctid xmin _raw _user_id _key Title title TITLE ti-tle ti:tle größe 1st __proto__ constructor`
   .split(/[\n ]/)

@@ -9,7 +9,7 @@ function text(json: string): string {
 describe.each([...new Set([...ID_FORMS, ...NUMERIC_ID_FORMS])])('IDs of the form %s', (name) => {
   const slots = fc.integer({ min: 0, max: 50_000_000 });
 
-  it('lead back to their slot', () => {
+  it('map back to their slot', () => {
     fc.assert(
       fc.property(slots, fc.nat({ max: 5000 }), (slot, shift) => {
         const form = idForm(name, 77, shift);
@@ -20,14 +20,14 @@ describe.each([...new Set([...ID_FORMS, ...NUMERIC_ID_FORMS])])('IDs of the form
     );
   });
 
-  it('are valid JSON, and each is there once', () => {
+  it('are valid JSON, and unique', () => {
     const form = idForm(name, 5);
     const ids = Array.from({ length: 3000 }, (_, slot) => form.json(slot));
     expect(new Set(ids).size).toBe(3000);
     expect(() => JSON.parse(`[${ids.join(',')}]`)).not.toThrow();
   });
 
-  it('belong to no slot when something else is said', () => {
+  it('map to no slot when the text differs', () => {
     const form = idForm(name, 5);
     for (const wrong of ['', 'x', '-1', '1', '01234', '1e3', 'acc_', 'acc_x', '00000000-0000', ' 1000']) {
       expect(form.slotOf(wrong)).toBeUndefined();
@@ -36,13 +36,13 @@ describe.each([...new Set([...ID_FORMS, ...NUMERIC_ID_FORMS])])('IDs of the form
 });
 
 describe('IDs that rise with creation', () => {
-  it('each have a place of their own, whether a slot has them or not', () => {
+  it('each have their own rank, with or without a slot', () => {
     const form = idForm('integer', 9);
     const places = Array.from({ length: 3000 }, (_, number) => form.rankOf(String(number)) ?? Number.NaN);
     expect(places.every((place, index) => index === 0 || place > (places[index - 1] ?? Infinity))).toBe(true);
   });
 
-  it('are told by nobody who reads them into doubles, or into 64 bits, where their name says so', () => {
+  it('do not fit doubles, or 64 bits, where their name says so', () => {
     const beyondDouble = [idForm('beyond-2^53', 9).json(0), idForm('beyond-2^53', 9).json(50_000_000)];
     expect(beyondDouble.every((id) => BigInt(id) > 2n ** 53n && BigInt(id) < 2n ** 63n)).toBe(true);
     expect(BigInt(idForm('beyond-2^63', 9).json(0))).toBeGreaterThan(2n ** 63n);

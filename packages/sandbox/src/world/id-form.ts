@@ -1,8 +1,8 @@
 import { fraction, mix } from '../hash.ts';
 
 /**
- * How the IDs of a population look. A population numbers its items 0, 1, 2 … (slots, in the order of creation);
- * the form turns a slot into an ID and back in O(1), so nothing is stored.
+ * The form of a population's IDs. A population numbers its items 0, 1, 2 … (slots, in the order of creation). The form
+ * maps a slot to an ID and back in O(1), so no ID is stored.
  */
 export interface IdForm {
   /** The ID as the item's field spells it in JSON. */
@@ -10,28 +10,27 @@ export interface IdForm {
   /** The slot whose ID is exactly `text`; undefined where no slot can have it. */
   readonly slotOf: (text: string) => number | undefined;
   /**
-   * Where an ID that may belong to no slot stands among them: the slot itself, or a fraction between two of them, no
-   * two IDs at the same place.
-   * Undefined for a text that is no ID of this form (the service's "invalid cursor").
+   * The rank of an ID among the slots: the slot itself, or a fraction between two slots for an ID that has none. No two
+   * IDs have the same rank. Undefined for a text that is not an ID of this form (the service's "invalid cursor").
    */
   readonly rankOf: (text: string) => number | undefined;
 }
 
 export const ID_FORMS = ['integer', 'beyond-2^53', 'string', 'odd', 'uuid', 'uuid-by-time'] as const;
-/** Forms of IDs that the specification calls numbers. */
+/** Forms of the IDs that are numbers in the specification. */
 export const NUMERIC_ID_FORMS = ['integer', 'beyond-2^53', 'digits', 'beyond-2^63', 'uuid'] as const;
 export type IdFormName = (typeof ID_FORMS)[number] | (typeof NUMERIC_ID_FORMS)[number];
 
-/** Least distance of two integer IDs' blocks; each slot takes one number of its block, so IDs have gaps. */
+/** Numbers per slot: an integer ID is one of them, so IDs have gaps. */
 const GAP = 4;
 const FIRST_INTEGER = 1000;
-/** 2^53: integers above can't be told apart by a program that reads them into doubles. */
+/** 2^53: above, a program that reads integers as doubles confuses neighbours. */
 const BEYOND_DOUBLE = 2n ** 53n;
-/** 2^63: integers from here on fit no signed 64-bit column. */
+/** 2^63: from here on integers do not fit a signed 64-bit column. */
 const BEYOND_INT8 = 2n ** 63n;
 
 /**
- * @param salt what makes the gaps of this population differ from others'
+ * @param salt makes the gaps of this population differ from those of others
  * @param shift added to each slot: lists share the IDs of the accounts on them
  */
 export function idForm(name: IdFormName, salt: number, shift = 0): IdForm {
@@ -89,7 +88,7 @@ function beyondForm(integers: IdForm, beyond: bigint): IdForm {
   };
 }
 
-/** Texts that end in a number; in a URL most of what may stand before it has to be encoded. */
+/** Texts that end in a number; most prefixes must be encoded in a URL. */
 function prefixedForm(integers: IdForm, prefix: string): IdForm {
   const inner = (text: string): string | undefined =>
     text.startsWith(prefix) ? text.slice(prefix.length) : undefined;
@@ -104,7 +103,7 @@ function through(read: (text: string) => number | undefined, text: string | unde
   return text === undefined ? undefined : read(text);
 }
 
-/** An odd factor and its inverse modulo 2^32: a reversible scatter of slots over the first digits of a UUID. */
+/** An odd factor and its inverse modulo 2^32: they map slots to scattered first digits of a UUID and back. */
 const UUID_ODD = 0x9e3779b1;
 const UUID_INVERSE = inverseModulo32(UUID_ODD);
 

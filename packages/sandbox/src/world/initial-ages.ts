@@ -2,12 +2,12 @@ import { fraction, mix } from '../hash.ts';
 
 /** The oldest items are some two years old. */
 const HORIZON_MS = 730 * 86_400_000;
-/** Two neighbours of a small collection are at most so much further apart than the two before them. */
-const MOST_GROWTH_MS = 3_600_000;
+/** Greatest growth of the distance between neighbours in a small collection. */
+const MAX_GROWTH_MS = 3_600_000;
 
 /**
- * When the initial items were created: dense towards the epoch, so that the newest jobs still move, and reaching
- * back up to two years. Rises strictly with the slot as long as a collection has fewer than some 10 million items.
+ * When the initial items were created: dense towards the epoch, so that the newest jobs are still unfinished, and back
+ * to two years before. Rises strictly with the slot in a collection of fewer than some 10 million items.
  * @param spacing milliseconds between the newest ones
  */
 export function initialAges(
@@ -17,7 +17,7 @@ export function initialAges(
   salt: number,
 ): (slot: number) => number {
   const step = Math.min(spacing, HORIZON_MS / 2 / Math.max(1, size));
-  const growth = Math.min(MOST_GROWTH_MS, Math.max(0, HORIZON_MS - step * size) / Math.max(1, size * size));
+  const growth = Math.min(MAX_GROWTH_MS, Math.max(0, HORIZON_MS - step * size) / Math.max(1, size * size));
   return (slot) => {
     const age = size - 1 - slot;
     return Math.floor(

@@ -1,30 +1,30 @@
 import { firstAbove } from './sorted.ts';
 
-/** Something done to one item from outside, at a moment. */
+/** A change of one item from outside. */
 export type Change = { readonly at: number; readonly silent: boolean } & (
   | { readonly kind: 'delete' | 'restore' }
   | { readonly kind: 'update'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'insert'; readonly source: string }
 );
 
-/** An item that was changed or inserted: what was done, in order of time (a change may be planned for later). */
+/** An item that was changed or inserted: its changes in order of time, some of them possibly in the future. */
 export interface Entry {
   readonly id: string;
-  /** Place among the slots (the slot itself, or between two). */
+  /** Rank among the slots: the slot itself, or between two slots. */
   readonly rank: number;
-  /** Undefined for an inserted item whose ID belongs to no slot. */
+  /** Undefined for an extra item: an inserted one whose ID belongs to no slot. */
   readonly slot: number | undefined;
   readonly changes: Change[];
 }
 
-/** What the changes up to a time come to. */
+/** The result of all changes up to one time. */
 export interface Overlaid {
-  /** Undefined: as the item would be by itself. */
+  /** Undefined: as without changes. */
   readonly present: boolean | undefined;
   readonly fields: Readonly<Record<string, unknown>> | undefined;
   /** Whole text of an inserted item. */
   readonly source: string | undefined;
-  /** When its fields last changed (going and coming back change none); -Infinity: never. */
+  /** When its fields last changed (delete and restore change none); -Infinity: never. */
   readonly changedAt: number;
 }
 
@@ -35,19 +35,19 @@ const UNTOUCHED: Overlaid = {
   changedAt: -Infinity,
 };
 
-/** All that was done to the items of one population. Memory: one entry an item touched. */
+/** The changes of one population's items from outside. Memory: one entry for each changed item. */
 export class Overlay {
   readonly #bySlot = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
-  /** Inserted items without a slot, by rank. */
-  readonly #strangers: Entry[] = [];
-  /** Moments of all changes, and of those that move `updated_at`, sorted. */
+  /** Inserted items without a slot, sorted by rank. */
+  readonly #extras: Entry[] = [];
+  /** Times of all changes, and of those that move `updated_at`, sorted. */
   readonly #moments: number[] = [];
-  readonly #loud: number[] = [];
+  readonly #updates: number[] = [];
   #revision = 0;
   #onAdd: ((item: Pick<Entry, 'id' | 'slot' | 'rank'>, change: Change) => void) | undefined;
 
-  /** Rises with every change: what was computed from the overlay is stale when it differs. */
+  /** Rises with every change: a result computed at another revision is stale. */
   get revision(): number {
     return this.#revision;
   }
@@ -56,8 +56,8 @@ export class Overlay {
     return this.#byId.size === 0;
   }
 
-  get strangers(): readonly Entry[] {
-    return this.#strangers;
+  get extras(): readonly Entry[] {
+    return this.#extras;
   }
 
   entries(): IterableIterator<Entry> {
@@ -72,7 +72,7 @@ export class Overlay {
     return this.#byId.get(id);
   }
 
-  /** Calls `listener` for each change that is added from now on, just before it is. One listener. */
+  /** Calls `listener` just before each later change is added. There is one listener. */
   listen(listener: (item: Pick<Entry, 'id' | 'slot' | 'rank'>, change: Change) => void): void {
     this.#onAdd = listener;
   }
@@ -85,8 +85,8 @@ export class Overlay {
       entry = { ...item, changes: [] };
       this.#byId.set(item.id, entry);
       if (item.slot === undefined) {
-        this.#strangers.splice(
-          firstAbove(this.#strangers, (stranger) => stranger.rank, item.rank),
+        this.#extras.splice(
+          firstAbove(this.#extras, (extra) => extra.rank, item.rank),
           0,
           entry,
         );
@@ -100,11 +100,11 @@ export class Overlay {
       change,
     );
     insert(this.#moments, change.at);
-    if (!change.silent) insert(this.#loud, change.at);
+    if (!change.silent) insert(this.#updates, change.at);
     this.#revision += 1;
   }
 
-  /** What the changes of an entry come to at `time`. */
+  /** The result of an entry's changes at `time`. */
   at(entry: Entry | undefined, time: number): Overlaid {
     if (entry === undefined) return UNTOUCHED;
     let { present, fields, source, changedAt } = UNTOUCHED;
@@ -119,12 +119,12 @@ export class Overlay {
     return { present, fields, source, changedAt };
   }
 
-  /** Moment of the last change at or before `time`, silent ones aside; -Infinity where there is none. */
+  /** Time of the last change at or before `time`, without silent ones; -Infinity where there is none. */
   lastMoment(time: number): number {
-    return this.#loud[firstAbove(this.#loud, (moment) => moment, time) - 1] ?? -Infinity;
+    return this.#updates[firstAbove(this.#updates, (moment) => moment, time) - 1] ?? -Infinity;
   }
 
-  /** Moment of the first change after `time`; Infinity where there is none. */
+  /** Time of the first change after `time`; Infinity where there is none. */
   nextMoment(time: number): number {
     return this.#moments[firstAbove(this.#moments, (moment) => moment, time)] ?? Infinity;
   }

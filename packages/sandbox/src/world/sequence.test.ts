@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Pulse } from './pulse.ts';
+import { SteadyRate } from './steady-rate.ts';
 import { Sequence } from './sequence.ts';
 
 describe('a sequence', () => {
-  it('gives every birth and every post a slot of its own, in order of time', () => {
+  it('gives every creation and every post its own slot, in order of time', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat({ max: 5000 }), { maxLength: 30 }),
         fc.integer({ min: 0, max: 5 }),
         (waits, initial) => {
-          const births = new Pulse(0, 60, 0);
-          const sequence = new Sequence(initial, births);
+          const creations = new SteadyRate(0, 60, 0);
+          const sequence = new Sequence(initial, creations);
           const posts: number[] = [];
           let time = 0;
           for (const wait of waits) {
@@ -24,8 +24,8 @@ describe('a sequence', () => {
           for (let slot = initial; slot < size; slot += 1) {
             const origin = sequence.origin(slot);
             if (origin.kind === 'initial') throw new Error('only the first slots are initial');
-            if (origin.kind === 'birth') numbers.push(origin.number);
-            moments.push(origin.kind === 'post' ? origin.at : births.at(origin.number));
+            if (origin.kind === 'created') numbers.push(origin.number);
+            moments.push(origin.kind === 'post' ? origin.at : creations.at(origin.number));
           }
           expect(moments).toEqual(moments.toSorted((a, b) => a - b));
           expect(numbers).toEqual(numbers.map((_, index) => index));

@@ -1,10 +1,10 @@
 import { firstAbove } from './sorted.ts';
-import type { Pulse } from './pulse.ts';
+import type { SteadyRate } from './steady-rate.ts';
 
-/** What a slot of a sequence is. */
+/** How a slot was created. */
 export type Origin =
   | { readonly kind: 'initial' }
-  | { readonly kind: 'birth'; readonly number: number }
+  | { readonly kind: 'created'; readonly number: number }
   | { readonly kind: 'post'; readonly at: number };
 
 interface Post {
@@ -13,23 +13,23 @@ interface Post {
 }
 
 /**
- * The sequence from which a population takes its slots, like a database sequence: first the initial items, then
- * births (at a rate) and posts (when they happen) in order of time. A post shifts the births after it by one slot,
- * so every ID is used once and rises with the time of creation. Memory: one entry a post.
+ * The sequence of a population's slots, like a database sequence: first the initial items, then creations (at a rate)
+ * and posts (by requests) in order of time. A post shifts later creations by one slot: every ID is used once, and IDs
+ * rise with the time of creation. Memory: one entry for each post.
  */
 export class Sequence {
   readonly initial: number;
-  readonly births: Pulse;
+  readonly creations: SteadyRate;
   readonly #posts: Post[] = [];
 
-  constructor(initial: number, births: Pulse) {
+  constructor(initial: number, creations: SteadyRate) {
     this.initial = initial;
-    this.births = births;
+    this.creations = creations;
   }
 
   /** Number of slots that may be in use at `time`, posts made later included. */
   size(time: number): number {
-    return this.initial + this.births.count(time) + this.#posts.length;
+    return this.initial + this.creations.count(time) + this.#posts.length;
   }
 
   /** Takes the next slot at `time`, which is not before any earlier post. */
@@ -44,10 +44,10 @@ export class Sequence {
     const before = firstAbove(this.#posts, (post) => post.slot, slot - 1);
     const post = this.#posts[before];
     if (post?.slot === slot) return { kind: 'post', at: post.at };
-    return { kind: 'birth', number: slot - this.initial - before };
+    return { kind: 'created', number: slot - this.initial - before };
   }
 
-  /** Number of posts, all told. */
+  /** Number of posts. */
   get posts(): number {
     return this.#posts.length;
   }

@@ -15,7 +15,7 @@ describe('a time', () => {
     expect(timeText(MOMENT, form)).toBe(text);
   });
 
-  it.each(TIME_FORMS)('is JSON in the form %s, the same for the same moment, and null for none', (form) => {
+  it.each(TIME_FORMS)('is JSON in the form %s, equal for equal times, and null for none', (form) => {
     for (let second = 0; second < 60; second += 1) {
       const text = timeText(MOMENT + second * 1000, form);
       expect(() => JSON.parse(text) as unknown).not.toThrow();
@@ -24,7 +24,7 @@ describe('a time', () => {
     expect(timeText(undefined, form)).toBe('null');
   });
 
-  it('may be in all forms, or in none that is one', () => {
+  it('may be in all forms, or be no time at all', () => {
     const forms = (form: 'mixed' | 'broken'): Set<string> =>
       new Set(Array.from({ length: 60 }, (_, second) => timeText(MOMENT + second * 1000, form).slice(19)));
     expect(forms('mixed').size).toBeGreaterThan(4);

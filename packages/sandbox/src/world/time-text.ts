@@ -1,9 +1,9 @@
 const FORMS = ['z', 'offset', 'none', 'fraction', 'epoch', 'epoch-ms'] as const;
 
-/** What the switch `times` may name. */
+/** Values of the switch `times`. */
 export const TIME_FORMS = [...FORMS, 'mixed', 'broken'] as const;
 
-/** A moment as JSON text in the form that the switch `times` names; null for undefined. */
+/** A time as JSON text in the form of the switch `times`; null for undefined. */
 export function timeText(ms: number | undefined, form: (typeof TIME_FORMS)[number]): string {
   if (ms === undefined) return 'null';
   switch (form) {
@@ -26,7 +26,7 @@ export function timeText(ms: number | undefined, form: (typeof TIME_FORMS)[numbe
   }
 }
 
-/** Texts where a time should be. */
+/** Texts that are not times. */
 const NO_TIMES = [
   '"2026-02-30T25:61:00Z"',
   '"yesterday"',
@@ -38,7 +38,7 @@ const NO_TIMES = [
 const DAY_MS = 86_400_000;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
-/** Days' texts: neighbours in a list share them, and Date.toISOString would be a third of the whole work. */
+/** Texts of days: neighbours in a list share them, and Date.toISOString would take a third of all time. */
 const days = new Map<number, string>();
 
 /** `2026-11-21T13:06:53`. */
@@ -46,7 +46,7 @@ function toSecond(ms: number): string {
   const day = Math.floor(ms / DAY_MS);
   let date = days.get(day);
   if (date === undefined) {
-    // Some years' worth; a sandbox that runs on for longer begins anew.
+    // Enough for years; then the cache is cleared.
     if (days.size > 5000) days.clear();
     date = new Date(day * DAY_MS).toISOString().slice(0, 11);
     days.set(day, date);

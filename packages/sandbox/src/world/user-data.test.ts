@@ -6,7 +6,7 @@ import { readAll } from '../service/page.ts';
 import { readSandboxOptions } from '../switches/read-options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { countOf, lastChange } from './census.ts';
+import { countVisible, lastChange } from './population-summary.ts';
 import type { Population } from './population.ts';
 import { Rankings } from './kinds/ranking.ts';
 
@@ -39,7 +39,7 @@ function statuses(state: SandboxState, time: number): string[] {
 }
 
 describe('the data of a user', () => {
-  it('are the same bytes for the same seed and time, and others for another seed or user', () => {
+  it('are the same bytes for the same seed and time, and differ for another seed or user', () => {
     const keys = 'a=1001,b=1002';
     const [one, same, other] = [stateWith({ keys }), stateWith({ keys }), stateWith({ keys, seed: 2 })];
     for (const name of ['research_jobs', 'bulk_research_jobs', 'lists', 'watchlist'] as const) {
@@ -81,11 +81,11 @@ describe('the data of a user', () => {
       const id = String((JSON.parse(text) as { job_id: number }).job_id);
       expect(jobs.find(id, EPOCH)).toBe(slot);
     }
-    expect(countOf(jobs, EPOCH)).toBe(10_000_000);
+    expect(countVisible(jobs, EPOCH)).toBe(10_000_000);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
   });
 
-  it('move with time: jobs are queued, then processed, then end; new ones appear at the rate', () => {
+  it('change with time: jobs are queued, processed, then finished; new ones appear at the rate', () => {
     const state = stateWith({ jobs: 0, newJobsPerMinute: 1, failedShare: 0 });
     expect(statuses(state, EPOCH + 59_999)).toEqual([]);
     expect(statuses(state, EPOCH + 60_000)).toEqual(['queued']);
@@ -94,7 +94,7 @@ describe('the data of a user', () => {
     expect(statuses(state, EPOCH + 3_600_000).at(-1)).toBe('completed');
   });
 
-  it('fail, are retried and get stuck in the shares asked for', () => {
+  it('fail, are retried and get stuck in the shares of the switches', () => {
     const late = EPOCH + 86_400_000;
     const still = { jobs: 2000, newJobsPerMinute: 0, failedShare: 0.5 };
     const failed = statuses(stateWith(still), late).filter((status) => status === 'failed').length;
@@ -131,18 +131,18 @@ describe('the data of a user', () => {
     expect(read(silent, 35).items).not.toEqual(read(silent, 30).items);
   });
 
-  it('are committed late in the share asked for: a lower ID appears after higher ones', () => {
+  it('are committed late in the share of the switch: a lower ID appears after higher ones', () => {
     const state = stateWith({ jobs: 0, newJobsPerMinute: 60, lateShare: 0.5, lateSeconds: 30 });
     const time = EPOCH + 120_000;
     const early = new Set(texts(state, jobsOf(state), time).map((text) => text.slice(0, 14)));
     const later = texts(state, jobsOf(state), time + 60_000).map((text) => text.slice(0, 14));
     const newest = later.findIndex((text) => early.has(text));
     expect(later.slice(newest).filter((text) => !early.has(text)).length).toBeGreaterThan(0);
-    expect(countOf(jobsOf(state), time)).toBe(early.size);
-    expect(later).toHaveLength(countOf(jobsOf(state), time + 60_000));
+    expect(countVisible(jobsOf(state), time)).toBe(early.size);
+    expect(later).toHaveLength(countVisible(jobsOf(state), time + 60_000));
   });
 
-  it('are there once also where an inserted item took the ID of one yet to be born', () => {
+  it('exist once, even where an inserted item took the ID of a later one', () => {
     const state = stateWith({ jobs: 3, newJobsPerMinute: 1 });
     const jobs = jobsOf(state);
     const id = jobs.idOf(4);
@@ -153,7 +153,7 @@ describe('the data of a user', () => {
     expect(all.filter((text) => text.startsWith(`{"job_id":${id},`))).toEqual([
       `{"job_id":${id},"status":"early"}`,
     ]);
-    expect(countOf(jobs, later)).toBe(6);
+    expect(countVisible(jobs, later)).toBe(6);
   });
 
   it('spell states and times as the switches say', () => {
@@ -176,7 +176,7 @@ describe('the data of a user', () => {
     expect(Date.parse(String(created('z'))) / 1000).toBe(created('epoch'));
   });
 
-  it('carry every hostile value that is asked for', () => {
+  it('have every hostile value of the switch', () => {
     const state = stateWith({
       jobs: 400,
       hostileShare: 0.5,
@@ -208,12 +208,12 @@ describe('what was computed of a population', () => {
         kind: fc.constantFrom('delete' as const, 'restore' as const, 'update' as const, 'insert' as const),
         slot: fc.nat({ max: 40 }),
       }),
-      fc.record({ kind: fc.constant('stranger' as const), id: fc.integer({ min: 990, max: 1300 }) }),
+      fc.record({ kind: fc.constant('extra' as const), id: fc.integer({ min: 990, max: 1300 }) }),
     ),
     { maxLength: 25 },
   );
 
-  it('stays true through births, vanishings, late commits, scores and mutations', () => {
+  it('stays correct through creations, vanishings, late commits, scores and mutations', () => {
     fc.assert(
       fc.property(
         steps,
@@ -235,7 +235,7 @@ describe('what was computed of a population', () => {
             for (const step of script) {
               if (step.kind === 'wait') {
                 state.data.set(state.data.now() + step.ms);
-              } else if (step.kind === 'stranger') {
+              } else if (step.kind === 'extra') {
                 mutate(state, { op: 'insert', collection: name, id: String(step.id), fields: { score: 50 } });
               } else {
                 const id = step.kind === 'insert' ? undefined : population.idOf(step.slot);
@@ -250,7 +250,7 @@ describe('what was computed of a population', () => {
               const time = state.data.now();
               const fresh = [...readAll(population, new Rankings(), state.options, time)];
               expect([...readAll(population, kept, state.options, time)]).toEqual(fresh);
-              expect(countOf(population, time)).toBe(fresh.length);
+              expect(countVisible(population, time)).toBe(fresh.length);
               expect(new Set(fresh.map((ref) => population.idOf(ref))).size).toBe(fresh.length);
             }
           }
@@ -260,7 +260,7 @@ describe('what was computed of a population', () => {
     );
   });
 
-  it('says of a list’s items when they last changed', () => {
+  it('says when a list’s items last changed', () => {
     const state = stateWith({
       lists: 3,
       itemsPerList: 10,

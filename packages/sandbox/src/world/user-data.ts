@@ -6,14 +6,14 @@ import { idForm } from './id-form.ts';
 import type { ItemKind } from './kinds/item-kind.ts';
 import { bulkJobKind, researchJobKind } from './kinds/job-kinds.ts';
 import { listKind } from './kinds/list-kind.ts';
-import { Population, type Ref } from './population.ts';
-import { Pulse } from './pulse.ts';
-import { Rota } from './rota.ts';
+import { Population, type ItemRef } from './population.ts';
+import { SteadyRate } from './steady-rate.ts';
+import { Permutation } from './permutation.ts';
 
 export type SandboxCollection = 'research_jobs' | 'bulk_research_jobs' | 'lists' | 'watchlist';
 
-/** Inserted lists have no slot; their items are derived from numbers above all slots. */
-const STRANGER = 0x8000_0000;
+/** Extra lists have no slot: their items are derived from numbers above all slots. */
+const FIRST_EXTRA_LIST = 0x8000_0000;
 
 /** All data of one user. */
 export class UserData {
@@ -22,8 +22,8 @@ export class UserData {
   readonly #epoch: number;
   readonly #salt: number;
   readonly #top: Readonly<Record<SandboxCollection, Population>>;
-  readonly #itemsRota: Rota;
-  /** Items of those lists that something was done to; all others are made anew each time. */
+  readonly #itemPermutation: Permutation;
+  /** Items of the lists that were changed; all others are made for each call. */
   readonly #touchedLists = new Map<number, Population>();
 
   constructor(userId: number, epoch: number, options: () => SandboxOptions) {
@@ -31,26 +31,26 @@ export class UserData {
     this.#options = options;
     this.#epoch = epoch;
     this.#salt = mix(options().seed, userId);
-    this.#itemsRota = new Rota(options().itemsPerList);
+    this.#itemPermutation = new Permutation(options().itemsPerList);
     const sizes = options();
-    const lists = listKind((subject) => this.#itemsOf(subject.slot, subject.createdAt));
+    const lists = listKind((snapshot) => this.#itemsOf(snapshot.slot, snapshot.createdAt));
     this.#top = {
       research_jobs: this.#collection(1, 'research_jobs', researchJobKind, sizes.jobs, 20_000, {
-        births: sizes.newJobsPerMinute,
+        creations: sizes.newJobsPerMinute,
         vanishings: sizes.vanishingJobsPerMinute,
       }),
       bulk_research_jobs: this.#collection(2, 'bulk_research_jobs', bulkJobKind, sizes.bulkJobs, 600_000, {
-        births: sizes.newBulkJobsPerMinute,
+        creations: sizes.newBulkJobsPerMinute,
         vanishings: sizes.vanishingBulkJobsPerMinute,
       }),
       lists: this.#collection(3, 'lists', lists, sizes.lists, 1_800_000, {
-        births: sizes.newListsPerMinute,
+        creations: sizes.newListsPerMinute,
         vanishings: sizes.vanishingListsPerMinute,
       }),
       watchlist: this.#collection(4, 'watchlist', watchEntryKind, sizes.watchlist, 3_600_000, {
-        births: sizes.newWatchEntriesPerMinute,
+        creations: sizes.newWatchEntriesPerMinute,
         vanishings: sizes.vanishingWatchEntriesPerMinute,
-        scorings: sizes.watchChangesPerMinute,
+        scoreChanges: sizes.watchChangesPerMinute,
       }),
     };
   }
@@ -60,23 +60,23 @@ export class UserData {
   }
 
   /** The list with this ID, visible or not; undefined where there never was one. */
-  list(id: string, time: number): Ref | undefined {
+  list(id: string, time: number): ItemRef | undefined {
     return this.#top.lists.find(id, time);
   }
 
   /** The items of a list. */
-  items(list: Ref): Population {
+  items(list: ItemRef): Population {
     return this.#itemsOf(numberOf(list), this.#listCreatedAt(list));
   }
 
-  /** The items of a list, kept from now on: for whoever changes them. */
-  itemsToChange(list: Ref): Population {
+  /** The items of a list, to be changed: they are kept from now on. */
+  itemsToChange(list: ItemRef): Population {
     const items = this.items(list);
     this.#touchedLists.set(numberOf(list), items);
     return items;
   }
 
-  #listCreatedAt(list: Ref): number {
+  #listCreatedAt(list: ItemRef): number {
     return typeof list === 'number' ? this.#top.lists.createdAt(list) : (list.changes[0]?.at ?? this.#epoch);
   }
 
@@ -87,7 +87,7 @@ export class UserData {
     const since = Math.max(this.#epoch, listCreatedAt);
     const lists = Math.max(1, options.lists);
     const salt = mix(this.#salt + 5, list);
-    // All lists draw on one pool of accounts, each beginning at another place: the same account may be on many.
+    // All lists share one pool of accounts and start at different places: an account may be on many lists.
     const shift = salt % 5000;
     const accounts = this.#salt + 6;
     return new Population({
@@ -98,10 +98,10 @@ export class UserData {
       since,
       initial: options.itemsPerList,
       initialCreatedAt: () => listCreatedAt,
-      births: new Pulse(since, options.newListItemsPerMinute / lists, phase(salt, 1)),
-      vanishings: new Pulse(since, options.vanishingListItemsPerMinute / lists, phase(salt, 2)),
-      scorings: new Pulse(since, options.scoreChangesPerMinute / lists, phase(salt, 3)),
-      rota: this.#itemsRota,
+      creations: new SteadyRate(since, options.newListItemsPerMinute / lists, phase(salt, 1)),
+      vanishings: new SteadyRate(since, options.vanishingListItemsPerMinute / lists, phase(salt, 2)),
+      scoreChanges: new SteadyRate(since, options.scoreChangesPerMinute / lists, phase(salt, 3)),
+      permutation: this.#itemPermutation,
       hashOf: (slot) => mix(accounts, slot + shift),
       options: this.#options,
     });
@@ -113,7 +113,7 @@ export class UserData {
     kind: ItemKind,
     initial: number,
     spacing: number,
-    rates: { readonly births: number; readonly vanishings: number; readonly scorings?: number },
+    rates: { readonly creations: number; readonly vanishings: number; readonly scoreChanges?: number },
   ): Population {
     const salt = this.#salt + number;
     const options = this.#options();
@@ -125,18 +125,18 @@ export class UserData {
       since: this.#epoch,
       initial,
       initialCreatedAt: initialAges(this.#epoch, initial, spacing, salt),
-      births: new Pulse(this.#epoch, rates.births, 0),
-      vanishings: new Pulse(this.#epoch, rates.vanishings, 0),
-      scorings: new Pulse(this.#epoch, rates.scorings ?? 0, 0),
-      rota: new Rota(initial),
+      creations: new SteadyRate(this.#epoch, rates.creations, 0),
+      vanishings: new SteadyRate(this.#epoch, rates.vanishings, 0),
+      scoreChanges: new SteadyRate(this.#epoch, rates.scoreChanges ?? 0, 0),
+      permutation: new Permutation(initial),
       hashOf: (slot) => mix(salt, slot),
       options: this.#options,
     });
   }
 }
 
-function numberOf(list: Ref): number {
-  return typeof list === 'number' ? list : STRANGER + (hashText(list.id) >>> 1);
+function numberOf(list: ItemRef): number {
+  return typeof list === 'number' ? list : FIRST_EXTRA_LIST + (hashText(list.id) >>> 1);
 }
 
 function phase(salt: number, number: number): number {

@@ -111,7 +111,7 @@ export class Operator {
     // The sandbox keeps one inserted item between two of its own: a second one would share the first one's place.
     const { overlay, plan } = rows.population;
     const rank = plan.ids.rankOf(id);
-    if (overlay.strangers.some((other) => other.id !== id && other.rank === rank)) return;
+    if (overlay.extras.some((other) => other.id !== id && other.rank === rank)) return;
     const wasThere = rows.gone.indexOf(id);
     if (wasThere >= 0) rows.gone.splice(wasThere, 1);
     this.#insert(rows, id);

@@ -19,7 +19,7 @@ import { TruthLog } from '../source/truth-log.ts';
 
 /** Where games are played: one database for many accounts at a time. */
 export interface Table {
-  readonly database: Database & { readonly url: string; readonly schema: string };
+  readonly database: Database & { readonly url: string };
   readonly db: pg.Pool;
 }
 
@@ -118,7 +118,7 @@ class Run {
       await account.close();
     }
     const { seed } = this.#game;
-    const { byFault } = this.#source.state.traffic.counters();
+    const { byFault } = this.#source.state.requests.counters();
     const own = { operations: this.#operator.count, requests: account.requests };
     const counts = { ...this.#record.counts, ...own, ...byFault };
     const what = `${describeGame(this.#game)}; user ${this.#user}, ${collections.length} collections`;

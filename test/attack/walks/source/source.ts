@@ -41,7 +41,7 @@ export async function openSource(options: Partial<SandboxOptions>): Promise<Sour
     change: (changed) => state.change(read(changed, state.options)),
     stop: async () => {
       stopping.abort(new Error('the sandbox stops'));
-      await Promise.all([service.close(), controls.close(), state.publisher.courier.stop(), publishing]);
+      await Promise.all([service.close(), controls.close(), state.publisher.deliveries.stop(), publishing]);
     },
   };
 }

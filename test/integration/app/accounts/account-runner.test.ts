@@ -4,7 +4,8 @@ import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { askOwner } from '../../../../src/app/accounts/find-owners.ts';
-import { hashOfKey, type ServiceLink } from '../../../../src/app/accounts/service-link.ts';
+import { hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
+import type { ServiceLink } from '../../../../src/app/accounts/service-link.ts';
 import { TransportError } from '../../../../src/model/errors.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -52,7 +53,7 @@ describe('the next full walks of an account that begins to run', () => {
     return blocked.resolve;
   };
 
-  it('are promised before any of them was read: a restart would forget those that come due meanwhile', async () => {
+  it('are stored before any of them has begun: a restart would forget those that come due meanwhile', async () => {
     const read = blockReads();
     await service.start();
     await running();
@@ -62,7 +63,7 @@ describe('the next full walks of an account that begins to run', () => {
     for (const at of scheduledRuns.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
   });
 
-  it('keep to what was promised where nobody ran when it came due, and follow the cron line otherwise', async () => {
+  it('stay as stored where one came due while nobody ran, and follow the cron line otherwise', async () => {
     const due = new Date('2026-01-01T00:00:00Z');
     const put = (name: string, at: Date): Promise<unknown> =>
       account.query(`insert into mirror._collections (_user_id, collection, next_full_at)
@@ -80,7 +81,7 @@ describe('the next full walks of an account that begins to run', () => {
   });
 });
 
-describe('a key whose owner was asked while another process held the account', () => {
+describe('a key whose owner was asked for while another process owned the account', () => {
   it('begins with the slots that the other one used', async () => {
     const { db } = account.database;
     const { identity } = account.parts;

@@ -11,8 +11,8 @@ beforeEach(async () => {
   account = await createTestAccount();
   await account.current.close();
   service = accountsService(account.parts, account.config.service.keys);
-  const owed = misfireStarter(account.parts);
-  look = () => owed(service.runners());
+  const startMisfires = misfireStarter(account.parts);
+  look = () => startMisfires(service.runners());
   await service.start();
   await eventually('the account to run', () => service.runners()[0]?.current());
   await eventually('the first load', async () => (await freshness('lists')).complete_as_of !== null);
@@ -36,17 +36,17 @@ async function freshness(name: string): Promise<Freshness> {
   return rows[0];
 }
 
-const promise = (set: string): Promise<unknown> =>
+const schedule = (set: string): Promise<unknown> =>
   account.query(`update mirror._collections set ${set} where collection = 'lists'`);
 
 function walks(kind: string): number {
   return account.walks.filter((each) => each.kind === kind && each.scope.collection === 'lists').length;
 }
 
-describe('a reading whose promised moment has passed', () => {
+describe('a run whose moment has passed', () => {
   it('begins when somebody looks, once for all moments that were missed', async () => {
     const before = walks('full');
-    await promise(`next_full_at = now() - interval '9 days'`);
+    await schedule(`next_full_at = now() - interval '9 days'`);
     await look();
     await eventually('the full walk', async () => (await freshness('lists')).next_full_at > new Date());
     await look();
@@ -56,7 +56,7 @@ describe('a reading whose promised moment has passed', () => {
 
   it('is a poll, too', async () => {
     const before = walks('poll');
-    await promise(`next_poll_at = now() - interval '1 minute'`);
+    await schedule(`next_poll_at = now() - interval '1 minute'`);
     await look();
     await eventually('the poll', async () => (await freshness('lists')).next_poll_at > new Date());
     expect(walks('poll')).toBeGreaterThan(before);
@@ -64,7 +64,7 @@ describe('a reading whose promised moment has passed', () => {
 
   it('begins again where it fell due while one was under way', async () => {
     const before = walks('full');
-    await promise(`next_full_at = now() - interval '1 minute'`);
+    await schedule(`next_full_at = now() - interval '1 minute'`);
     const blocked = Promise.withResolvers<void>();
     let asked = false;
     account.onRequest = (path) => {
@@ -74,7 +74,7 @@ describe('a reading whose promised moment has passed', () => {
     };
     await look();
     await eventually('its request', () => asked);
-    await promise(`next_full_at = clock_timestamp()`);
+    await schedule(`next_full_at = clock_timestamp()`);
     blocked.resolve();
     await eventually('its end', () => walks('full') > before);
     await eventually('the next one', async () => {
@@ -82,16 +82,16 @@ describe('a reading whose promised moment has passed', () => {
       return walks('full') > before + 1;
     });
     await eventually(
-      'what is promised then',
+      'the next run to be stored',
       async () => (await freshness('lists')).next_full_at > new Date(),
     );
     expect(walks('full')).toBe(before + 2);
   });
 });
 
-describe('a promise that lies too far in the future', () => {
-  it('becomes the next firing of its line: the database’s clock went back', async () => {
-    await promise(`next_poll_at = now() + interval '1 year', next_full_at = now() + interval '1 year'`);
+describe('a next run that lies too far in the future', () => {
+  it('becomes the next run of its line: the database’s clock went back', async () => {
+    await schedule(`next_poll_at = now() + interval '1 year', next_full_at = now() + interval '1 year'`);
     await look();
     const { next_poll_at: poll, next_full_at: full } = await freshness('lists');
     expect(poll.getTime() - Date.now()).toBeLessThanOrEqual(60_000);
@@ -101,8 +101,8 @@ describe('a promise that lies too far in the future', () => {
 
 describe('freshness', () => {
   const states = async (set: string): Promise<string | undefined> => {
-    await promise(`reading_at = null, state = 'current'`);
-    await promise(set);
+    await schedule(`reading_at = null, state = 'current'`);
+    await schedule(set);
     const rows = await account.query<{ state: string }>(
       `select state from mirror.freshness where collection = 'lists'`,
     );

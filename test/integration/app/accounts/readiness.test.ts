@@ -1,15 +1,16 @@
 import { Db } from '../../../../src/db/connection/db.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readiness } from '../../../../src/app/daemon/readiness.ts';
-import { type Database, openDatabase } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 
 let database: TestDatabase;
 let opened: Database;
 beforeAll(async () => {
   database = await createTestDatabase();
-  opened = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+  opened = await openTestDatabase(database.url);
 });
 afterAll(async () => {
   await opened.close();
@@ -17,7 +18,7 @@ afterAll(async () => {
 });
 
 const clock = new VirtualClock();
-const ready = (ownsUntil: number, db = new Db(opened.kysely, 'mirror')): ReturnType<typeof readiness> =>
+const ready = (ownsUntil: number, db = opened.db): ReturnType<typeof readiness> =>
   readiness({ db, ownsUntil: () => ownsUntil, clock });
 
 describe('whether a delivery could be stored now', () => {
@@ -45,8 +46,8 @@ describe('whether a delivery could be stored now', () => {
   });
 
   it('is an error where the database does not answer', async () => {
-    const gone = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const gone = await openTestDatabase(database.url);
     await gone.close();
-    await expect(ready(clock.monotonic() + 10_000, new Db(gone.kysely, 'mirror'))).rejects.toThrow();
+    await expect(ready(clock.monotonic() + 10_000, gone.db)).rejects.toThrow();
   });
 });

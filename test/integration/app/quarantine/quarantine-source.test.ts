@@ -34,7 +34,7 @@ async function take(id: number): Promise<void> {
   await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(id) });
 }
 
-/** Lets more than the settle time pass. */
+/** Lets more than the grace period pass. */
 function age(): Promise<unknown> {
   return test.query(`update mirror.quarantine set last_seen_at = last_seen_at - interval '10 seconds'`);
 }
@@ -49,8 +49,8 @@ async function kept(): Promise<string[]> {
   const rows = await test.query<{ item: string }>('select item from mirror.quarantine order by item');
   const { items } = await listQuarantine(db, COLLECTION_NAMES, 10);
   const [account] = (await readStoredStatus(db)).accounts;
-  const told = account?.collections.find(({ collection }) => collection === 'research_jobs');
-  expect([items, told?.quarantinedItems]).toEqual([rows.length, rows.length]);
+  const status = account?.collections.find(({ collection }) => collection === 'research_jobs');
+  expect([items, status?.quarantinedItems]).toEqual([rows.length, rows.length]);
   return rows.map(({ item }) => item);
 }
 

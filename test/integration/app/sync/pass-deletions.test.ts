@@ -71,7 +71,7 @@ describe('items that go with their list', () => {
     expect(Object.keys(JSON.parse(JSON.stringify(passes[0])) as object)).not.toContain('along');
   });
 
-  it('are told where nobody asked for their collection, too', async () => {
+  it('are reported also where nobody asked for their collection', async () => {
     await withGoneList();
     const before = await counted('list_items');
     expect(await fullPass('lists')).toMatchObject([

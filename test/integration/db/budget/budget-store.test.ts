@@ -1,5 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
@@ -22,14 +20,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate mirror_sync.account, mirror_sync.slot_block, mirror_sync.rate_group, mirror_sync.first_ping, mirror_sync.api_key;
-    insert into mirror_sync.account (_user_id, owner, token, created_at) values (42, 'A', 7, now())`.execute(
-    database.kysely,
-  );
+  await database.db
+    .sql`truncate mirror_sync.account, mirror_sync.slot_block, mirror_sync.rate_group, mirror_sync.first_ping, mirror_sync.api_key;
+    insert into mirror_sync.account (_user_id, owner, token, created_at) values (42, 'A', 7, now())`;
 });
 
-const store = (): ReturnType<typeof createBudgetStore> =>
-  createBudgetStore(new Db(database.kysely, 'mirror'), FENCE);
+const store = (): ReturnType<typeof createBudgetStore> => createBudgetStore(database.db, FENCE);
 const block = (blockId: number): NewBlock => ({ group: 'other', blockId, size: 5, validForMs: 10_000 });
 
 describe('the budget’s store', () => {
@@ -94,7 +90,7 @@ describe('the budget’s store', () => {
   });
 
   it('lets a stale owner reserve nothing', async () => {
-    const stale = createBudgetStore(new Db(database.kysely, 'mirror'), { ...FENCE, token: '6' });
+    const stale = createBudgetStore(database.db, { ...FENCE, token: '6' });
     await expect(stale.reserve(KEY, block(1), NOTHING)).rejects.toThrow(LeaseLost);
     await expect(stale.record(NOTHING)).rejects.toThrow(LeaseLost);
     expect((await store().load(KEY)).blocks).toEqual([]);
@@ -102,20 +98,16 @@ describe('the budget’s store', () => {
 
   it('removes blocks that hold no slot any more', async () => {
     await store().reserve(KEY, block(1), NOTHING);
-    await sql`update mirror_sync.slot_block set valid_until = valid_until - interval '6 min'`.execute(
-      database.kysely,
-    );
+    await database.db.sql`update mirror_sync.slot_block set valid_until = valid_until - interval '6 min'`;
     await store().reserve(KEY, block(2), NOTHING);
-    const { rows } = await sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`.execute(
-      database.kysely,
-    );
+    const { rows } = await database.db.sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`;
     expect(rows).toEqual([{ block_id: '2' }]);
   });
 });
 
 describe('the store of first pings', () => {
   it('keeps each ping as a slot that the owner’s budget then counts', async () => {
-    const pings = createFirstPingStore(new Db(database.kysely, 'mirror'));
+    const pings = createFirstPingStore(database.db);
     expect(await pings.load(KEY)).toMatchObject({ known: false, blocks: [] });
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => pings.reserve(KEY, { ...block(1), size: 1 }, NOTHING)),
@@ -133,7 +125,7 @@ describe('the store of first pings', () => {
   });
 
   it('forgets a ping that never left, and none that did, however it was answered', async () => {
-    const pings = createFirstPingStore(new Db(database.kysely, 'mirror'));
+    const pings = createFirstPingStore(database.db);
     const reserve = (blockId: number, freed: FreedSlots): Promise<{ readonly now: number }> =>
       pings.reserve(KEY, { ...block(blockId), size: 1 }, freed);
     const freed = (blockId: number, moment: number): FreedSlots => ({
@@ -153,22 +145,22 @@ describe('the store of first pings', () => {
 
   it('knows a key once its owner is remembered; a refusal does not make it forget', async () => {
     const pingedAt = new Date('2026-01-02T03:04:05Z');
-    await rememberKey(new Db(database.kysely, 'mirror'), {
+    await rememberKey(database.db, {
       keyHash: KEY,
       userId: '42',
       pingedAt,
       error: undefined,
     });
-    await rememberKey(new Db(database.kysely, 'mirror'), {
+    await rememberKey(database.db, {
       keyHash: KEY,
       userId: undefined,
       pingedAt,
       error: 'refused',
     });
-    expect(await knownKeys(new Db(database.kysely, 'mirror'), [KEY, 'another'])).toEqual([
+    expect(await knownKeys(database.db, [KEY, 'another'])).toEqual([
       { keyHash: KEY, userId: '42', pingedAt, error: 'refused' },
     ]);
-    expect((await createFirstPingStore(new Db(database.kysely, 'mirror')).load(KEY)).known).toBe(true);
+    expect((await createFirstPingStore(database.db).load(KEY)).known).toBe(true);
     expect((await store().load(KEY)).known).toBe(true);
   });
 });

@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 
 const PASSWORD = 'never-to-be-seen';
 let database: TestDatabase;
@@ -12,7 +13,7 @@ let open: Database;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  open = await openDatabase({ url: database.url, program: 'research-mirror a test' });
+  open = await openTestDatabase(database.url);
 });
 afterAll(async () => {
   await open.close();
@@ -22,7 +23,7 @@ afterAll(async () => {
 const attempt = (change: (url: URL) => void): Promise<unknown> => {
   const url = new URL(database.url);
   change(url);
-  return openDatabase({ url: url.href, program: 'research-mirror a test' }).then(
+  return openTestDatabase(url.href).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -61,11 +62,9 @@ describe('opening a database', () => {
       PGPASSWORD: url.password,
       PGDATABASE: url.pathname.slice(1),
     };
-    const other = await openDatabase({ url: 'postgres://', variables, program: 'research-mirror another' });
-    const { rows } =
-      await sql`select current_setting('application_name') as name, current_database() as database`.execute(
-        other.kysely,
-      );
+    const other = await openTestDatabase('postgres://', { variables, program: 'research-mirror another' });
+    const { rows } = await other.db
+      .sql`select current_setting('application_name') as name, current_database() as database`;
     expect(rows).toEqual([{ name: 'research-mirror another', database: variables.PGDATABASE }]);
     await other.close();
   });
@@ -73,9 +72,7 @@ describe('opening a database', () => {
 
 describe('an open database', () => {
   it('keeps every digit of bigint and numeric', async () => {
-    const { rows } = await sql`select 9007199254740993 as big, 0.1000000000000000000000001 as exact`.execute(
-      open.kysely,
-    );
+    const { rows } = await open.db.sql`select 9007199254740993 as big, 0.1000000000000000000000001 as exact`;
     expect(rows).toEqual([{ big: '9007199254740993', exact: '0.1000000000000000000000001' }]);
   });
 
@@ -95,8 +92,8 @@ describe('an open database', () => {
     ] as const) {
       const own = await createTestDatabase();
       const name = sql.id(new URL(own.url).pathname.slice(1));
-      await sql`alter database ${name} set datestyle = ${sql.lit(style)}`.execute(open.kysely);
-      const styled = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+      await open.db.sql`alter database ${name} set datestyle = ${sql.lit(style)}`;
+      const styled = await openTestDatabase(own.url);
       const said = await now(styled).catch((error: unknown) => error);
       if (told === moment) expect(said).toEqual(told);
       else {
@@ -111,10 +108,8 @@ describe('an open database', () => {
   it('runs transactions at the isolation that they count on, whatever the database’s default is', async () => {
     const own = await createTestDatabase();
     const name = sql.id(new URL(own.url).pathname.slice(1));
-    await sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`.execute(
-      open.kysely,
-    );
-    const database = await openDatabase({ url: own.url, program: 'research-mirror a test' });
+    await open.db.sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`;
+    const database = await openTestDatabase(own.url);
     const isolation = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
     const { kysely } = database;
     const { rows } = await kysely.transaction().execute((trx) => isolation.execute(trx));
@@ -130,7 +125,7 @@ describe('an open database', () => {
   it('replaces connections that the server has ended', async () => {
     const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;
-    await Promise.all(Array.from({ length: 5 }, () => sql`select 1`.execute(open.kysely)));
+    await Promise.all(Array.from({ length: 5 }, () => open.db.sql`select 1`));
     await end.execute(open.kysely);
     await expect(
       open.kysely
@@ -139,7 +134,7 @@ describe('an open database', () => {
     ).rejects.toThrow(DatabaseUnavailable);
     // A connection whose end has not been noticed yet fails once, as passing.
     const answer = (): Promise<unknown> =>
-      sql`select 1 as one`.execute(open.kysely).then(
+      open.db.sql`select 1 as one`.then(
         ({ rows }) => rows[0],
         (error: unknown) => error,
       );
@@ -147,11 +142,10 @@ describe('an open database', () => {
   });
 
   it('gives up a statement that nobody answers, and its connection with it', async () => {
-    const url = { url: database.url, program: 'research-mirror hasty' };
-    const hasty = await openDatabase({ ...url, max: 1, bounds: { statement: 1, idle: 0 } });
+    const hasty = await openTestDatabase(database.url, { max: 1, bounds: { statement: 1, idle: 0 } });
     // Outside of a transaction no statement_timeout applies: only the client's own bound.
-    await expect(sql`select pg_sleep(60)`.execute(hasty.kysely)).rejects.toThrow(DatabaseUnavailable);
-    expect((await sql`select 2 as two`.execute(hasty.kysely)).rows).toEqual([{ two: 2 }]);
+    await expect(hasty.db.sql`select pg_sleep(60)`).rejects.toThrow(DatabaseUnavailable);
+    expect((await hasty.db.sql`select 2 as two`).rows).toEqual([{ two: 2 }]);
     await hasty.close();
   });
 });

@@ -2,11 +2,14 @@ import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
-import { openDatabase } from '../../../../src/db/connection/database.ts';
 import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
 import { retireAccount } from '../../../../src/db/accounts/retired-accounts.ts';
 import { createSubmissionStore } from '../../../../src/db/submissions/submission-store.ts';
-import { inOwnDatabase, type MigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import {
+  inOwnDatabase,
+  type MigratedDatabase,
+  openTestDatabase,
+} from '../../../support/databases/migrated-database.ts';
 import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { EventAccount } from '../../../support/webhooks/event-account.ts';
@@ -34,7 +37,7 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
       const store = createSubmissionStore({ db, fence, collections: new Set() });
       const [{ id } = { id: '' }] = await store.queued(1);
       await store.claim(id);
-      await sql`truncate public.seen_mode`.execute(db);
+      await db.sql`truncate public.seen_mode`;
       await store.finish(id, { state: 'accepted', status: 201, body: '{}' });
     },
   ],
@@ -72,7 +75,6 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
         kysely: db.kysely,
         db,
         url: '',
-        schema: 'other',
         close: () => Promise.resolve(),
         drop: () => Promise.resolve(),
       };
@@ -106,15 +108,15 @@ async function modeOf(mode: string, table: string, act: Act): Promise<string | u
       await sql.raw(text).execute(database.kysely);
     }
     const { username, pathname } = new URL(database.url);
-    await sql`alter role ${sql.id(username)} in database ${sql.id(pathname.slice(1))}
-      set synchronous_commit = ${sql.lit(mode)}`.execute(database.kysely);
-    const own = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    await database.db.sql`alter role ${sql.id(username)} in database ${sql.id(pathname.slice(1))}
+      set synchronous_commit = ${sql.lit(mode)}`;
+    const own = await openTestDatabase(database.url);
     try {
       await act(account, new Db(own.kysely, 'other'));
     } finally {
       await own.close();
     }
-    const { rows } = await sql<{ mode: string }>`select mode from public.seen_mode`.execute(database.kysely);
+    const { rows } = await database.db.sql<{ mode: string }>`select mode from public.seen_mode`;
     seen = rows[0]?.mode;
   });
   return seen;
@@ -124,6 +126,6 @@ async function modeOf(mode: string, table: string, act: Act): Promise<string | u
 async function prepared(database: MigratedDatabase): Promise<EventAccount> {
   await takeSubmissions(database);
   const account = await EventAccount.make(database);
-  await sql`select other.submit('research', '{}'::jsonb)`.execute(database.kysely);
+  await database.db.sql`select other.submit('research', '{}'::jsonb)`;
   return account;
 }

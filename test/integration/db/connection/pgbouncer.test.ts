@@ -1,10 +1,9 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { databaseTime } from '../../../../src/db/connection/database-time.ts';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import { ensureAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
@@ -13,7 +12,7 @@ import { createWakeups } from '../../../../src/db/notify/wakeups.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
-import { migrateTo } from '../../../support/databases/migrated-database.ts';
+import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { isPgbouncerTested, startPgbouncer, type Pooler } from '../../../support/databases/pgbouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
@@ -27,7 +26,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     ends.push(() => database.drop());
     pooler = await startPgbouncer(database.url);
     ends.push(() => pooler.stop());
-    open = await openDatabase({ url: pooler.url, program: 'research-mirror tests' });
+    open = await openTestDatabase(pooler.url);
     ends.push(() => open.close());
   });
   // In the order of their making, last first: what could not be made is not there to be ended.
@@ -44,7 +43,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
   it('owns an account, reserves slots and writes under the fence, with more writers than connections', async () => {
     const identity = await ownIdentity();
     const log = { info: () => {}, warn: () => {} };
-    const common = { db: new Db(open.kysely, 'mirror'), identity, clock: systemClock, log };
+    const common = { db: open.db, identity, clock: systemClock, log };
     const heartbeat = createHeartbeat({
       ...common,
       processId: randomUUID(),
@@ -55,36 +54,32 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     const accounts = ['1', '2', '3', '4', '5', '6', '7', '8'];
     await Promise.all(
       accounts.map(async (userId) => {
-        await ensureAccount(
-          new Db(open.kysely, 'mirror'),
-          userId,
-          await databaseTime(new Db(open.kysely, 'mirror')),
-        );
-        const taken = await takeAccount(new Db(open.kysely, 'mirror'), userId, heartbeat.processId, identity);
+        await ensureAccount(open.db, userId, await databaseTime(open.db));
+        const taken = await takeAccount(open.db, userId, heartbeat.processId, identity);
         if (taken.state !== 'taken') throw new Error('held');
-        const store = createBudgetStore(new Db(open.kysely, 'mirror'), taken.fence);
+        const store = createBudgetStore(open.db, taken.fence);
         const nothing = { keyHash: userId, blocks: [], learnt: [] };
         await store.reserve(userId, { group: 'other', blockId: 1, size: 5, validForMs: 10_000 }, nothing);
-        await fenced(new Db(open.kysely, 'mirror'), taken.fence, (trx) =>
+        await fenced(open.db, taken.fence, (trx) =>
           sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`.execute(
             trx,
           ),
         );
         const stale = { ...taken.fence, token: '0' };
-        await expect(fenced(new Db(open.kysely, 'mirror'), stale, async () => {})).rejects.toThrow(LeaseLost);
+        await expect(fenced(open.db, stale, async () => {})).rejects.toThrow(LeaseLost);
       }),
     );
-    const { rows } = await sql<{ changes: string; blocks: string }>`select
+    const { rows } = await open.db.sql<{ changes: string; blocks: string }>`select
       (select sum(change_id) from mirror_sync.account) as changes,
-      (select count(*) from mirror_sync.slot_block) as blocks`.execute(open.kysely);
+      (select count(*) from mirror_sync.slot_block) as blocks`;
     expect(rows).toEqual([{ changes: '8', blocks: '8' }]);
     await heartbeat.stop();
   });
 
   it('leaves no setting of a transaction behind for the connection’s next user', async () => {
     await open.kysely.transaction().execute((trx) => sql`select 1`.execute(trx));
-    const { rows } = await sql`select current_setting('statement_timeout') as statement,
-      current_setting('idle_in_transaction_session_timeout') as idle`.execute(open.kysely);
+    const { rows } = await open.db.sql`select current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as idle`;
     expect(rows).toEqual([{ statement: '0', idle: '0' }]);
   });
 

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -24,9 +23,9 @@ async function column(query: ReturnType<typeof sql<{ name: string }>>): Promise<
 describe('the schema', () => {
   it('is what migrations/schema.sql says (node test/support/databases/dump-schema.ts writes it anew)', async () => {
     const written = (await readFile(join(MIGRATIONS, 'schema.sql'), 'utf8')).replace(/^--.*\n\n/, '');
-    const dump = await dumpSchema(new Db(database.kysely, 'mirror'));
-    const { rows } = await sql<{ major: number }>`
-      select current_setting('server_version_num')::int / 10000 as major`.execute(database.kysely);
+    const dump = await dumpSchema(database.db);
+    const { rows } = await database.db.sql<{ major: number }>`
+      select current_setting('server_version_num')::int / 10000 as major`;
     if (rows[0]?.major === 18) expect(dump).toBe(written);
     else expect(withoutViewBodies(dump)).toBe(withoutViewBodies(written));
   });

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { pruneEvents } from '../../../../src/db/events/prune-events.ts';
@@ -12,20 +11,21 @@ describe('retention', () => {
   const DAY = 86_400_000;
 
   function prune(keepMs: number, fence = scene.account.fence): Promise<void> {
-    return pruneEvents(new Db(scene.database.kysely, 'mirror'), fence, keepMs, new AbortController().signal);
+    return pruneEvents(scene.database.db, fence, keepMs, new AbortController().signal);
   }
 
   /** So many events of ten days ago. */
   async function old(count: number): Promise<void> {
-    await sql`insert into mirror.events (_user_id, id, received_at, _raw)
+    await scene.database.db.sql`insert into mirror.events (_user_id, id, received_at, _raw)
       select ${scene.account.userId}::bigint, n::text, now() - interval '10 days', '{}'
-      from generate_series(1, ${count}::integer) as n`.execute(scene.database.kysely);
+      from generate_series(1, ${count}::integer) as n`;
   }
 
   async function age(days: number, { userId } = scene.account): Promise<void> {
     for (const table of [sql.id('mirror', 'events'), sql.id('mirror_sync', 'event_seen')]) {
-      await sql`update ${table} set received_at = received_at - make_interval(days => ${days})
-        where _user_id = ${userId}`.execute(scene.database.kysely);
+      await scene.database.db
+        .sql`update ${table} set received_at = received_at - make_interval(days => ${days})
+        where _user_id = ${userId}`;
     }
   }
 
@@ -65,12 +65,7 @@ describe('retention', () => {
   it('ends after the batch in hand where it is stopped, and goes on the next time', async () => {
     await old(12_000);
     const stop = new AbortController();
-    const pruning = pruneEvents(
-      new Db(scene.database.kysely, 'mirror'),
-      scene.account.fence,
-      DAY,
-      stop.signal,
-    );
+    const pruning = pruneEvents(scene.database.db, scene.account.fence, DAY, stop.signal);
     stop.abort();
     await pruning;
     expect(await scene.account.events()).toHaveLength(7_000);

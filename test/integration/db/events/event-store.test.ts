@@ -1,10 +1,9 @@
-import { Db } from '../../../../src/db/connection/db.ts';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
+  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { EventAccount } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
@@ -16,7 +15,7 @@ let account: EventAccount;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  other = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+  other = await openTestDatabase(database.url);
 });
 beforeEach(async () => {
   account = await EventAccount.make(database);
@@ -60,7 +59,7 @@ describe('an event', () => {
   it('is stored once, whoever receives it again, and hints once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(envelope('evt_1'), index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
+        account.store(envelope('evt_1'), index % 2 === 0 ? database.db : other.db),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -83,12 +82,12 @@ describe('an event', () => {
 
   it('that reuses an ID is stored once, whoever receives it again, also where the first one’s row is gone', async () => {
     await account.store(envelope('evt_1'));
-    await sql`delete from mirror.events where _user_id = ${account.userId}`.execute(database.kysely);
+    await database.db.sql`delete from mirror.events where _user_id = ${account.userId}`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     const reused = envelope('evt_1', { type: 'research.failed' });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(reused, index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
+        account.store(reused, index % 2 === 0 ? database.db : other.db),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -98,12 +97,9 @@ describe('an event', () => {
   it('that was seen before bodies were told apart is compared with its row, while that is there', async () => {
     await account.store(envelope('evt_1'));
     await account.store(envelope('evt_2'));
-    await sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`.execute(
-      database.kysely,
-    );
-    await sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`.execute(
-      database.kysely,
-    );
+    await database.db
+      .sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`;
+    await database.db.sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     expect(await account.store(envelope('evt_1', { data: { job_id: 9 } }))).toBe('stored');
     expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
@@ -152,9 +148,7 @@ describe('an event', () => {
       envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
     );
     const answers = await Promise.all(
-      bodies.map((body, index) =>
-        account.store(body, index % 2 === 0 ? database.db : new Db(other.kysely, 'mirror')),
-      ),
+      bodies.map((body, index) => account.store(body, index % 2 === 0 ? database.db : other.db)),
     );
     expect(new Set(answers)).toEqual(new Set(['stored']));
     expect(await account.events()).toHaveLength(200);
@@ -202,12 +196,10 @@ describe('an event', () => {
   );
 
   it('that could not be stored leaves no trace, and is new when it comes again', async () => {
-    await sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`.execute(
-      database.kysely,
-    );
+    await database.db.sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`;
     await expect(account.store(envelope('evt_refused'))).rejects.toThrow(/refuses/);
     expect(await account.hints()).toEqual([]);
-    await sql`alter table mirror.events drop constraint refuses`.execute(database.kysely);
+    await database.db.sql`alter table mirror.events drop constraint refuses`;
     expect(await account.store(envelope('evt_refused'))).toBe('stored');
   });
 });

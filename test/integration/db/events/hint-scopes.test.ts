@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { addHints, dueHints, nextHint, updateHints } from '../../../../src/db/events/hint-store.ts';
 import type { CollectionName, Scope } from '../../../../src/model/collections.ts';
@@ -30,7 +29,7 @@ it('hints of one scope are told and settled by themselves: those of other lists,
   const [one, two] = await dueHints(db, first, 10);
   if (one === undefined || two === undefined) throw new Error('three were added');
   // As late as a hint's next reading may be at all (moment-ahead.ts), by the database's clock: less the test's own time.
-  const { rows } = await sql<{ at: Date }>`select clock_timestamp() + interval '9 minutes' as at`.execute(db);
+  const { rows } = await db.sql<{ at: Date }>`select clock_timestamp() + interval '9 minutes' as at`;
   const [{ at: later } = { at: now }] = rows;
   await db.transaction((trx) =>
     updateHints(trx, first, { done: [one], again: [{ hint: two, dueAt: later }] }),

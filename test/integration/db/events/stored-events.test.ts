@@ -1,5 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
-import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { listEvents, replayEvents } from '../../../../src/db/events/stored-events.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
@@ -15,16 +13,12 @@ describe('events that were received', () => {
     await another.store(envelope('evt_b', { type: 'list.failed', data: undefined }));
     await another.store(envelope('evt_c'));
     const ids = async (filter: Parameters<typeof listEvents>[1]): Promise<string[]> =>
-      (await listEvents(new Db(scene.database.kysely, 'mirror'), filter)).map(({ id }) => id);
+      (await listEvents(scene.database.db, filter)).map(({ id }) => id);
     expect(await ids({ limit: 3 })).toEqual(['evt_c', 'evt_b', 'evt_a']);
     expect(await ids({ limit: 1 })).toEqual(['evt_c']);
     expect(await ids({ limit: 9, userId: scene.account.userId })).toEqual(['evt_a']);
     expect(await ids({ limit: 9, userId: another.userId, type: 'list.failed' })).toEqual(['evt_b']);
-    expect(
-      (
-        await listEvents(new Db(scene.database.kysely, 'mirror'), { limit: 9, userId: scene.account.userId })
-      )[0],
-    ).toEqual({
+    expect((await listEvents(scene.database.db, { limit: 9, userId: scene.account.userId }))[0]).toEqual({
       userId: scene.account.userId,
       id: 'evt_a',
       type: 'research.completed',
@@ -39,11 +33,9 @@ describe('events that were received', () => {
   it('are replayed: what they name is due again; what is not there is left out', async () => {
     await scene.account.store(envelope('evt_x', { data: { job_id: 1 } }));
     await scene.account.store(envelope('evt_y', { type: 'list.failed', data: { list_id: 2 } }));
-    await sql`delete from mirror_sync.hint where _user_id = ${scene.account.userId}`.execute(
-      scene.database.kysely,
-    );
+    await scene.database.db.sql`delete from mirror_sync.hint where _user_id = ${scene.account.userId}`;
     const ids = ['evt_x', 'evt_y', 'evt_z'];
-    expect(await replayEvents(new Db(scene.database.kysely, 'mirror'), ids, COLLECTION_NAMES)).toEqual([
+    expect(await replayEvents(scene.database.db, ids, COLLECTION_NAMES)).toEqual([
       {
         userId: scene.account.userId,
         id: 'evt_x',
@@ -59,7 +51,7 @@ describe('events that were received', () => {
       },
     ]);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/1', 'research_jobs//1/1']);
-    await replayEvents(new Db(scene.database.kysely, 'mirror'), ['evt_x', 'evt_y'], ['lists']);
+    await replayEvents(scene.database.db, ['evt_x', 'evt_y'], ['lists']);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/2', 'research_jobs//1/1']);
   });
 });

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
@@ -61,7 +60,7 @@ it('moments that may lie ahead, or do not, stay as they are', async () => {
   const all = (): Promise<unknown[]> =>
     run('select c.at, b.valid_until, b.freed from mirror_sync.candidate c, mirror_sync.slot_block b');
   const before = await all();
-  await mendMoments(new Db(scene.database.kysely, 'mirror'), SEVEN);
+  await mendMoments(scene.database.db, SEVEN);
   expect(await all()).toEqual(before);
 });
 

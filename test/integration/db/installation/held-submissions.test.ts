@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { expect, it } from 'vitest';
 import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { SUBMISSION_STATES } from '../../../../src/model/submission.ts';
@@ -26,7 +25,7 @@ it('a hold takes what is queued and nothing else; its release queues what was he
   await silence(11 * 60);
   expect((await open())?.why).toMatch(/no daemon was running/);
   expect(await states()).toEqual(HELD);
-  expect(await releaseSubmissions(new Db(scene.database.kysely, 'mirror'))).toBe(2);
+  expect(await releaseSubmissions(scene.database.db)).toBe(2);
   expect(await states()).toEqual(RELEASED);
 });
 

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
@@ -15,7 +14,7 @@ describe('a gap without a daemon', () => {
     await queue();
     await silence(11 * 60);
     expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
-    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
+    await releaseSubmissions(scene.database.db);
     expect(await states()).toEqual(['queued']);
     await silence(11 * 60);
     expect(await open()).toBeDefined();
@@ -56,7 +55,7 @@ describe('a hold', () => {
     await silence(3_600);
     expect(await open()).toBeDefined();
     await silence(3_600);
-    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
+    await releaseSubmissions(scene.database.db);
     expect(await open()).toBeUndefined();
     expect(await states()).toEqual(['queued']);
   });
@@ -94,7 +93,7 @@ describe('a hold', () => {
     // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
     await until(() => service.hold() !== undefined);
     expect(await states()).toEqual(['held']);
-    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
+    await releaseSubmissions(scene.database.db);
     await until(() => waits.length === 2);
     await minute();
     expect(service.hold()).toBeUndefined();

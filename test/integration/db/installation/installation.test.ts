@@ -1,11 +1,10 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import type { InstallationOptions } from '../../../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrateTo } from '../../../support/databases/migrated-database.ts';
+import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { isPgbouncerTested, startPgbouncer } from '../../../support/databases/pgbouncer.ts';
 import { createTestDatabase, serverUrl, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { installed } from '../../../support/databases/installed.ts';
@@ -94,11 +93,9 @@ describe('a copy', () => {
   async function template(): Promise<Database> {
     await scene.database.close();
     const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
-    const server = await openDatabase({ url: await serverUrl(), program: 'research-mirror tests' });
+    const server = await openTestDatabase(await serverUrl());
     try {
-      await sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`.execute(
-        server.kysely,
-      );
+      await server.db.sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`;
     } finally {
       await server.close();
     }
@@ -110,8 +107,8 @@ describe('a copy', () => {
   }
 
   async function dropDatabase(name: string): Promise<void> {
-    const server = await openDatabase({ url: await serverUrl(), program: 'research-mirror tests' });
-    await sql`drop database ${sql.id(name)} with (force)`.execute(server.kysely);
+    const server = await openTestDatabase(await serverUrl());
+    await server.db.sql`drop database ${sql.id(name)} with (force)`;
     await server.close();
   }
 
@@ -137,10 +134,8 @@ describe('a copy', () => {
     await migrateTo(url, 'mirror');
     const there = await opened(url);
     for (const [table, json] of dumped) {
-      await sql`insert into ${sql.raw(table)} overriding system value
-        select * from jsonb_populate_recordset(null::${sql.raw(table)}, ${json}::text::jsonb)`.execute(
-        there.kysely,
-      );
+      await there.db.sql`insert into ${sql.raw(table)} overriding system value
+        select * from jsonb_populate_recordset(null::${sql.raw(table)}, ${json}::text::jsonb)`;
     }
     await run(`select setval(pg_get_serial_sequence('mirror.submissions', 'submission_id'), 1000)`, there);
     return there;
@@ -171,8 +166,8 @@ describe('a copy', () => {
     const [late] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(late?.id ?? '')).toBeDefined();
 
-    expect(await releaseSubmissions(new Db(there.kysely, 'mirror'))).toBe(2);
-    expect(await currentHold(new Db(there.kysely, 'mirror'))).toBeUndefined();
+    expect(await releaseSubmissions(there.db)).toBe(2);
+    expect(await currentHold(there.db)).toBeUndefined();
     expect(await open(there)).toBeUndefined();
     const [first] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(first?.id ?? '')).toBeDefined();
@@ -260,7 +255,7 @@ describe('a database at another host', () => {
     const hold = await open(scene.database, { ...AT('branch.example'), clock: clock(undefined) });
     expect(hold?.why).toMatch(/another host than before \(branch\.example\)/);
     expect(waits).toEqual([]);
-    await releaseSubmissions(new Db(scene.database.kysely, 'mirror'));
+    await releaseSubmissions(scene.database.db);
     expect(await open(scene.database, AT('branch.example'))).toBeUndefined();
     expect(await open(scene.database, AT('db.example'))).toBeUndefined();
   });

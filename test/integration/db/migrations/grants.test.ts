@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { MIGRATIONS } from '../../../support/databases/migrated-database.ts';
+import { MIGRATIONS, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
 /** Roles belong to the whole server: a schema's name of this file's own keeps them apart from other files'. */
@@ -18,11 +18,7 @@ let folder: string;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  open = await openDatabase({
-    url: database.url,
-    program: 'research-mirror tests',
-    bounds: MIGRATION_BOUNDS,
-  });
+  open = await openTestDatabase(database.url, { bounds: MIGRATION_BOUNDS });
   folder = await mkdtemp(join(tmpdir(), 'granting-'));
 });
 afterEach(async () => {
@@ -33,7 +29,7 @@ afterEach(async () => {
 });
 
 async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> {
-  return (await sql<Row>`${sql.raw(text)}`.execute(open.kysely)).rows;
+  return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 }
 
 /** What every start does before anything else. */
@@ -103,7 +99,7 @@ describe('the first rights', () => {
   it('come once to a role that an operator makes later, where the daemon may make none', async () => {
     await run(`create role granting_owner login createdb; grant granting_owner to current_user;
       do $$ begin execute format('grant create on database %I to granting_owner', current_database()); end $$`);
-    const asOwner = await openDatabase({ url: database.url, program: 'research-mirror tests', max: 1 });
+    const asOwner = await openTestDatabase(database.url, { max: 1 });
     const own = {
       db: new Db(asOwner.kysely, SCHEMA),
       folder: MIGRATIONS,
@@ -111,7 +107,7 @@ describe('the first rights', () => {
       clock: systemClock,
     };
     try {
-      await sql`set session authorization granting_owner`.execute(asOwner.kysely);
+      await asOwner.db.sql`set session authorization granting_owner`;
       await migrate(own);
       expect(await run(`select to_regrole('granting_reader') as role`)).toEqual([{ role: null }]);
       await run('create role granting_reader nologin');

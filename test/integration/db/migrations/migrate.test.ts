@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { MIGRATIONS, migrateTo } from '../../../support/databases/migrated-database.ts';
+import { migrateTo, MIGRATIONS, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
 let database: TestDatabase;
@@ -16,11 +16,7 @@ let folder: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  open = await openDatabase({
-    url: database.url,
-    program: 'research-mirror tests',
-    bounds: MIGRATION_BOUNDS,
-  });
+  open = await openTestDatabase(database.url, { bounds: MIGRATION_BOUNDS });
   folder = await mkdtemp(join(tmpdir(), 'migrations-'));
 });
 afterAll(async () => {
@@ -30,19 +26,19 @@ afterAll(async () => {
 });
 
 const count = async (text: string): Promise<number> => {
-  const { rows } = await sql<{ count: string }>`${sql.raw(text)}`.execute(open.kysely);
+  const { rows } = await open.db.sql<{ count: string }>`${sql.raw(text)}`;
   return Number(rows[0]?.count);
 };
 
 describe('migrate', () => {
   it('applies each migration once when several programs begin together', async () => {
     expect(
-      await pendingMigrations({ db: new Db(open.kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0' }),
+      await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toContain('0001_mirror');
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
     expect(
-      await pendingMigrations({ db: new Db(open.kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0' }),
+      await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toEqual([]);
     expect(await migrateTo(database.url, 'mirror')).toEqual([]);
   });
@@ -56,21 +52,19 @@ describe('migrate', () => {
   });
 
   it('lets readers read the mirror and nothing of the daemon’s state', async () => {
-    const { rows } = await sql<{ mirror: boolean; sync: boolean; login: boolean }>`
+    const { rows } = await open.db.sql<{ mirror: boolean; sync: boolean; login: boolean }>`
       select has_table_privilege('mirror_reader', 'mirror.research_jobs', 'select') as mirror,
         has_schema_privilege('mirror_reader', 'mirror_sync', 'usage') as sync,
-        (select rolcanlogin from pg_roles where rolname = 'mirror_reader') as login`.execute(open.kysely);
+        (select rolcanlogin from pg_roles where rolname = 'mirror_reader') as login`;
     expect(rows).toEqual([{ mirror: true, sync: false, login: false }]);
   });
 
   it('leaves grants alone that somebody took away or added', async () => {
-    await sql`revoke select on mirror.account from mirror_reader; grant select on mirror.lists to public`.execute(
-      open.kysely,
-    );
+    await open.db.sql`revoke select on mirror.account from mirror_reader; grant select on mirror.lists to public`;
     await migrateTo(database.url, 'mirror');
-    const { rows } = await sql<{ account: boolean; lists: boolean }>`
+    const { rows } = await open.db.sql<{ account: boolean; lists: boolean }>`
       select has_table_privilege('mirror_reader', 'mirror.account', 'select') as account,
-        has_table_privilege('public', 'mirror.lists', 'select') as lists`.execute(open.kysely);
+        has_table_privilege('public', 'mirror.lists', 'select') as lists`;
     expect(rows).toEqual([{ account: false, lists: true }]);
   });
 
@@ -81,17 +75,13 @@ describe('migrate', () => {
     );
     const options = { db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock };
     await migrate(options);
-    await sql`insert into newer_sync.migration (name, checksum, applied_at) values ('0002_later', 'x', now())`.execute(
-      open.kysely,
-    );
+    await open.db.sql`insert into newer_sync.migration (name, checksum, applied_at) values ('0002_later', 'x', now())`;
     const content = `select count(*) + (select count(*) from newer_sync.migration) as count from pg_class`;
     const before = await count(content);
     await expect(migrate(options)).rejects.toThrow(
       /newer than this program, research-mirror 0\.2\.0: its schema "newer" has 0002_later\./,
     );
-    await sql`update newer_sync.migration set oldest_program = '0.10.0' where name = '0002_later'`.execute(
-      open.kysely,
-    );
+    await open.db.sql`update newer_sync.migration set oldest_program = '0.10.0' where name = '0002_later'`;
     await expect(pendingMigrations(options)).rejects.toThrow('has 0002_later (for 0.10.0 and later)');
     expect(await count(content)).toBe(before);
     await expect(migrate({ ...options, version: '0.10.0' })).resolves.toEqual([]);
@@ -102,7 +92,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create schema if not exists "{schema}"; create table "{schema}".b ();',
     );
-    await sql`delete from newer_sync.migration where name = '0002_later'`.execute(open.kysely);
+    await open.db.sql`delete from newer_sync.migration where name = '0002_later'`;
     await expect(
       migrate({ db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock }),
     ).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
@@ -120,26 +110,26 @@ describe('migrate', () => {
 
   it('distributes new tables of accounts where mirror.account is distributed', async () => {
     // Stand-ins for Citus: its catalogue and the one function that is called.
-    await sql`create schema if not exists spread; create table spread.account (_user_id bigint primary key);
+    await open.db.sql`create schema if not exists spread; create table spread.account (_user_id bigint primary key);
       create table public.pg_dist_partition (logicalrelid regclass);
       insert into pg_dist_partition values ('spread.account');
       create function create_distributed_table(name text, key text, colocate_with text) returns void
-        language sql as 'insert into public.pg_dist_partition values (name::regclass)'`.execute(open.kysely);
+        language sql as 'insert into public.pg_dist_partition values (name::regclass)'`;
     await writeFile(
       join(folder, '0001_first.sql'),
       'create table "{schema}".rows (_user_id bigint, id bigint, primary key (_user_id, id)); create table "{schema}".settings (name text primary key);',
     );
     await migrate({ db: new Db(open.kysely, 'spread'), folder, version: '0.2.0', clock: systemClock });
-    const { rows } = await sql<{
+    const { rows } = await open.db.sql<{
       name: string;
-    }>`select logicalrelid::text as name from pg_dist_partition order by 1`.execute(open.kysely);
+    }>`select logicalrelid::text as name from pg_dist_partition order by 1`;
     expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
   });
 });
 
 describe('a mirror of the first version', () => {
   const run = async (text: string): Promise<Record<string, unknown>[]> =>
-    (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(open.kysely)).rows;
+    (await open.db.sql<Record<string, unknown>>`${sql.raw(text)}`).rows;
 
   it('gets history with the columns that it has gained, and keeps its rows, grants and readers', async () => {
     const first = join(folder, 'first');
@@ -187,18 +177,16 @@ describe('a mirror of the first version', () => {
 describe('a database that can’t hold every text', () => {
   it('is refused, with the remedy, and not touched', async () => {
     const ascii = await createTestDatabase('SQL_ASCII');
-    const opened = await openDatabase({ url: ascii.url, program: 'research-mirror tests' });
+    const opened = await openTestDatabase(ascii.url);
     try {
       const migrating = migrate({
-        db: new Db(opened.kysely, 'mirror'),
+        db: opened.db,
         folder: MIGRATIONS,
         version: '0.2.0',
         clock: systemClock,
       });
       await expect(migrating).rejects.toThrow(/encoding is SQL_ASCII.*encoding 'UTF8'/);
-      const { rows } = await sql`select from pg_namespace where nspname like 'mirror%'`.execute(
-        opened.kysely,
-      );
+      const { rows } = await opened.db.sql`select from pg_namespace where nspname like 'mirror%'`;
       expect(rows).toEqual([]);
     } finally {
       await opened.close();

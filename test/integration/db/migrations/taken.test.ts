@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
-import { migrateTo } from '../../../support/databases/migrated-database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
+import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
 let database: TestDatabase;
 let open: Database;
 beforeEach(async () => {
   database = await createTestDatabase();
-  open = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+  open = await openTestDatabase(database.url);
 });
 afterEach(async () => {
   await open.close();
@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const run = async (text: string): Promise<unknown[]> =>
-  (await sql`${sql.raw(text)}`.execute(open.kysely)).rows;
+  (await open.db.sql`${sql.raw(text)}`).rows;
 
 /** Everything in the database that a failed start could have made. */
 const content = (): Promise<unknown[]> =>

@@ -1,6 +1,4 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import pg from 'pg';
-import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createNotifications } from '../../../../src/db/notify/notifications.ts';
 import { createWakeups, wake } from '../../../../src/db/notify/wakeups.ts';
@@ -44,7 +42,7 @@ async function listen(schema: string, lines: string[] = []): Promise<Doorbell> {
 describe('wake-ups', () => {
   it('come from other programs of the same mirror', async () => {
     const [mirror, other] = [await listen('mirror'), await listen('other')];
-    await wake(new Db(database.kysely, 'mirror'));
+    await wake(database.db);
     await mirror.heard(never);
     expect(other.rung).toBe(false);
   });
@@ -52,14 +50,12 @@ describe('wake-ups', () => {
   it('go on after the connection was lost, which is itself a reason to look', async () => {
     const lines: string[] = [];
     const bell = await listen('mirror', lines);
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'research-mirror wake-ups' and datname = current_database()`.execute(
-      database.kysely,
-    );
+    await database.db.sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'research-mirror wake-ups' and datname = current_database()`;
     await bell.heard(never);
     // From now on it looks each second, and once more when it listens again.
     await bell.heard(never);
-    await wake(new Db(database.kysely, 'mirror'));
+    await wake(database.db);
     await bell.heard(never);
     expect(lines).toEqual([]);
   });
@@ -76,7 +72,7 @@ describe('notifications', () => {
       heard.push(payload ?? '');
       bell.ring();
     });
-    const notifications = createNotifications(new Db(database.kysely, 'mirror'), systemClock);
+    const notifications = createNotifications(database.db, systemClock);
     notifications.changed({ table: 'lists', userId: '42', changeId: '9' });
     notifications.changed({ table: 'lists', userId: '42', changeId: '10' });
     notifications.changed({ table: 'lists', userId: '42', changeId: '8' });

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { LONGEST_WITH_IDS, takeChangeIds } from '../../../../src/db/ownership/change-ids.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
@@ -90,10 +89,8 @@ describe('change IDs', () => {
     const { database, fence } = await newAccount();
     const outside = database.db.transaction((trx) => takeChangeIds(trx, fence.userId, 1));
     await expect(outside).rejects.toThrow(/fenced transactions only/);
-    const { rows } = await sql<{ n: string }>`
-      select count(*) as n from mirror_sync.account where _user_id = ${fence.userId}`.execute(
-      database.kysely,
-    );
+    const { rows } = await database.db.sql<{ n: string }>`
+      select count(*) as n from mirror_sync.account where _user_id = ${fence.userId}`;
     expect(rows).toEqual([{ n: '1' }]);
   });
 });

@@ -1,5 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import {
@@ -25,26 +23,24 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`delete from mirror_sync.account`.execute(database.kysely);
-  for (const userId of ['1', '2', '3'])
-    await ensureAccount(new Db(database.kysely, 'mirror'), userId, new Date());
+  await database.db.sql`delete from mirror_sync.account`;
+  for (const userId of ['1', '2', '3']) await ensureAccount(database.db, userId, new Date());
 });
 
 /** Nobody beats here: each owner is dead, and whoever comes takes over. */
 async function taken(userId: string, processId: string): Promise<Fence> {
-  const result = await takeAccount(new Db(database.kysely, 'mirror'), userId, processId, own);
+  const result = await takeAccount(database.db, userId, processId, own);
   if (result.state !== 'taken') throw new Error(`held by ${result.by.processId}`);
   return result.fence;
 }
 
 async function owners(): Promise<string> {
-  const { rows } = await sql<{ owner: string | null; token: string }>`
-    select owner, token from mirror_sync.account order by _user_id`.execute(database.kysely);
+  const { rows } = await database.db.sql<{ owner: string | null; token: string }>`
+    select owner, token from mirror_sync.account order by _user_id`;
   return rows.map(({ owner, token }) => `${owner ?? '-'}${token}`).join(' ');
 }
 
-const write = (fence: Fence): Promise<string> =>
-  fenced(new Db(database.kysely, 'mirror'), fence, () => Promise.resolve('written'));
+const write = (fence: Fence): Promise<string> => fenced(database.db, fence, () => Promise.resolve('written'));
 
 describe('of several accounts', () => {
   it('each is taken and released by itself', async () => {
@@ -55,9 +51,9 @@ describe('of several accounts', () => {
     await taken('3', 'A');
     await taken('3', 'A');
     expect(await owners()).toBe('-0 A1 A2');
-    await releaseAccount(new Db(database.kysely, 'mirror'), second);
+    await releaseAccount(database.db, second);
     expect(await owners()).toBe('-0 -1 A2');
-    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toHaveLength(3);
+    expect(await freeAccounts(database.db, own)).toHaveLength(3);
   });
 
   it('one that was lost takes no more writes, though its owner holds another under an equal token', async () => {
@@ -66,7 +62,7 @@ describe('of several accounts', () => {
     await taken('1', 'B');
     await expect(write(first)).rejects.toThrow(LeaseLost);
     expect(await write(second)).toBe('written');
-    await releaseAccount(new Db(database.kysely, 'mirror'), first);
+    await releaseAccount(database.db, first);
     expect(await owners()).toBe('B2 A1 -0');
   });
 });

@@ -1,10 +1,9 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../../../src/db/connection/database-time.ts';
-import { openDatabase, type Database } from '../../../../src/db/connection/database.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat, type Heartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import {
@@ -26,6 +25,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
+  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
@@ -46,14 +46,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await ensureAccount(new Db(database.kysely, 'mirror'), USER, await databaseTime(database.db));
-  await sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`.execute(
-    database.kysely,
-  );
+  await ensureAccount(database.db, USER, await databaseTime(database.db));
+  await database.db
+    .sql`create table if not exists public.page (content text); truncate public.page; insert into public.page values ('old')`;
 });
 afterEach(async () => {
   for (const each of heartbeats.splice(0)) await each.stop();
-  await sql`delete from mirror_sync.account; delete from mirror_sync.process`.execute(database.kysely);
+  await database.db.sql`delete from mirror_sync.account; delete from mirror_sync.process`;
 });
 
 async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat> {
@@ -72,8 +71,7 @@ async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat
   return heartbeat;
 }
 
-const take = (processId: string): Promise<TakeResult> =>
-  takeAccount(new Db(database.kysely, 'mirror'), USER, processId, own);
+const take = (processId: string): Promise<TakeResult> => takeAccount(database.db, USER, processId, own);
 
 async function taken(processId: string): Promise<Fence> {
   const result = await take(processId);
@@ -83,18 +81,17 @@ async function taken(processId: string): Promise<Fence> {
 
 /** As if the process had been killed its validity ago. */
 const silence = (processId: string): Promise<unknown> =>
-  sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`.execute(
-    database.kysely,
-  );
+  database.db
+    .sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`;
 
 const write = (fence: Fence, content: string, inBetween = async (): Promise<void> => {}): Promise<void> =>
-  fenced(new Db(database.kysely, 'mirror'), fence, async (trx) => {
+  fenced(database.db, fence, async (trx) => {
     await inBetween();
     await sql`update public.page set content = ${content}`.execute(trx);
   });
 
 async function content(): Promise<string | undefined> {
-  const { rows } = await sql<{ content: string }>`select content from public.page`.execute(database.kysely);
+  const { rows } = await database.db.sql<{ content: string }>`select content from public.page`;
   return rows[0]?.content;
 }
 
@@ -115,20 +112,19 @@ describe('an account', () => {
   it('is not kept by an owner whose last sign of life lies ahead: the database’s clock went back since', async () => {
     await alive('A');
     await taken('A');
-    await sql`update mirror_sync.process set alive_until = now() + interval '1 hour' where process_id = 'A'`.execute(
-      database.kysely,
-    );
+    await database.db
+      .sql`update mirror_sync.process set alive_until = now() + interval '1 hour' where process_id = 'A'`;
     expect((await take('B')).state).toBe('taken');
   });
 
   it('is free at once when its owner releases it, and only the owner can', async () => {
     await alive('A');
     const fence = await taken('A');
-    await releaseAccount(new Db(database.kysely, 'mirror'), { ...fence, token: '99' });
+    await releaseAccount(database.db, { ...fence, token: '99' });
     expect((await take('B')).state).toBe('owned');
-    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([]);
-    await releaseAccount(new Db(database.kysely, 'mirror'), fence);
-    expect(await freeAccounts(new Db(database.kysely, 'mirror'), own)).toEqual([USER]);
+    expect(await freeAccounts(database.db, own)).toEqual([]);
+    await releaseAccount(database.db, fence);
+    expect(await freeAccounts(database.db, own)).toEqual([USER]);
     expect((await take('B')).state).toBe('taken');
   });
 
@@ -137,7 +133,7 @@ describe('an account', () => {
     const identity = { ...own, pid: child.pid ?? 0, startedTicks: '1' };
     await once(child, 'exit');
     await alive('A', identity);
-    await sql`update mirror_sync.account set owner = 'A'`.execute(database.kysely);
+    await database.db.sql`update mirror_sync.account set owner = 'A'`;
     // Where the system does not tell (macOS), the heartbeat has to run out.
     expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'owned');
   });
@@ -196,15 +192,15 @@ describe('the fence', () => {
   });
 
   it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
-    const bounds = { statement: 400, idle: 5_000 };
-    const brisk = await openDatabase({ url: database.url, program: 'research-mirror tests', bounds });
-    await sql`update mirror_sync.account set owner = 'me', token = 7`.execute(database.kysely);
+    const bounds = { statement: 1_000, idle: 60_000 };
+    const brisk = await openTestDatabase(database.url, { bounds });
+    await database.db.sql`update mirror_sync.account set owner = 'me', token = 7`;
     const fence: Fence = { userId: USER, owner: 'me', token: '7' };
-    // Each holds the fence for half a second, by statements within the bound: waiting for the third would not be.
+    // Each holds the fence for 0.6 s, by statements well within the bound: the third one's wait for both would not be.
     const long = (): Promise<void> =>
-      fenced(new Db(brisk.kysely, 'mirror'), fence, async (trx) => {
-        await sql`select pg_sleep(0.25)`.execute(trx);
-        await sql`select pg_sleep(0.25)`.execute(trx);
+      fenced(brisk.db, fence, async (trx) => {
+        await sql`select pg_sleep(0.3)`.execute(trx);
+        await sql`select pg_sleep(0.3)`.execute(trx);
       });
     await expect(Promise.all([long(), long(), long()])).resolves.toHaveLength(3);
     await brisk.close();
@@ -212,11 +208,10 @@ describe('the fence', () => {
 
   it('ends an owner that hangs in its transaction, so that it blocks nobody for long', async () => {
     const bounds = { statement: 300, idle: 300 };
-    const short: Database = await openDatabase({ url: database.url, program: 'a test', bounds });
+    const short: Database = await openTestDatabase(database.url, { bounds });
     await alive('A');
     const fence = await taken('A');
-    const hang = (work: Parameters<typeof fenced>[2]): Promise<unknown> =>
-      fenced(new Db(short.kysely, 'mirror'), fence, work);
+    const hang = (work: Parameters<typeof fenced>[2]): Promise<unknown> => fenced(short.db, fence, work);
     await expect(hang((trx) => sql`select pg_sleep(60)`.execute(trx))).rejects.toThrow(DatabaseUnavailable);
     await expect(
       hang(async (trx) => {
@@ -232,7 +227,7 @@ describe('the fence', () => {
     await alive('A');
     const fence = await taken('A');
     const before = await databaseTime(database.db);
-    const now = await fenced(new Db(database.kysely, 'mirror'), fence, async (_, at) => at);
+    const now = await fenced(database.db, fence, async (_, at) => at);
     expect(now.getTime()).toBeGreaterThanOrEqual(before.getTime());
   });
 });
@@ -253,13 +248,13 @@ describe('the heartbeat', () => {
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
     await heartbeat.start();
     expect(heartbeat.ownsUntil()).toBe(clock.monotonic() + 10_000);
-    const { rows } = await sql<{ left: number }>`
+    const { rows } = await database.db.sql<{ left: number }>`
       select extract(epoch from alive_until - clock_timestamp())::float as left from mirror_sync.process
-      where process_id = 'V'`.execute(database.kysely);
+      where process_id = 'V'`;
     expect(rows[0]?.left).toBeGreaterThan(10);
     await heartbeat.stop();
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
-    const left = await sql`select 1 from mirror_sync.process where process_id = 'V'`.execute(database.kysely);
+    const left = await database.db.sql`select 1 from mirror_sync.process where process_id = 'V'`;
     expect(left.rows).toEqual([]);
   });
 });

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { expect, it } from 'vitest';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
@@ -10,7 +9,7 @@ const { run } = scene;
 it('a process gives up accounts that name it while it does not work on them, at the second look', async () => {
   const owned = new OwnedAccounts();
   const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
-  const look = (): Promise<string[]> => owned.releaseStrays(new Db(scene.database.kysely, 'mirror'), 'owner');
+  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
   // It works on the one; the other's row went back to when it did. A third is another process's.
   owned.add(eight);
   await run(

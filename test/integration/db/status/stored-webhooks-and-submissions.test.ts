@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readStoredStatus } from '../../../../src/db/status/stored-status.ts';
@@ -11,15 +10,14 @@ import {
 let database: MigratedDatabase;
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  await sql`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`.execute(
-    database.kysely,
-  );
+  await database.db
+    .sql`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`;
 });
 afterAll(() => database.drop());
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 async function account(userId: string) {
-  const { accounts } = await readStoredStatus(new Db(database.kysely, 'mirror'));
+  const { accounts } = await readStoredStatus(database.db);
   const found = accounts.find((each) => each.userId === userId);
   if (found === undefined) throw new Error(`account ${userId} is not in the status`);
   return found;
@@ -28,7 +26,7 @@ async function account(userId: string) {
 describe('the stored status', () => {
   it('of an account without webhook and submissions says so', async () => {
     expect(await account('3')).toMatchObject({ webhook: NO_WEBHOOK, submissions: NO_SUBMISSIONS });
-    expect((await readStoredStatus(new Db(database.kysely, 'mirror'))).held).toBeNull();
+    expect((await readStoredStatus(database.db)).held).toBeNull();
   });
 
   it('tells of a webhook its host and nothing else of the URL, the last event, and what waits', async () => {
@@ -50,7 +48,7 @@ describe('the stored status', () => {
       hintsWaiting: 2,
       changes: null,
     });
-    expect(JSON.stringify(await readStoredStatus(new Db(database.kysely, 'mirror')))).not.toContain('hidden');
+    expect(JSON.stringify(await readStoredStatus(database.db))).not.toContain('hidden');
   });
 
   it('names the host of somebody else’s webhook', async () => {
@@ -84,7 +82,7 @@ describe('the stored status', () => {
   it('tells since when and why submissions are held', async () => {
     await run(`
       insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01T00:00:00Z', 'a copy')`);
-    const { held } = await readStoredStatus(new Db(database.kysely, 'mirror'));
+    const { held } = await readStoredStatus(database.db);
     expect(held).toEqual({ since: '2026-01-01T00:00:00.000Z', why: 'a copy' });
   });
 });

@@ -1,15 +1,14 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COUNTED_AT_ONCE, eventCoverage } from '../../../../src/app/accounts/event-coverage.ts';
 import { readEventCoverage } from '../../../../src/db/webhook/stored-event-coverage.ts';
-import { openDatabase } from '../../../../src/db/connection/database.ts';
 import type { AccountStatus } from '../../../../src/model/status-report.ts';
 import { stateClass } from '../../../../src/model/row-state.ts';
 import { sampleAccount, sampleWebhook } from '../../../support/processes/status-report.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
+  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 
 let database: MigratedDatabase;
@@ -36,15 +35,14 @@ class Account {
     users += 1;
     const account = new Account(String(users));
     const { userId } = account;
-    await sql`insert into mirror_sync.registration (_user_id, state, registered_at) values (${userId}, 'registered', ${at(0)})`.execute(
-      database.kysely,
-    );
+    await database.db
+      .sql`insert into mirror_sync.registration (_user_id, state, registered_at) values (${userId}, 'registered', ${at(0)})`;
     if (loaded === undefined) return account;
-    await sql`
+    await database.db.sql`
       insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
         inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
       select ${userId}, row_number() over (), name, 'full', ${at(0)}, ${at(loaded)}, 'completed', 1, 0, 0, 0, 0, 0, 0, 1, 0
-      from unnest(array['research_jobs', 'bulk_research_jobs', 'lists']) as name`.execute(database.kysely);
+      from unnest(array['research_jobs', 'bulk_research_jobs', 'lists']) as name`;
     return account;
   }
 
@@ -64,11 +62,11 @@ class Account {
   ): Promise<void> {
     const put = async (name: string, more: string, value: object, since: number): Promise<void> => {
       this.#changes += 1;
-      await sql`
+      await database.db.sql`
         insert into ${sql.table(`mirror.${name}`)}
           (_user_id, ${sql.ref(key)}, _first_seen_at, _changed_at, _change_id, _hash, _raw ${sql.raw(more)})
         values (${this.userId}, ${id}, ${at(came)}, ${at(since)}, ${this.#changes}, '', ${JSON.stringify(value)}::text::jsonb
-          ${more === '' ? sql`` : sql`, ${at(came)}, ${at(changed)}, 'update'`})`.execute(database.kysely);
+          ${more === '' ? sql`` : sql`, ${at(came)}, ${at(changed)}, 'update'`})`;
     };
     if (before !== undefined) {
       await put(`${table}_history`, ', _valid_from, _valid_to, _op', { status: before }, came);
@@ -78,21 +76,19 @@ class Account {
 
   async event(collection: string, key: string, received: number): Promise<void> {
     this.#changes += 1;
-    await sql`
+    await database.db.sql`
       insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
-      values (${this.userId}, ${String(this.#changes)}, ${at(received)}, '{}', ${collection}, ${key})`.execute(
-      database.kysely,
-    );
+      values (${this.userId}, ${String(this.#changes)}, ${at(received)}, '{}', ${collection}, ${key})`;
   }
 
   judged(): Promise<unknown> {
-    return readEventCoverage(new Db(database.kysely, 'mirror'), this.userId, finished);
+    return readEventCoverage(database.db, this.userId, finished);
   }
 }
 
 describe('changes into a finished state', () => {
   it('are not counted where no webhook was ever registered', async () => {
-    expect(await readEventCoverage(new Db(database.kysely, 'mirror'), '999', finished)).toBeUndefined();
+    expect(await readEventCoverage(database.db, '999', finished)).toBeUndefined();
   });
 
   it('count as announced when an event was there by the time their page was written, else as found by a poll', async () => {
@@ -145,15 +141,15 @@ describe('changes into a finished state', () => {
   it('are the last 1,000', async () => {
     const account = await Account.make();
     const { userId } = account;
-    await sql`
+    await database.db.sql`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select ${userId}, n, ${at(100)}::timestamptz + n * interval '1 second', ${at(100)}::timestamptz + n * interval '1 second',
         100 + n, '', '{"status": "completed"}'
-      from generate_series(1, 1100) as n`.execute(database.kysely);
-    await sql`
+      from generate_series(1, 1100) as n`;
+    await database.db.sql`
       insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
       select ${userId}, n::text, ${at(100)}::timestamptz, '{}', 'research_jobs', n::text
-      from generate_series(1, 150) as n`.execute(database.kysely);
+      from generate_series(1, 150) as n`;
     expect(await account.judged()).toEqual({ announced: 50, polled: 950 });
   });
 });
@@ -166,7 +162,7 @@ describe('a status', () => {
       sampleAccount({ userId: without.userId, webhook: sampleWebhook({ state: 'none' }) }),
     ];
     const count = (seconds: number): Promise<unknown> =>
-      eventCoverage(accounts, new Db(database.kysely, 'mirror'), at(seconds)).then((found) => [...found]);
+      eventCoverage(accounts, database.db, at(seconds)).then((found) => [...found]);
     await account.job(1, 20, 40, 'completed', 'processing');
     expect(await count(50)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
     await account.job(2, 20, 45, 'completed', 'processing');
@@ -180,9 +176,9 @@ describe('a status', () => {
       const { userId } = await Account.make();
       every.push(sampleAccount({ userId, webhook: sampleWebhook({ state: 'registered' }) }));
     }
-    const own = await openDatabase({ url: database.url, program: 'research-mirror a test' });
+    const own = await openTestDatabase(database.url);
     const told = async (seconds: number): Promise<number> =>
-      (await eventCoverage(every, new Db(own.kysely, 'mirror'), at(seconds))).size;
+      (await eventCoverage(every, own.db, at(seconds))).size;
     expect(await told(0)).toBe(COUNTED_AT_ONCE);
     expect(await told(1)).toBe(COUNTED_AT_ONCE + 2);
     await own.close();

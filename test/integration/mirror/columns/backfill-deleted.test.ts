@@ -41,7 +41,7 @@ const fillAll = async (account: MirroredAccount): Promise<void> => {
   while (await account.mirror.backfill(account.fence));
 };
 
-/** Rows and versions whose column is not what their item says. */
+/** Rows and versions whose column differs from their item. */
 async function unfilled(account: MirroredAccount, name: CollectionName): Promise<unknown[]> {
   return account.query(`
     select 'row' as what, _change_id, size, _raw from mirror.${name} where size is distinct from (_raw ->> 'size')::numeric
@@ -70,7 +70,7 @@ describe('columns that came late are filled in rows that are deleted', () => {
   it.each(['soft', 'hard'] as const)('between the batches (MIRROR_DELETES=%s)', async (deletes) => {
     await withWaitingColumn({ deletes }, async (account) => {
       await account.page('research_jobs', jobs(5_000, 1));
-      // Before each batch ten rows of the beginning and ten of the end go.
+      // Before each batch ten rows at the beginning and ten at the end are deleted.
       for (let from = 1, left = ROWS; await account.mirror.backfill(account.fence); left -= 10) {
         from += 10;
         await deleteAllBut(account, 'research_jobs', jobs(from, left - from), { accept: true });
@@ -93,7 +93,7 @@ describe('columns that came late are filled in rows that are deleted', () => {
     });
   });
 
-  it('and that come back while it goes on', async () => {
+  it('and that come back during the backfill', async () => {
     await withWaitingColumn({}, async (account) => {
       await account.page('research_jobs', jobs(5_000, 1));
       await deleteAllBut(account, 'research_jobs', jobs(1, 600), { accept: true });
@@ -125,7 +125,7 @@ describe('columns that came late are filled in rows that are deleted', () => {
       await account.page('research_jobs', '[{"job_id":5000,"size":"huge"},{"job_id":5001,"size":1}]');
       const conflicts = `select conflicts from mirror.columns where collection = 'research_jobs' and field = 'size'`;
       expect(await account.query(conflicts)).toEqual([{ conflicts: '1' }]);
-      // The row with the first change ID that is left is filled now; then that one and the one that came with it go.
+      // The row with the first change ID that is left is filled now; then it and the one that came with it are deleted.
       for (let batches = 0; batches < 3; batches += 1) await account.mirror.backfill(account.fence);
       await deleteAllBut(account, 'research_jobs', jobs(2, ROWS - 1), { accept: true });
       await fillAll(account);

@@ -65,7 +65,7 @@ describe('columns among several hands', () => {
     ).toEqual([{ stage: 5, ours: 'late' }]);
   });
 
-  it('dropped or changed by hand are written no more, and pages go on', async () => {
+  it('dropped or changed by hand are not written any more, and pages go on', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"gone":"a","bent":1,"n":1}]');
     await account.query(
@@ -139,14 +139,14 @@ describe('columns that could not be made at once', () => {
     });
   });
 
-  it('wait for whoever makes columns just now, longer than for readers of the table', async () => {
+  it('wait for another process that makes columns longer than for readers of the table', async () => {
     await inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '1');
       const making = Promise.withResolvers<void>();
       const maker = own.kysely.transaction().execute(async (trx) => {
         await sql`select pg_advisory_xact_lock(hashtextextended('other columns', 0))`.execute(trx);
         making.resolve();
-        // Longer than a reader of the table is waited for.
+        // Longer than the wait for a reader of the table.
         await sql`select pg_sleep(0.6)`.execute(trx);
       });
       await making.promise;

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../src/db/connection/database.ts';
 import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
-import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
+import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -16,7 +15,7 @@ const columnTypes = (account: MirroredAccount, table: string) =>
   );
 
 describe('columns for new fields', () => {
-  it('come with the page that first has the field, of a type that its values ask for', async () => {
+  it('come with the page that first has the field, and have the type of its values', async () => {
     const account = await newAccount();
     await account.page(
       'bulk_research_jobs',
@@ -51,7 +50,7 @@ describe('columns for new fields', () => {
     });
   });
 
-  it('decide nothing from nulls: the type comes with the first value', async () => {
+  it('get no type from nulls: it comes with the first value', async () => {
     const account = await newAccount();
     await account.page('lists', '[{"list_id":1,"owner_id":null}]');
     expect(await columnTypes(account, 'lists')).toEqual([{ name: 'list_id', type: 'bigint' }]);
@@ -59,7 +58,7 @@ describe('columns for new fields', () => {
     expect(await columnTypes(account, 'lists')).toContainEqual({ name: 'owner_id', type: 'bigint' });
   });
 
-  it('hold NULL for a value that does not fit, which is counted and whole in _raw', async () => {
+  it('are NULL for a value that does not fit, which is counted and whole in _raw', async () => {
     const account = await newAccount();
     await account.page(
       'research_jobs',
@@ -101,11 +100,11 @@ describe('columns for new fields', () => {
 
   it('keep microseconds and zones of times', async () => {
     const { database, fence } = await newAccount();
-    // Sessions in another zone, as a database or a role may ask for.
+    // Sessions in another zone, as a database or a role may set.
     await sql`alter database ${sql.id(new URL(database.url).pathname.slice(1))} set timezone = 'Asia/Tokyo'`.execute(
       database.kysely,
     );
-    const tokyo = await openDatabase({ url: database.url, program: 'research-mirror tests' });
+    const tokyo = await openTestDatabase(database.url);
     const account = await MirroredAccount.make({ ...database, ...tokyo }, fence.userId);
     await account.page(
       'watchlist',
@@ -119,7 +118,7 @@ describe('columns for new fields', () => {
     await tokyo.close();
   });
 
-  it('never more than 300 a table; the rest stays in _raw', async () => {
+  it('are 300 a table at most; the rest stays in _raw', async () => {
     await inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '1');
       const fields = Array.from({ length: 400 }, (_, index) => `"f${index}":${index}`);
@@ -242,7 +241,7 @@ describe('MIRROR_SCHEMA_DRIFT', () => {
     });
   });
 
-  it('raw or add: a number comes into its column by its value, however it is spelled', async () => {
+  it('raw or add: a column gets a number’s value, however it is spelled', async () => {
     await inOwnDatabase(async (own) => {
       const items = (first: number): string =>
         `[${['100', '1e2', '1.0', '10e-1', '-25E+1', '1.5e0', '1e30']

@@ -28,7 +28,7 @@ const quality = (account: MirroredAccount, name = 'research_jobs'): Promise<unkn
     where _user_id = ${account.fence.userId} and collection = '${name}'`);
 
 describe('the brake', () => {
-  it('lets a fifth go, and not a row more', async () => {
+  it('allows a fifth of the rows, and not a row more', async () => {
     const account = await withJobs(100);
     expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(79)))).toMatchObject({
       deleted: 0,
@@ -44,12 +44,12 @@ describe('the brake', () => {
     expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
   });
 
-  it('lets ten rows go, however few there are', async () => {
+  it('allows ten rows, however few there are', async () => {
     const account = await withJobs(11);
     expect(await deleteAllBut(account, 'research_jobs', jobs(11))).toMatchObject({ deleted: 10, blocked: 0 });
   });
 
-  it('counts what is still waiting for its second proof', async () => {
+  it('counts rows that still wait for their second proof', async () => {
     const account = await withJobs(60);
     await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(...upTo(55)), { proof: SNAPSHOT });
@@ -63,7 +63,7 @@ describe('the brake', () => {
     expect(await quality(account)).toEqual([{ blocked: '5', waiting: '8' }]);
   });
 
-  it('counts what went within a day', async () => {
+  it('counts rows that were deleted within a day', async () => {
     const account = await withJobs(100);
     expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(85)))).toMatchObject({ deleted: 15 });
     await account.age(23 * HOUR);
@@ -76,7 +76,7 @@ describe('the brake', () => {
     expect(await liveJobs(account)).toEqual(upTo(79));
   });
 
-  it('is lifted by a person, whose decision holds nothing back afterwards', async () => {
+  it('is lifted by a person, and what was accepted does not count afterwards', async () => {
     const account = await withJobs(100);
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(50)));
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({
@@ -90,7 +90,7 @@ describe('the brake', () => {
     });
   });
 
-  it('holds what is proven while it holds, without being asked again', async () => {
+  it('counts what is proven while it blocks as blocked, without being asked again', async () => {
     const account = await withJobs(40);
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
     expect(await quality(account)).toEqual([{ blocked: '15', waiting: '0' }]);
@@ -103,7 +103,7 @@ describe('the brake', () => {
   it('does not count rows that may be back', async () => {
     const account = await withJobs(30);
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
-    // Five deletions of a moment ago, contradicted too soon.
+    // Five rows that were deleted a moment ago are seen too soon.
     await account.observe('research_jobs', jobs(...upTo(30)));
     expect(await account.suspects('research_jobs')).toHaveLength(5);
     expect(await quality(account)).toEqual([{ blocked: '0', waiting: '5' }]);
@@ -124,7 +124,7 @@ describe('the brake', () => {
     expect(await quality(account, 'list_items')).toEqual([{ blocked: '9', waiting: '0' }]);
   });
 
-  it('counts items that are in doubt once, where their list is, too', async () => {
+  it('counts suspected items once where their list is suspected, too', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     await account.observe('list_items', itemsWith('id', upTo(12)), { parent: '1' });
@@ -138,7 +138,7 @@ describe('the brake', () => {
     });
   });
 
-  it('judges each account for itself', async () => {
+  it('judges each account by itself', async () => {
     const large = await withJobs(1_000);
     const small = await withJobs(20);
     expect(await deleteAllBut(small, 'research_jobs', jobs(1))).toMatchObject({ blocked: 19 });

@@ -90,14 +90,14 @@ describe('after any sequence of pages and deletions', () => {
           expect(counters).toEqual(counts);
         }
         const user = account.fence.userId;
-        // Either the brake holds what is proven, all of it, or nothing.
-        const held = await account.query<{ held: string; proven: string }>(`
+        // The brake blocks all that is proven, or nothing.
+        const blocked = await account.query<{ held: string; proven: string }>(`
           select c.held_deletions as held, (
             select count(*) from mirror_sync.candidate as k
             where k._user_id = c._user_id and k.collection = c.collection and k.proven_at is not null) as proven
           from mirror._collections as c where c._user_id = ${user}`);
-        for (const each of held) expect(['0', each.proven]).toContain(each.held);
-        // A list that is gone has neither live items nor doubts.
+        for (const each of blocked) expect(['0', each.proven]).toContain(each.held);
+        // A deleted list has neither live items nor suspected ones.
         expect(
           await account.query(`
             select s.parent from mirror_sync.scope as s where s._user_id = ${user} and s.gone_at is not null

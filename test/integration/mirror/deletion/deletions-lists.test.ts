@@ -36,7 +36,7 @@ const OF_LIST_1 = [
 ];
 
 describe('a list that is deleted', () => {
-  it('takes its items along, and nothing of other lists', async () => {
+  it('takes its items along, and none of other lists', async () => {
     const account = await twoLists();
     expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({
       deleted: 1,
@@ -48,7 +48,7 @@ describe('a list that is deleted', () => {
     });
     expect(await liveItems(account)).toEqual(OF_LIST_1);
     const user = account.fence.userId;
-    // The moment and the transaction are the list's own.
+    // Deleted at the same moment, in the same transaction as the list.
     expect(
       await account.query(`
         select distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction
@@ -71,7 +71,7 @@ describe('a list that is deleted', () => {
     ]);
   });
 
-  it('goes with all of its items or not at all', async () => {
+  it('is deleted with all of its items or not at all', async () => {
     const own = await createMigratedDatabase();
     const account = await MirroredAccount.make(own, '1');
     await account.observe('lists', lists(1, 2));
@@ -107,7 +107,7 @@ describe('a list that is deleted', () => {
     await own.drop();
   });
 
-  it('is held with the items that it would take along', async () => {
+  it('is blocked by the volume of its items', async () => {
     const account = await newAccount();
     await account.observe('lists', lists(1, 2));
     await account.observe('list_items', items(30), { parent: '1' });
@@ -116,7 +116,7 @@ describe('a list that is deleted', () => {
     expect(await liveItems(account)).toHaveLength(41);
     expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, blocked: 0 });
     expect(await liveItems(account)).toHaveLength(30);
-    // Accepted: the next item is not held for it.
+    // It was accepted, so the next item is not blocked for it.
     expect(await deleteAllBut(account, 'list_items', items(29), { parent: '1' })).toMatchObject({
       deleted: 1,
     });
@@ -140,7 +140,7 @@ describe('a list that is deleted', () => {
     ]);
   });
 
-  it('has nothing in doubt, in quarantine or unsettled any more, and is not read', async () => {
+  it('has nothing suspected, in quarantine or unfinished any more, and is not read', async () => {
     const account = await twoLists();
     const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000}]';
     await account.observe('list_items', hostile, { parent: '2' });
@@ -193,7 +193,7 @@ describe('a list that is deleted', () => {
     await deleteAllBut(account, 'lists', lists(1));
     await account.age(account.gracePeriodMs);
     await account.observe('lists', lists(1, 2));
-    // A walk that began before the list went would go on behind items that are deleted now.
+    // A walk that began before the list was deleted would go on behind items that are deleted now.
     const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });
     await expect(late).rejects.toBeInstanceOf(Superseded);
     const scope = await account.storedScope('list_items', '2');

@@ -48,7 +48,7 @@ describe('a deleted row', () => {
     expect(await account.query(counts)).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
   });
 
-  it('that is seen too soon is in doubt until a page is sent later than the settle time after its deletion', async () => {
+  it('that is seen too soon is a suspected return until a page is sent the grace period after its deletion', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', job('a'));
     await deleteAllBut(account, 'research_jobs', '[]');
@@ -74,16 +74,19 @@ describe('a deleted row that a stale page showed', () => {
     return account;
   };
 
-  it.each(['soft', 'hard'] as const)('is in no doubt once a page proves it absent (%s)', async (deletes) => {
-    const account = await staleSighting({ deletes });
-    await account.observe('research_jobs', jobs(5));
-    await account.observe('research_jobs', jobs(5), { proof: falling(9, 5) });
-    expect(await account.suspects('research_jobs')).toHaveLength(1);
-    await account.observe('research_jobs', jobs(5), { proof: falling(5, 1) });
-    expect(await account.suspects('research_jobs')).toEqual([]);
-  });
+  it.each(['soft', 'hard'] as const)(
+    'is no suspected return any more once a page proves it absent (%s)',
+    async (deletes) => {
+      const account = await staleSighting({ deletes });
+      await account.observe('research_jobs', jobs(5));
+      await account.observe('research_jobs', jobs(5), { proof: falling(9, 5) });
+      expect(await account.suspects('research_jobs')).toHaveLength(1);
+      await account.observe('research_jobs', jobs(5), { proof: falling(5, 1) });
+      expect(await account.suspects('research_jobs')).toEqual([]);
+    },
+  );
 
-  it('and no page shows again is in doubt for ten settle times at most', async () => {
+  it('and no page shows again is a suspected return for ten grace periods at most', async () => {
     const account = await staleSighting();
     await account.age(9 * account.gracePeriodMs);
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ waiting: 1 });
@@ -139,7 +142,7 @@ describe('a row with the content of a superseded version', () => {
   });
 });
 
-describe('the settle time', () => {
+describe('the grace period', () => {
   it.each([
     ['ends with the millisecond at which it is over', 0, 0],
     ['is not over a millisecond before', -1, 2],
@@ -191,7 +194,7 @@ describe('with MIRROR_DELETES=hard', () => {
     ).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
   });
 
-  it('a row that is seen too soon is in doubt, and inserted when it is seen later', async () => {
+  it('a row that is seen too soon is a suspected return, and inserted when it is seen later', async () => {
     const account = await newAccount({ deletes: 'hard' });
     await account.observe('research_jobs', job('a'));
     await deleteAllBut(account, 'research_jobs', '[]');

@@ -25,7 +25,7 @@ it('what is proven of an item in one list proves nothing of an item with the sam
   expect([await suspectChange('1'), await suspectChange('2')]).toEqual([['a'], ['a', 'c!']]);
   expect(await account.applyDeletions('list_items', { parent: '2' })).toMatchObject({ deleted: 1 });
 
-  // A sighting withdraws the doubt of that list alone.
+  // A sighting withdraws the suspicion in that list alone.
   await seen('2', 'a', 'b');
   expect([await suspectChange('1'), await suspectChange('2')]).toEqual([['a'], []]);
   expect(

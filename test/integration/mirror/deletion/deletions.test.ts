@@ -15,8 +15,8 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 const newAccount = testAccounts();
 const withJobs = oldJobs(newAccount);
 
-describe('a row that the source has no more', () => {
-  it('is deleted by two proofs, the settle time apart', async () => {
+describe('a row that the service does not have any more', () => {
+  it('is deleted by two proofs, the grace period apart', async () => {
     const account = await withJobs(1, 2, 3);
     await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
     expect(await account.suspects('research_jobs')).toMatchObject([
@@ -53,13 +53,13 @@ describe('a row that the source has no more', () => {
     }
     await account.applyDeletions('research_jobs', { accept: true });
     expect(await liveJobs(account)).toEqual([1, 2]);
-    // Sent before the settle time was over, answered after it.
+    // Sent before the grace period was over, answered after it.
     await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 58_000 });
     expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
   });
 
-  it('is in no doubt while it came, changed or was back less than the settle time before', async () => {
+  it('is not suspected within the grace period after it came, changed or was undeleted', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', jobs(1, 2));
     await account.age(account.gracePeriodMs - 5_000);
@@ -96,13 +96,13 @@ describe('a row that the source has no more', () => {
     expect(await liveJobs(account)).toEqual([1, 2]);
   });
 
-  it('that can’t be mirrored as it is now is there nevertheless', async () => {
+  it('is there even where its new content can’t be mirrored', async () => {
     const account = await withJobs(1, 2);
     await proveAbsent(account, 'research_jobs', '[{"job_id":1},{"job_id":2,"n":1e200000}]');
     expect(await suspectKeys(account)).toEqual([]);
   });
 
-  it('goes with what was kept of it: no row that may change, nothing in quarantine', async () => {
+  it('is deleted with what was stored of it among unfinished rows and in quarantine', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1,"status":"open"},{"job_id":2,"status":"open"}]');
     await account.observe('research_jobs', '[{"job_id":1,"status":"open","n":1e200000}]');
@@ -113,7 +113,7 @@ describe('a row that the source has no more', () => {
     expect(await account.query(`select key from mirror.quarantine where _user_id = ${user}`)).toEqual([]);
   });
 
-  it('is told in sync_log, and in the counters', async () => {
+  it('is in sync_log, and in the counters', async () => {
     const account = await withJobs(1, 2, 3);
     await proveAbsent(account, 'research_jobs', jobs(3));
     await account.applyDeletions('research_jobs');
@@ -131,7 +131,7 @@ describe('a row that the source has no more', () => {
     expect((await account.storedScope('research_jobs')).liveRows).toBe(1);
   });
 
-  it('goes in several transactions where there are many, and none is left out', async () => {
+  it('is deleted in one of several transactions where there are many, and none is left out', async () => {
     const account = await newAccount();
     const ids = Array.from({ length: 2_500 }, (_, id) => id);
     await account.observe('research_jobs', jobs(...ids));
@@ -157,13 +157,13 @@ describe('an interval', () => {
     ['of rising order', { ...falling(4, 8), direction: 'rising' as const }, ['6', '7', '8']],
     ['of rising order, from the top', { ...falling(null, 3), direction: 'rising' as const }, ['1', '2', '3']],
     ['in which there is nothing', falling(6, 6), []],
-  ])('%s tells of exactly the rows inside', async (_, proof, missing) => {
+  ])('%s covers exactly the rows inside', async (_, proof, missing) => {
     const account = await withJobs(1, 2, 3, 4, 5, 6, 7, 8, 9);
     await account.observe('research_jobs', proof.through === '7' ? jobs(7) : jobs(5), { proof });
     expect(await suspectKeys(account)).toEqual(missing);
   });
 
-  it('of text keys is one of their order: shorter first, then bytewise', async () => {
+  it('of text keys follows their order: shorter first, then bytewise', async () => {
     const account = await newAccount();
     await account.observe('watchlist', itemsWith('id', ['9', '10', 'a', 'é', 'Z', 'aa', 'ab', 'b']));
     await account.age(account.gracePeriodMs);
@@ -188,7 +188,7 @@ describe('an interval', () => {
     expect(await suspectKeys(account)).toEqual(['1']);
   });
 
-  it('does not prove what a snapshot began: its own doubt takes the place of the older one', async () => {
+  it('does not prove what a snapshot suspects: its own suspicion takes the place of the older one', async () => {
     const account = await withJobs(1, 2, 3);
     await account.observe('research_jobs', jobs(3, 1), { proof: SNAPSHOT });
     await account.age(account.gracePeriodMs);
@@ -198,7 +198,7 @@ describe('an interval', () => {
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
   });
 
-  it('whose second proof was written is no proof either', async () => {
+  it('proves nothing even after its second proof was written', async () => {
     const account = await withJobs(1, 2, 3);
     for (let proof = 1; proof <= 2; proof += 1) {
       await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });

@@ -21,7 +21,7 @@ const coverage = (account: MirroredAccount) =>
     select collection, mirrored_from, history_from from mirror._collections
     where _user_id = ${account.fence.userId} order by 1`);
 
-/** Rows as of a moment, or the message that refuses. */
+/** Rows as of a moment, or the error's message. */
 async function asOf(moment: string): Promise<number | string> {
   try {
     return (await scene.first.query(`select * from mirror.research_jobs_as_of('${moment}')`)).length;
@@ -57,7 +57,7 @@ describe('since when history covers an account', () => {
     await third.query('delete from mirror._collections where _user_id = 3');
   });
 
-  it('is forgotten while no history is kept, and begins anew afterwards', async () => {
+  it('is forgotten while no history is kept, and begins again afterwards', async () => {
     const [before] = await coverage(scene.first);
     await open(scene.first, false);
     expect(await coverage(scene.first)).toMatchObject([{ history_from: null }, { history_from: null }]);

@@ -6,7 +6,7 @@ import {
 } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
-/** Tables are bent here: each test has a database of its own. */
+/** These tests change tables by hand: each has a database of its own. */
 async function inOwnDatabase(
   work: (account: MirroredAccount, own: MigratedDatabase) => Promise<void>,
 ): Promise<void> {
@@ -134,7 +134,7 @@ describe('columns for new fields', () => {
 });
 
 describe('what is archived', () => {
-  it('leaves out what history can’t hold as the row has it: another type, a narrower one, one that is computed', async () => {
+  it('leaves out columns that have another type in history, a narrower one, or are computed there', async () => {
     await inOwnDatabase(async (account) => {
       await account.page('lists', '[{"list_id":1,"size":12.5,"name":"a","note":"mine","rank":1}]');
       await account.query(`
@@ -156,7 +156,7 @@ describe('what is archived', () => {
     });
   });
 
-  it('is no column that was dropped from both, wherever it stood', async () => {
+  it('leaves out a column that was dropped from both, wherever it was', async () => {
     await inOwnDatabase(async (account) => {
       const tables = ['lists', 'lists_history'] as const;
       const width = async (table: string): Promise<number> => {

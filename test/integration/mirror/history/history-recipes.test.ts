@@ -10,7 +10,7 @@ import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-acco
 import { ROOT } from '../../../support/rules/source-files.ts';
 import { statements } from '../../../support/rules/sql-statements.ts';
 
-/** Every statement of docs/recipes.md, by the heading that it stands under. */
+/** Every statement of docs/recipes.md, by its heading. */
 async function recipes(): Promise<{ readonly heading: string; readonly statement: string }[]> {
   const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
   return text.split(/^## /m).flatMap((section) => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await account.query(
     `update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`,
   );
-  // A table of the reader's own, of which a recipe submits.
+  // A table of the reader's own, from which a recipe submits.
   await account.query('create schema crm');
   await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
   await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
@@ -53,7 +53,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Runs a statement and takes it back. */
+/** Runs a statement and rolls it back. */
 async function rowsOf(statement: string, parameters: readonly string[]): Promise<unknown[]> {
   await client.query('begin');
   try {
@@ -83,7 +83,7 @@ describe('docs/recipes.md', () => {
     expect(await rowsOf(feed, ['1', changeId(4)])).toEqual([]);
   });
 
-  it('tells what is different from yesterday', async () => {
+  it('shows what is different from yesterday', async () => {
     const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([
       { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },

@@ -10,7 +10,7 @@ import { runs } from '../../../support/effort.ts';
 
 /**
  * Whatever happens to the rows, the mirror as of every moment at which it changed is the mirror as it was then, in
- * all columns: told by a replay in memory.
+ * all columns, compared with a replay in memory.
  */
 
 let database: MigratedDatabase;
@@ -27,7 +27,7 @@ type Step =
       readonly kind: 'page';
       readonly rows: readonly { readonly id: number; readonly n: number; readonly extra?: string }[];
     }
-  /** These are gone, by two proofs. */
+  /** Deletes these by two proofs. */
   | { readonly kind: 'delete'; readonly ids: readonly number[] };
 
 const id = fc.nat({ max: 5 });

@@ -1,4 +1,3 @@
-import { Db } from '../../../../src/db/connection/db.ts';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { pruneHistory } from '../../../../src/mirror/history/retention.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
@@ -20,7 +19,7 @@ const coverage = (account = scene.second) =>
 describe('retention of history (MIRROR_HISTORY=400d)', () => {
   const HOUR = 3_600_000;
   const prune = (keepMs: number, signal = new AbortController().signal) =>
-    pruneHistory(new Db(scene.database.kysely, 'mirror'), scene.second.fence, keepMs, signal);
+    pruneHistory(scene.database.db, scene.second.fence, keepMs, signal);
   const kept = (account: MirroredAccount) =>
     account.query(
       `select list_id, _raw -> 'n' as n from mirror.lists_history where _user_id = ${account.fence.userId} order by _valid_to`,
@@ -30,7 +29,7 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
       update mirror._collections set mirrored_from = now() - interval '${hours} hours', history_from = now() - interval '${hours} hours'
       where _user_id = ${account.fence.userId} and collection = 'lists'`);
 
-  it('removes what was superseded before, and tells readers from when on history is whole', async () => {
+  it('removes what was superseded before, and shows readers since when history is complete', async () => {
     await since(scene.second, 5);
     await since(scene.first, 5);
     for (const n of [1, 2, 3]) {
@@ -62,7 +61,7 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
     await open(scene.second);
   });
 
-  it('goes by the database’s clock, whatever this machine’s says', async () => {
+  it('counts by the database’s clock, not by this machine’s', async () => {
     await since(scene.second, 5);
     const before = await coverage();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * HOUR });
@@ -91,7 +90,7 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
     await scene.second.query('drop function public.fail() cascade');
   });
 
-  it('goes by batches, however many versions one moment has', async () => {
+  it('removes in batches, however many versions one moment has', async () => {
     await scene.second.query(`
       insert into mirror.lists_history (_user_id, list_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
       select u, 5, now(), now(), 1000 + n, '', '{}', now() - interval '3 hours', now() - interval '2 hours' - n / 4000 * interval '1 minute', 'update'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { archiveRows } from '../../../../src/mirror/history/archive.ts';
-import { historyColumns } from '../../../../src/mirror/history/archived-columns.ts';
+import { historyColumns } from '../../../../src/mirror/history/archive.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
@@ -9,7 +9,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts({ gracePeriodMs: 0 });
 
-/** Deletes what a snapshot of the whole scope no longer holds. */
+/** Deletes what a snapshot of the whole scope does not have any more. */
 async function reduceTo(account: MirroredAccount, name: CollectionName, left: string): Promise<void> {
   const proof = { proof: { kind: 'snapshot' } } as const;
   await account.observe(name, left, proof);
@@ -23,7 +23,7 @@ const versions = (account: MirroredAccount, columns = 'job_id, status, _change_i
   );
 
 describe('history', () => {
-  it('has nothing of a first load, and the image before the write, once, of each row that changed', async () => {
+  it('has nothing after a first load, and then the image before the write, once, of each row that changed', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
     expect(await versions(account)).toEqual([]);
@@ -44,7 +44,7 @@ describe('history', () => {
     ]);
   });
 
-  it('is kept of every kind of key: an item of a list, the account itself', async () => {
+  it('is kept for every kind of key: an item of a list, the account itself', async () => {
     const account = await newAccount();
     const user = account.fence.userId;
     await account.page('lists', '[{"list_id":7},{"list_id":8}]');
@@ -62,7 +62,7 @@ describe('history', () => {
     ).toEqual([{ credits: '1' }]);
   });
 
-  it('of a row is without gap and overlap, except for the time of a deletion', async () => {
+  it('of a row has no gap and no overlap, except for the time of a deletion', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
@@ -135,12 +135,12 @@ describe('history', () => {
     await account.query('alter table mirror.research_jobs drop constraint ours');
   });
 
-  it('is of all rows that go, or the transaction ends: one that is not there, or deleted, has no version', async () => {
+  it('is archived for all rows, or the transaction ends: one that is missing or deleted has no version', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await reduceTo(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]');
-    const { db, schema } = account.database;
-    const table = tableOf(schema, 'research_jobs');
+    const { db } = account.database;
+    const table = tableOf(db.schema, 'research_jobs');
     const columns = await historyColumns(db, table);
     const scope = account.scope('research_jobs');
     for (const keys of [['1', '2'], ['4']]) {

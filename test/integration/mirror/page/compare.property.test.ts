@@ -82,7 +82,7 @@ describe('an item that was mirrored', () => {
     ).toMatch(new RegExp(`^${names.replaceAll('.', '\\.')}`));
   });
 
-  it('tells both values, cut where they are long', async () => {
+  it('reports both values, cut where they are long', async () => {
     const account = await makeAccount();
     const long = 'long '.repeat(1000);
     await account.page('research_jobs', `[{"job_id":1,"status":"${long}"}]`);
@@ -107,7 +107,7 @@ describe('an item that was mirrored', () => {
     ]);
   });
 
-  it('of the account is told apart in its credits, whatever their shape', async () => {
+  it('of the account differs in its credits, whatever their shape', async () => {
     const account = await makeAccount();
     const item = '{"user_id":1,"email":"a@b.example","credits":{"balance":1250,"unit":"cents"}}';
     await account.single(item);
@@ -118,7 +118,7 @@ describe('an item that was mirrored', () => {
     ]);
   });
 
-  it('is equal whatever it holds', async () => {
+  it('is equal whatever is in it', async () => {
     const account = await makeAccount();
     let key = 0;
     await fc.assert(
@@ -137,7 +137,7 @@ describe('an item that was mirrored', () => {
   });
 });
 
-describe('fields by configuration', () => {
+describe('fields that settings name', () => {
   it('that are ignored may be older in the mirror', async () => {
     const ignoreFields = { ...noFields(), research_jobs: ['score'] };
     const account = await makeAccount({ ignoreFields });
@@ -199,7 +199,7 @@ describe('columns', () => {
     expect(await unequal(account, both)).toMatchObject([{ key: '1', fields: [{ name: 'late_word' }] }]);
   });
 
-  it('that somebody dropped or changed by hand are left to him', async () => {
+  it('that somebody dropped or changed by hand are not compared', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"gone_word":"a","odd_word":"b"}]');
     await account.query('alter table mirror.research_jobs drop column gone_word cascade');

@@ -11,7 +11,8 @@ import {
   predecessorQuery,
   unfinishedRows,
 } from '../../../../src/mirror/page/known-rows.ts';
-import { dueScopes, leastPolledAt, openScope } from '../../../../src/mirror/scope/scope-store.ts';
+import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
+import { dueScopes, openScope } from '../../../../src/mirror/scope/scope-store.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -123,7 +124,7 @@ describe('scopes', () => {
     await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
-  it('of lists are read due ones first, then those with unsettled rows, then the oldest; deleted lists never', async () => {
+  it('of lists are read due ones first, then those with unfinished rows, then the oldest; deleted lists never', async () => {
     const account = await newAccount();
     const { db, kysely } = account.database;
     const user = account.fence.userId;
@@ -191,17 +192,17 @@ describe('scopes', () => {
     const { db, kysely } = account.database;
     const user = account.fence.userId;
     await account.page('lists', '[{"list_id":1},{"list_id":2},{"list_id":3}]');
-    const least = () => leastPolledAt(db, user, 'list_items');
+    const least = () => leastOfScopes(db, user, 'list_items', 'polled_at');
     const polled = (parent: string, at: string) =>
       sql`update mirror_sync.scope set polled_at = ${at} where _user_id = ${user} and parent = ${parent}`.execute(
         kysely,
       );
     await polled('1', '2026-01-02');
     await polled('2', '2026-01-01');
-    expect(await least()).toEqual({ polledAt: new Date('2026-01-01T00:00:00Z'), unread: true });
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
     await account.query(
       `update mirror_sync.scope set gone_at = now() where _user_id = ${user} and parent = '3'`,
     );
-    expect(await least()).toEqual({ polledAt: new Date('2026-01-01T00:00:00Z'), unread: false });
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
   });
 });

@@ -84,7 +84,7 @@ const JOBS = [
 ];
 
 describe('a field that is ignored from now on', () => {
-  it('changes no row: they are hashed anew in place, once', async () => {
+  it('changes no row: they are hashed again in place, once', async () => {
     const mirror = await reconfigured({}, JOBS);
     const before = await mirror.visible();
     const versions = await mirror.versions();
@@ -126,7 +126,7 @@ describe('a field that is ignored from now on', () => {
     expect(await mirror.rows('job_id, _change_id, _changed_at')).toEqual(ids);
   });
 
-  it('is no difference to verify, before rows are hashed anew and after', async () => {
+  it('is no difference to verify, before rows are hashed again and after', async () => {
     const mirror = await reconfigured({}, JOBS);
     await mirror.start({ ignore: ['score'] });
     const rules = { ignore: new Set(['score']), exclude: new Set<string>() };
@@ -141,7 +141,7 @@ describe('a field that is ignored from now on', () => {
   });
 });
 
-describe('a field that is ignored no more', () => {
+describe('a field that is not ignored any more', () => {
   it('changes the rows whose value in the mirror is an older one, and no other', async () => {
     const mirror = await reconfigured({ ignore: ['score'] }, [
       '{"job_id":1,"score":1}',
@@ -194,8 +194,8 @@ describe('a field that is never to be stored from now on', () => {
   );
 });
 
-describe('a row whose hash somebody took away', () => {
-  it('is written anew: that is how what verify found is mended', async () => {
+describe('a row whose hash somebody emptied', () => {
+  it('is written again: that repairs what verify found', async () => {
     const mirror = await reconfigured({}, JOBS);
     await mirror.account.query(
       `update mirror.research_jobs set _hash = '', status = 'x' where _user_id = ${mirror.userId} and job_id = 1`,

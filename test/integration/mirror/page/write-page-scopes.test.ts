@@ -11,7 +11,7 @@ const newAccount = testAccounts();
 describe('rows that may still change', () => {
   it('are kept apart while their state says so', async () => {
     const account = await newAccount();
-    const unsettled = () =>
+    const unfinished = () =>
       account.query(
         `select key, finished from mirror_sync.unsettled where _user_id = ${account.fence.userId} order by key`,
       );
@@ -19,12 +19,12 @@ describe('rows that may still change', () => {
       'research_jobs',
       '[{"job_id":1,"status":"open"},{"job_id":2,"status":"failed"},{"job_id":3,"status":"done"}]',
     );
-    expect(await unsettled()).toEqual([
+    expect(await unfinished()).toEqual([
       { key: '1', finished: false },
       { key: '2', finished: true },
     ]);
     await account.page('research_jobs', '[{"job_id":1,"status":"done"},{"job_id":2,"status":"open"}]');
-    expect(await unsettled()).toEqual([{ key: '2', finished: false }]);
+    expect(await unfinished()).toEqual([{ key: '2', finished: false }]);
   });
 
   it('cool from their last change: of what failed before it came here, from what it says of itself', async () => {

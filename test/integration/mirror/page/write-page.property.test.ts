@@ -4,7 +4,7 @@ import type { MirroredAccount } from '../../../support/mirror/mirrored-account.t
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { runs } from '../../../support/effort.ts';
 
-// Contents come and go at once here: no page is taken for stale.
+// Contents come back at once here: no page counts as stale.
 const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 /** An item as text: few keys, few contents, in several spellings, some of them hostile. */
@@ -33,7 +33,7 @@ const item = fc
   );
 const page = fc.array(item, { maxLength: 12 });
 
-/** What `_raw` holds of an item, as a text that is equal for equal items. */
+/** What `_raw` has of an item, as a text that is equal for equal items. */
 function normal(text: string): string {
   const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<
     string,

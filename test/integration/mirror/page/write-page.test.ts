@@ -1,3 +1,4 @@
+import { Db } from '../../../../src/db/connection/db.ts';
 import {
   type KyselyPlugin,
   type PluginTransformQueryArgs,
@@ -7,7 +8,6 @@ import {
   type UnknownRow,
 } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { Db } from '../../../../src/db/connection/db.ts';
 import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
@@ -46,7 +46,7 @@ const jobs = (account: MirroredAccount): Promise<Row[]> =>
   );
 
 describe('a page', () => {
-  it('becomes rows, of which the second page writes only what differs', async () => {
+  it('becomes rows, and the second page writes only what differs', async () => {
     const account = await newAccount();
     const first = await account.page(
       'research_jobs',
@@ -94,7 +94,7 @@ describe('a page', () => {
     expect(await account.query(versions)).toEqual(before);
   });
 
-  it('that is unchanged writes nothing more when it proves again what is in doubt already', async () => {
+  it('that is unchanged writes nothing more when it proves absent again what is suspected already', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
@@ -112,7 +112,7 @@ describe('a page', () => {
   it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
     const counter = new StatementCounter();
     const { database, fence } = await newAccount();
-    const counted = { ...database, db: new Db(database.kysely.withPlugin(counter), database.schema) };
+    const counted = { ...database, db: new Db(database.kysely.withPlugin(counter), 'mirror') };
     const account = await MirroredAccount.make(counted, fence.userId);
     const page = '[{"job_id":1},{"job_id":2}]';
     const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
@@ -125,7 +125,7 @@ describe('a page', () => {
     expect(await statements()).toBe(3);
     expect(await statements({ contradiction: true })).toBe(3);
     expect(await statements({ proof: SNAPSHOT })).toBe(4);
-    // A page without proof may see a row that is in doubt.
+    // A page without proof may show a suspected row.
     await account.observe('research_jobs', '[{"job_id":3}]');
     await account.age(account.gracePeriodMs);
     await account.observe('research_jobs', page, { proof: SNAPSHOT });
@@ -157,7 +157,7 @@ describe('a page', () => {
     expect(await jobs(account)).toMatchObject([{ _deleted_at: null, _change_id: changeId(2) }]);
   });
 
-  it('turns back at once to what it was where history is kept no more, though some is there', async () => {
+  it('is believed at once where history is not kept any more, though some is there', async () => {
     const kept = await newAccount();
     await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await kept.page('research_jobs', '[{"job_id":1,"status":"b"}]');
@@ -167,7 +167,7 @@ describe('a page', () => {
     });
   });
 
-  it('commits with its checkpoint and whatever rides along, or not at all', async () => {
+  it('commits with its checkpoint and whatever else is in its transaction, or not at all', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[]', {
       decide: () => ({ scope: { fullWalk: { cursor: '7' }, memory: { seen: 1 } } }),
@@ -202,14 +202,14 @@ describe('a page', () => {
       sentAfter: 0,
       decide: () => ({ scope: {} }),
     });
-    // Whoever reads a scope has made its row: one that is not there any more tells that the database went back.
+    // Whoever reads a scope has made its row: where that is missing, the database went back.
     await expect(unknown).rejects.toBeInstanceOf(DatabaseWentBack);
     expect(
       await account.query(`select 1 from mirror.watchlist where _user_id = ${account.fence.userId}`),
     ).toEqual([]);
   });
 
-  it('puts rows in doubt from when it is written on, however long ago its request was sent', async () => {
+  it('suspects rows from when it is written, however long ago its request was sent', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await account.age(2 * account.gracePeriodMs);
@@ -222,7 +222,7 @@ describe('a page', () => {
     ]);
   });
 
-  it('proves no row absent that it holds in a form that can’t be mirrored', async () => {
+  it('proves no row absent whose item on it can’t be mirrored', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await account.age(2 * account.gracePeriodMs);
@@ -236,7 +236,7 @@ describe('a page', () => {
     expect(await account.suspects('research_jobs')).toMatchObject([{ key: '3' }]);
   });
 
-  it('of which Postgres refuses rows counts those that are written, and tells the last of them', async () => {
+  it('of which Postgres refuses rows counts those that are written, and reports the last of them', async () => {
     const account = await newAccount();
     const where = `where _user_id = ${account.fence.userId}`;
     await account.query(
@@ -271,7 +271,7 @@ describe('a page', () => {
     expect(await jobs(account)).toEqual([]);
   });
 
-  it('tells its walk what each item was', async () => {
+  it('reports to its walk what each item was', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
     const seen: unknown[] = [];
@@ -291,7 +291,7 @@ describe('a page', () => {
   });
 });
 
-describe('fields that the operator names', () => {
+describe('fields that settings name', () => {
   it('make no change when they are ignored, and are stored nowhere when they are excluded', async () => {
     const account = await newAccount({
       ignoreFields: { ...noFields(), research_jobs: ['views'] },

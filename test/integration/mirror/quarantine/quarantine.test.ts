@@ -31,28 +31,28 @@ async function kept(account: MirroredAccount): Promise<string[]> {
   return rows.map(({ item }) => item);
 }
 
-/** Why each is passed over by a retry, null for what is tried, by its text. */
+/** Why a retry passes over each item, by its text; null for what it tries. */
 async function passed(account: MirroredAccount): Promise<Record<string, string | null>> {
   const scope = account.scope('research_jobs');
   const items = await quarantinedItems(database.db, scope, '', 100);
   return Object.fromEntries(items.map(({ source, passed: why }) => [source, why]));
 }
 
-/** A page read that long ago. */
+/** A page that was read so many minutes ago. */
 const ago = (minutes: number) => ({ sentAgo: minutes * 60_000 });
 
 describe('the quarantine', () => {
-  it('holds no excluded field, of items without key neither', async () => {
+  it('has no excluded field, even of items without key', async () => {
     const excludeFields = { ...noFields(), research_jobs: ['secret'] };
     const account = await makeAccount({ excludeFields });
     await account.page('research_jobs', `[${bad(1, ',"secret":"s1"')},{"secret":"s2","status":"no ID"}]`);
     expect(await kept(account)).toEqual(['{"job_id":1,"ratio":1e400000}', '{"status":"no ID"}']);
-    // A value of an excluded field makes no other item.
+    // Another value of an excluded field is not another item.
     await account.page('research_jobs', `[${bad(1, ',"secret":"other"')}]`);
     expect(await kept(account)).toHaveLength(2);
   });
 
-  it('lets an item go when its key comes in good form, changed or not', async () => {
+  it('loses an item when its key comes with content that can be mirrored, changed or not', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"ratio":1},{"job_id":2,"ratio":1}]');
     await account.page('research_jobs', `[${bad(1)},${bad(2)}]`);
@@ -62,12 +62,12 @@ describe('the quarantine', () => {
     expect(await kept(account)).toEqual([]);
   });
 
-  it('keeps an item while its key comes in a form that is not believed yet', async () => {
+  it('keeps an item while its key comes with content that is not believed yet', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
     await account.page('research_jobs', '[{"job_id":1,"ratio":2}]');
     await account.page('research_jobs', `[${bad(1)}]`);
-    // What was superseded a moment ago: a stale page, maybe.
+    // The content was superseded a moment ago: the page may be stale.
     const stale = await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
     expect(stale).toMatchObject({ outcomes: ['deferred'] });
     expect(await kept(account)).toEqual([bad(1)]);
@@ -83,7 +83,7 @@ describe('the quarantine', () => {
     expect(await account.query(versions)).toEqual(before);
   });
 
-  it('is stamped by when an item was seen, not by when it was tried again', async () => {
+  it('says when an item was seen, not when it was tried again', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
     const seen = `select round(extract(epoch from now() - last_seen_at) / 3600)::int as hours from mirror.quarantine where _user_id = ${account.fence.userId}`;
@@ -92,7 +92,7 @@ describe('the quarantine', () => {
     expect(await account.query(seen)).toEqual([{ hours: 5 }]);
     await account.page('research_jobs', `[${bad(1)}]`);
     expect(await account.query(seen)).toEqual([{ hours: 0 }]);
-    // Tried again with another outcome: the reason is the new one, the sighting the last one.
+    // Tried again with another outcome: the reason is new, the last sighting stays.
     await account.query(`update mirror.quarantine set reason = 'x' where _user_id = ${account.fence.userId}`);
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
     expect(await account.query(seen)).toEqual([{ hours: 0 }]);
@@ -111,7 +111,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([bad(1, ',"n":2'), bad(2)]);
   });
 
-  it('has one row for an item without key that changes in its place, since when it is bad', async () => {
+  it('has one row, with its first moment, for an item without key that changes in its place', async () => {
     const account = await makeAccount();
     const page = (first: number, second: number): string =>
       `[${keyless(first)},{"job_id":9},{"job_id":8},${keyless(second)},{"job_id":7}]`;
@@ -125,7 +125,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await account.query(since)).toEqual(before);
   });
 
-  it('keeps items without key apart that stand in one place, or come to stand in another', async () => {
+  it('keeps items without key apart that are in one place, or come into another', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', `[{"job_id":9},${keyless(1)},${keyless(2)},{"job_id":8}]`, TOP);
     expect(await kept(account)).toEqual([keyless(1), keyless(2)]);
@@ -138,14 +138,14 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([1, 2, 3, 4].map(keyless));
   });
 
-  it('lets an item without key go when the page shows its place without it, but not at once', async () => {
+  it('loses an item without key when a page shows its place without it, but not at once', async () => {
     const account = await makeAccount();
     const without = '[{"job_id":9},{"job_id":8}]';
     await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8},${keyless(2)}]`, {
       ...TOP,
       ...ago(30),
     });
-    // A page that is no longer than this says nothing of what follows its last item.
+    // A page says nothing about what follows its last item.
     await account.page('research_jobs', without, { ...TOP, ...ago(30) });
     expect(await kept(account)).toHaveLength(2);
     await account.page('research_jobs', without, TOP);
@@ -154,7 +154,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([]);
   });
 
-  it('says nothing of places when it is no page: a retry shows no neighbours', async () => {
+  it('learns nothing of places from a retry, which shows no neighbours', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8}]`, { ...TOP, ...ago(30) });
     await account.page('research_jobs', '[{"job_id":9},{"job_id":8}]', { again: true });
@@ -174,7 +174,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([bad(2), bad(3), keyless(2)]);
   });
 
-  it('goes with the list that its items are of', async () => {
+  it('is emptied with the list of its items', async () => {
     const account = await makeAccount({ gracePeriodMs: 0 });
     await account.page('lists', '[{"list_id":1},{"list_id":2}]');
     for (const parent of ['1', '2'])
@@ -188,7 +188,7 @@ describe('the quarantine of a source that changes', () => {
     ).toEqual([{ parent: '2' }]);
   });
 
-  it('keeps the texts of so many only, counts the others, and takes them in when there is room', async () => {
+  it('keeps a limited number of texts, counts the other items, and takes their texts when there is room', async () => {
     const account = await makeAccount();
     const many = Array.from({ length: KEPT.items + 20 }, (_, n) => keyless(n));
     const quality = `select quarantined_items as items, quarantined_without_text as without from mirror.data_quality

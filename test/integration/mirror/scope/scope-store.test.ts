@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
 import {
   type DueScopesQuery,
   dueScopes,
-  leastCompleteAsOf,
-  leastPolledAt,
   openScope,
   readScope,
 } from '../../../../src/mirror/scope/scope-store.ts';
@@ -79,7 +78,7 @@ describe('a scope’s row', () => {
     ).toEqual([]);
   });
 
-  it('tells each moment as itself', async () => {
+  it('has each moment in its own field', async () => {
     const account = await newAccount();
     const scope = account.scope('watchlist');
     const { db } = account.database;
@@ -123,7 +122,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['1']);
   });
 
-  it('are those never read, read before, or due again; not those read at that very moment', async () => {
+  it('are those never read, read before the moment, or due again; not those read at that very moment', async () => {
     const account = await withLists(1, 2, 3, 4);
     await set(account, { last_read_at: '2026-01-31T23:59:59.999Z' }, { parent: '2' });
     await set(account, { last_read_at: '2026-02-01T00:00:00Z' }, { parent: '3' });
@@ -145,7 +144,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['1', '3', '2', '4']);
   });
 
-  it('come as they came due, whenever they were read', async () => {
+  it('come in the order in which they became due, whenever they were read', async () => {
     const account = await withLists(1, 2, 3);
     await set(account, { due_at: '2026-01-02Z', last_read_at: '2026-01-05Z' }, { parent: '1' });
     await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-06Z' }, { parent: '2' });
@@ -153,12 +152,12 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['2', '1', '3']);
   });
 
-  it('come in the order of their parents where nothing else tells them apart', async () => {
+  it('come in the order of their parents where everything else is equal', async () => {
     const account = await withLists(3, 1, 2);
     expect(await due(account)).toEqual(['1', '2', '3']);
   });
 
-  it('are not sooner for rows that may still change elsewhere', async () => {
+  it('are not sooner for unfinished rows of other scopes', async () => {
     const account = await withLists(1, 2);
     const other = await withLists(1, 2);
     await set(account, { last_read_at: '2026-01-01Z' }, { parent: '1' });
@@ -176,25 +175,23 @@ describe('as of when a collection with parents is whole', () => {
   const least = async (account: MirroredAccount) => {
     const { db } = account.database;
     const { userId } = account.fence;
-    const { polledAt, unread } = await leastPolledAt(db, userId, 'list_items');
-    const { completeAsOf, incomplete } = await leastCompleteAsOf(db, userId, 'list_items');
-    return { polledAt, unread, completeAsOf, incomplete };
+    const polled = await leastOfScopes(db, userId, 'list_items', 'polled_at');
+    const complete = await leastOfScopes(db, userId, 'list_items', 'complete_as_of');
+    return { polled, complete };
   };
   const WHOLE = { polled_at: '2026-01-05Z', complete_as_of: '2026-01-04Z' };
   const KNOWN = {
-    polledAt: new Date('2026-01-05T00:00:00Z'),
-    unread: false,
-    completeAsOf: new Date('2026-01-04T00:00:00Z'),
-    incomplete: false,
+    polled: { least: new Date('2026-01-05T00:00:00Z'), lacking: false },
+    complete: { least: new Date('2026-01-04T00:00:00Z'), lacking: false },
   };
 
-  it('is not known of none, and nothing is lacking', async () => {
+  it('is not known where there is no scope, and nothing is lacking', async () => {
     const account = await newAccount();
-    const nothing = { polledAt: undefined, unread: false, completeAsOf: undefined, incomplete: false };
-    expect(await least(account)).toEqual(nothing);
+    const nothing = { least: undefined, lacking: false };
+    expect(await least(account)).toEqual({ polled: nothing, complete: nothing });
   });
 
-  it('is told by the account’s own scopes of its parents’ rows', async () => {
+  it('is the least over the account’s own scopes with parents', async () => {
     const account = await withLists(1);
     await set(account, WHOLE);
     await withLists(2);
@@ -204,11 +201,11 @@ describe('as of when a collection with parents is whole', () => {
   });
 
   describe('while parents are in quarantine', () => {
-    const ABSENT = { unread: true, incomplete: true };
+    const ABSENT = { polled: { lacking: true }, complete: { lacking: true } };
     const HOUR = 3_600_000;
     const AT = Date.parse('2026-03-01T12:00:00Z');
 
-    /** Reads the lists: `1` in good form, and what else is given, at `at`. */
+    /** Reads the lists at `at`: `1`, and what else is given. */
     async function read(account: MirroredAccount, bad: string, at = AT, fullAt = at): Promise<void> {
       await account.page('lists', `[{"list_id":1}${bad}]`, {
         decide: () => ({ scope: { fullAt: new Date(fullAt), lastReadAt: new Date(fullAt) } }),
@@ -220,7 +217,7 @@ describe('as of when a collection with parents is whole', () => {
     }
     const BAD = ',{"list_id":2,"n":1e999999}';
 
-    it('is lacking what hangs on them, in this account alone', async () => {
+    it('is lacking their items, in this account alone', async () => {
       const account = await newAccount();
       await read(account, BAD);
       const other = await newAccount();
@@ -232,14 +229,14 @@ describe('as of when a collection with parents is whole', () => {
       expect(await least(account)).toMatchObject(ABSENT);
     });
 
-    it('is lacking nothing of a parent that has a row, or is no parent by any key', async () => {
+    it('is not lacking for a parent that has a row, or an item without key', async () => {
       const account = await newAccount();
       await read(account, ',{"list_id":2}');
       await read(account, `${BAD},{"name":"without a key"}`);
       expect(await least(account)).toEqual(KNOWN);
     });
 
-    it('is lacking nothing for what is in quarantine of other collections', async () => {
+    it('is not lacking for items of other collections in quarantine', async () => {
       const account = await newAccount();
       await read(account, '');
       await account.page('research_jobs', '[{"job_id":7,"n":1e999999}]');
@@ -251,11 +248,11 @@ describe('as of when a collection with parents is whole', () => {
       expect(await least(account)).toMatchObject(ABSENT);
     });
 
-    it('is lacking it until the parents are walked fully an hour and more after the parent was last seen', async () => {
+    it('is lacking until a full walk of the parents more than an hour after the parent was last seen', async () => {
       const account = await newAccount();
       await read(account, BAD, AT, AT + HOUR);
       expect(await least(account)).toMatchObject(ABSENT);
-      // Other walks of the account tell nothing of its parents, nor does a poll of them.
+      // Other walks of the account show nothing about its parents, nor does a poll of them.
       await set(account, { full_at: '2026-03-02Z' }, { parent: '1' });
       await account.page('watchlist', '[]', {
         decide: () => ({ scope: { fullAt: new Date(AT + 9 * HOUR) } }),

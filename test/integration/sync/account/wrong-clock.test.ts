@@ -21,10 +21,10 @@ describe('a machine whose clock is wrong', () => {
     const clock = { ...systemClock, now: () => Date.now() + off };
     const running = await createTestProcess(account, clock);
     await running.heartbeat.start();
-    const { processId, identity } = running.parts;
+    const { processId, identity } = running.context;
     const taken = await takeAccount(database.db, String(sandbox.userId), processId, identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
-    const opened = await openAccount(running.parts, taken.fence, config.service.keys);
+    const opened = await openAccount(running.context, taken.fence, config.service.keys);
     const { signal } = new AbortController();
     for (const name of COLLECTION_NAMES) {
       for (const what of ['rows', 'poll'] as const) {

@@ -23,7 +23,7 @@ export function account(user: User, options: SandboxOptions): Answer {
   );
 }
 
-/** Credits in the shape that the switch names, always with two decimal digits' worth. */
+/** Credits in the shape of the switch, in cents or with two decimal digits. */
 function creditsText(user: User, hash: number, options: SandboxOptions): string {
   const cents = 500_000 + (hash % 5_000_000) - Math.round(user.spent * 100);
   const amount = (cents / 100).toFixed(2);

@@ -5,7 +5,7 @@ const URL_A = 'https://a.example/';
 const URL_B = 'https://b.example/';
 
 describe('a registration', () => {
-  it('is in force from the moment that it was given, in the order of the requests', () => {
+  it('is in force from its given time on, in the order of the requests', () => {
     const registration = new Registration('seed');
     registration.register(URL_A, null, { secret: 'new', from: 100 });
     registration.register(URL_B, ['list.failed'], { secret: 'new', from: 50 });
@@ -25,14 +25,14 @@ describe('a registration', () => {
     expect(registration.register(URL_A, null, { secret: 'same', from: 1 }).secret).toBe(secrets[1]);
   });
 
-  it('forgets with its removal what was to come in force', () => {
+  it('drops late registrations when it is removed', () => {
     const registration = new Registration('seed');
     registration.register(URL_A, null, { secret: 'new', from: 100 });
     registration.remove();
     expect(registration.at(100)).toBeUndefined();
   });
 
-  it('can be given another secret behind the user’s back', () => {
+  it('can get another secret without the user', () => {
     const registration = new Registration('seed');
     expect(registration.rotate(0)).toBe(false);
     const { secret } = registration.register(URL_A, null, { secret: 'new', from: 0 });

@@ -7,14 +7,14 @@ export interface Webhook {
   readonly eventTypes: readonly string[] | null;
 }
 
-/** The webhook registration of a user (specification 4.2), which may follow what was asked for only after a while. */
+/** The webhook registration of a user (specification 4.2). A change may take effect late. */
 export class Registration {
-  /** What secrets are derived from. */
+  /** Secrets are derived from it. */
   readonly #seed: string;
   #secrets = 0;
   #lastSecret: string | undefined;
   #present: Webhook | undefined;
-  /** Registrations that were answered and have no effect yet, in order. */
+  /** Registrations that were answered and are not in force yet, in order. */
   #coming: { readonly webhook: Webhook; readonly from: number }[] = [];
 
   constructor(seed: string) {
@@ -31,7 +31,7 @@ export class Registration {
     return this.#present;
   }
 
-  /** @param how whose secret it gets, and from when on (monotonic clock) it is in force */
+  /** @param how a new secret or the last one, and from when on (monotonic clock) it is in force */
   register(
     url: string,
     eventTypes: readonly string[] | null,
@@ -43,7 +43,7 @@ export class Registration {
     return webhook;
   }
 
-  /** Gives the registration in force another secret, of which nobody is told. @returns false where there is none */
+  /** Replaces the secret of the registration in force. @returns false where there is none */
   rotate(now: number): boolean {
     const present = this.at(now);
     if (present === undefined) return false;

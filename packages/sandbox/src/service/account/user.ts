@@ -6,11 +6,11 @@ import { Registration } from './registration.ts';
 export class User {
   readonly data: UserData;
   readonly registration: Registration;
-  /** Credits that operations used up. */
+  /** Credits spent by operations. */
   spent = 0;
-  /** Accepted POST operations: numbers their answers' IDs. */
+  /** Number of accepted POST operations, from which their answers' IDs come. */
   operations = 0;
-  /** `starting_after` of the last page that each list was asked for, by path; null: it had none. */
+  /** `starting_after` of the last page request, by path; null: it had none. */
   readonly lastCursors = new Map<string, string | null>();
   /** Answers by Idempotency-Key, where the switch honours it. */
   readonly answered = new Map<string, { readonly status: number; readonly body: string }>();

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { hookedSandbox } from '../../../testing/hooked-sandbox.ts';
+import { webhookSandbox } from '../../../testing/webhook-sandbox.ts';
 
-const hooked = hookedSandbox();
+const hooked = webhookSandbox();
 
 describe('a registration', () => {
   const event = { type: 'list.failed' } as const;
@@ -12,7 +12,7 @@ describe('a registration', () => {
       .update(body ?? '')
       .digest('hex');
 
-  it('is followed by GET and deliveries only later, where the switch says so', async () => {
+  it('takes effect for GET and deliveries late, where the switch says so', async () => {
     const first = await hooked.register();
     await hooked.sandbox.control.change({ registerLate: 600_000 });
     await hooked.register(['list.failed']);
@@ -21,7 +21,7 @@ describe('a registration', () => {
     expect((await hooked.receiver.got(1))[0]?.headers['x-service-signature']).toBe(
       hmac(first['secret'], hooked.receiver.received[0]?.body),
     );
-    // What comes late comes in order: nothing is left to wait for.
+    // Late registrations take effect in order: none is left.
     await hooked.call('/v1/webhooks', 'DELETE');
     await hooked.sandbox.control.change({ registerLate: 1 });
     const second = await hooked.register(['list.failed']);
@@ -50,7 +50,7 @@ describe('a registration', () => {
     expect((await hooked.sandbox.control.webhook())?.secret).not.toBe(first['secret']);
   });
 
-  it('is replaced by somebody else, and gets another secret, without a word', async () => {
+  it('is replaced by another holder of the key, and gets another secret, without notice', async () => {
     const { secret } = await hooked.register();
     await hooked.sandbox.control.rotateSecret();
     await hooked.sandbox.control.emit(event);
@@ -65,7 +65,7 @@ describe('a registration', () => {
     expect((await hooked.receiver.got(2))[1]?.path).toBe('/theirs');
   });
 
-  it('that goes away takes with it what waits to be delivered', async () => {
+  it('that is removed drops its waiting deliveries', async () => {
     await hooked.register();
     await hooked.sandbox.control.resetCounters();
     hooked.receiver.answer(503);

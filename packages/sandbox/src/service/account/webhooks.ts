@@ -31,7 +31,7 @@ export function registerWebhook(
   return json(200, webhookText(webhook, options.registerSecret !== 'missing', options));
 }
 
-/** `GET /v1/webhooks`: without the secret. What it answers when there is none, the specification does not show. */
+/** `GET /v1/webhooks`, without the secret. The specification does not show the answer when none is registered. */
 export function readWebhook(webhook: Webhook | undefined, options: SandboxOptions): Answer {
   if (webhook !== undefined) return json(200, webhookText(webhook, false, options));
   switch (options.noWebhook) {

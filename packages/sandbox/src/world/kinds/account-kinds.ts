@@ -1,30 +1,30 @@
 import { mix } from '../../hash.ts';
 import { companyMembers } from '../company.ts';
-import type { ItemKind, Subject } from './item-kind.ts';
+import type { ItemKind, ItemSnapshot } from './item-kind.ts';
 import { timeText } from '../time-text.ts';
 
-/** Points from 0 to 100, in hundredths; a new one with each version. */
-function scoreOf(subject: Subject, version: number): number {
-  return (mix(subject.hash, 1000 + version) % 10_000) / 100;
+/** Points from 0 to 100, in hundredths; another score for each version. */
+function scoreOf(snapshot: ItemSnapshot, version: number): number {
+  return (mix(snapshot.hash, 1000 + version) % 10_000) / 100;
 }
 
-function updatedAt(subject: Subject): number {
-  return Math.max(subject.createdAt, subject.scoredAt, subject.changedAt);
+function updatedAt(snapshot: ItemSnapshot): number {
+  return Math.max(snapshot.createdAt, snapshot.scoredAt, snapshot.changedAt);
 }
 
 const scored: Pick<ItemKind, 'keyField' | 'updatedAt' | 'score' | 'nextChange'> = {
   keyField: 'id',
   updatedAt,
-  score: (subject) => scoreOf(subject, subject.scoreVersion),
+  score: (snapshot) => scoreOf(snapshot, snapshot.scoreVersion),
   nextChange: () => Infinity,
 };
 
-function scoreMembers(subject: Subject): string {
-  const previous = subject.scoreVersion === 0 ? 'null' : scoreOf(subject, subject.scoreVersion - 1);
-  return `"score":${scoreOf(subject, subject.scoreVersion)},"previous_score":${previous}`;
+function scoreMembers(snapshot: ItemSnapshot): string {
+  const previous = snapshot.scoreVersion === 0 ? 'null' : scoreOf(snapshot, snapshot.scoreVersion - 1);
+  return `"score":${scoreOf(snapshot, snapshot.scoreVersion)},"previous_score":${previous}`;
 }
 
-/** Points by which the score of a watched company must change for that to be significant. */
+/** A change of a watched company's score by this many points is significant. */
 export function watchThreshold(hash: number): number {
   return 5 + (hash % 20);
 }
@@ -32,20 +32,20 @@ export function watchThreshold(hash: number): number {
 /** An account on a list: `GET /v1/lists/{id}`. */
 export const listItemKind: ItemKind = {
   ...scored,
-  members: (subject, options) =>
-    `"object":"account",${companyMembers(subject.hash)},${scoreMembers(subject)},` +
-    `"tags":["tier-${1 + (subject.hash % 3)}"],"notes":${subject.hash % 5 === 0 ? '"Rückruf, später ✅"' : 'null'},` +
-    `"added_at":${timeText(subject.shownCreatedAt, options.times)},` +
-    `"updated_at":${timeText(updatedAt(subject), options.times)}`,
+  members: (snapshot, options) =>
+    `"object":"account",${companyMembers(snapshot.hash)},${scoreMembers(snapshot)},` +
+    `"tags":["tier-${1 + (snapshot.hash % 3)}"],"notes":${snapshot.hash % 5 === 0 ? '"Rückruf, später ✅"' : 'null'},` +
+    `"added_at":${timeText(snapshot.shownCreatedAt, options.times)},` +
+    `"updated_at":${timeText(updatedAt(snapshot), options.times)}`,
 };
 
 /** A watched company: `GET /v1/watchlist`. */
 export const watchEntryKind: ItemKind = {
   ...scored,
-  members: (subject, options) =>
-    `"object":"watch_entry",${companyMembers(subject.hash)},${scoreMembers(subject)},` +
-    `"threshold":${watchThreshold(subject.hash)},"signals":{"hiring":${subject.hash % 2 === 0},"funding":null},` +
-    `"created_at":${timeText(subject.shownCreatedAt, options.times)},` +
-    `"score_changed_at":${timeText(subject.scoreVersion === 0 ? undefined : Math.max(subject.createdAt, subject.scoredAt), options.times)},` +
-    `"updated_at":${timeText(updatedAt(subject), options.times)}`,
+  members: (snapshot, options) =>
+    `"object":"watch_entry",${companyMembers(snapshot.hash)},${scoreMembers(snapshot)},` +
+    `"threshold":${watchThreshold(snapshot.hash)},"signals":{"hiring":${snapshot.hash % 2 === 0},"funding":null},` +
+    `"created_at":${timeText(snapshot.shownCreatedAt, options.times)},` +
+    `"score_changed_at":${timeText(snapshot.scoreVersion === 0 ? undefined : Math.max(snapshot.createdAt, snapshot.scoredAt), options.times)},` +
+    `"updated_at":${timeText(updatedAt(snapshot), options.times)}`,
 };

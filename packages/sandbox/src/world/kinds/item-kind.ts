@@ -1,8 +1,8 @@
 import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
 
-/** One item of a population at a time: all that its fields are functions of. */
-export interface Subject {
-  /** Hash of what the item is: stable over its life. */
+/** One item of a population at one time: its fields are functions of this. */
+export interface ItemSnapshot {
+  /** Hash of the item: stable over its life. */
   readonly hash: number;
   readonly slot: number;
   readonly createdAt: number;
@@ -20,10 +20,10 @@ export interface Subject {
 export interface ItemKind {
   readonly keyField: string;
   /** Members of the item's JSON object without its ID. */
-  members(subject: Subject, options: SandboxOptions): string;
-  updatedAt(subject: Subject, options: SandboxOptions): number;
+  members(snapshot: ItemSnapshot, options: SandboxOptions): string;
+  updatedAt(snapshot: ItemSnapshot, options: SandboxOptions): number;
   /** What the order `score` sorts by; -1 for none. */
-  score(subject: Subject, options: SandboxOptions): number;
-  /** First moment after the subject's time at which a field changes by itself, score changes aside. */
-  nextChange(subject: Subject, options: SandboxOptions): number;
+  score(snapshot: ItemSnapshot, options: SandboxOptions): number;
+  /** First time after the snapshot at which a field changes by itself, without score changes. */
+  nextChange(snapshot: ItemSnapshot, options: SandboxOptions): number;
 }

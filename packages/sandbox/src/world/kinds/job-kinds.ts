@@ -1,32 +1,32 @@
 import { mix } from '../../hash.ts';
 import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
 import { companyMembers, researchMembers } from '../company.ts';
-import type { ItemKind, Subject } from './item-kind.ts';
+import type { ItemKind, ItemSnapshot } from './item-kind.ts';
 import { jobState, stateWord, type JobState } from './job-state.ts';
 import { timeText } from '../time-text.ts';
 
-function stateOf(subject: Subject, options: SandboxOptions): JobState {
-  return jobState(subject.hash, subject.createdAt, subject.time, options);
+function stateOf(snapshot: ItemSnapshot, options: SandboxOptions): JobState {
+  return jobState(snapshot.hash, snapshot.createdAt, snapshot.time, options);
 }
 
-function scoreOf(subject: Subject): number {
-  return (mix(subject.hash, 31) % 10_000) / 100;
+function scoreOf(snapshot: ItemSnapshot): number {
+  return (mix(snapshot.hash, 31) % 10_000) / 100;
 }
 
 const timed: Pick<ItemKind, 'updatedAt' | 'score' | 'nextChange'> = {
-  updatedAt: (subject, options) => Math.max(stateOf(subject, options).since, subject.changedAt),
-  score: (subject, options) => (stateOf(subject, options).phase === 'completed' ? scoreOf(subject) : -1),
-  nextChange: (subject, options) => stateOf(subject, options).until,
+  updatedAt: (snapshot, options) => Math.max(stateOf(snapshot, options).since, snapshot.changedAt),
+  score: (snapshot, options) => (stateOf(snapshot, options).phase === 'completed' ? scoreOf(snapshot) : -1),
+  nextChange: (snapshot, options) => stateOf(snapshot, options).until,
 };
 
-/** `status` and the times that go with it, the same for both kinds of jobs. */
-function lifeMembers(subject: Subject, state: JobState, options: SandboxOptions): string {
+/** The times that go with `status`, the same for both kinds of jobs. */
+function lifeMembers(snapshot: ItemSnapshot, state: JobState, options: SandboxOptions): string {
   const ended = state.phase === 'completed' || state.phase === 'failed';
   return (
-    `"created_at":${timeText(subject.shownCreatedAt, options.times)},` +
+    `"created_at":${timeText(snapshot.shownCreatedAt, options.times)},` +
     `"started_at":${timeText(state.startedAt, options.times)},` +
     `"completed_at":${timeText(ended ? state.since : undefined, options.times)},` +
-    `"updated_at":${timeText(Math.max(state.since, subject.changedAt), options.times)}`
+    `"updated_at":${timeText(Math.max(state.since, snapshot.changedAt), options.times)}`
   );
 }
 
@@ -34,19 +34,19 @@ function lifeMembers(subject: Subject, state: JobState, options: SandboxOptions)
 export const researchJobKind: ItemKind = {
   keyField: 'job_id',
   ...timed,
-  members(subject, options) {
-    const state = stateOf(subject, options);
+  members(snapshot, options) {
+    const state = stateOf(snapshot, options);
     const done = state.phase === 'completed';
     const error =
       state.phase === 'failed'
         ? '{"code":"site_unreachable","message":"No page could be read","retryable":true}'
         : 'null';
     return (
-      `"object":"research_job","status":${stateWord(state.phase, subject.hash, options.states)},` +
-      `${companyMembers(subject.hash)},${lifeMembers(subject, state, options)},` +
-      `"document_id":${done ? 500_000 + (subject.hash % 4_000_000_000) : 'null'},` +
-      `"score":${done ? scoreOf(subject) : 'null'},"error":${error}` +
-      (done ? `,${researchMembers(subject.hash)}` : '')
+      `"object":"research_job","status":${stateWord(state.phase, snapshot.hash, options.states)},` +
+      `${companyMembers(snapshot.hash)},${lifeMembers(snapshot, state, options)},` +
+      `"document_id":${done ? 500_000 + (snapshot.hash % 4_000_000_000) : 'null'},` +
+      `"score":${done ? scoreOf(snapshot) : 'null'},"error":${error}` +
+      (done ? `,${researchMembers(snapshot.hash)}` : '')
     );
   },
 };
@@ -55,18 +55,18 @@ export const researchJobKind: ItemKind = {
 export const bulkJobKind: ItemKind = {
   keyField: 'bulk_job_id',
   ...timed,
-  members(subject, options) {
-    const state = stateOf(subject, options);
-    const total = 5 + (mix(subject.hash, 32) % 200);
+  members(snapshot, options) {
+    const state = stateOf(snapshot, options);
+    const total = 5 + (mix(snapshot.hash, 32) % 200);
     const failed = state.phase === 'failed' ? total : state.phase === 'completed' ? total % 4 : 0;
     const completed = state.phase === 'completed' ? total - failed : 0;
     return (
-      `"object":"bulk_research_job","status":${stateWord(state.phase, subject.hash, options.states)},` +
-      `"name":"Batch ${1 + subject.slot} – ${total} companies","total_count":${total},` +
+      `"object":"bulk_research_job","status":${stateWord(state.phase, snapshot.hash, options.states)},` +
+      `"name":"Batch ${1 + snapshot.slot} – ${total} companies","total_count":${total},` +
       `"completed_count":${completed},"failed_count":${failed},` +
-      `"score":${state.phase === 'completed' ? scoreOf(subject) : 'null'},` +
+      `"score":${state.phase === 'completed' ? scoreOf(snapshot) : 'null'},` +
       `"options":{"depth":"${total % 2 === 0 ? 'deep' : 'quick'}","languages":["en","de"],"webhook":null},` +
-      lifeMembers(subject, state, options)
+      lifeMembers(snapshot, state, options)
     );
   },
 };

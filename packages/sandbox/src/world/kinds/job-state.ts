@@ -1,7 +1,7 @@
 import { fraction, mix } from '../../hash.ts';
 import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
 
-/** Where a job stands at a time. */
+/** The state of a job at one time. */
 export interface JobState {
   readonly phase: 'queued' | 'processing' | 'completed' | 'failed';
   /** When the phase began, and when the next one will; Infinity for the last. Epoch milliseconds. */
@@ -38,7 +38,7 @@ export function jobState(hash: number, createdAt: number, time: number, options:
   return { phase: 'completed', since: retryDoneAt, until: Infinity, startedAt: retryAt };
 }
 
-/** Longest time, in milliseconds, from a job's creation until its state is final, a stuck one's aside. */
+/** Longest time, in milliseconds, from a job's creation until its final state; stuck jobs have none. */
 export function longestJobMs(options: SandboxOptions): number {
   return 2000 + Math.ceil(options.jobSeconds * 1000 * (0.2 + 1.5 + 1)) + RETRY_WAIT_MS;
 }
@@ -50,7 +50,7 @@ const MANY: Readonly<Record<JobState['phase'], readonly string[]>> = {
   failed: ['failed', 'error', 'cancelled', 'failed'],
 };
 
-/** The word for a phase, as JSON text, in the spelling that the switch `states` names. */
+/** The word for a phase, as JSON text, in the spelling of the switch `states`. */
 export function stateWord(
   phase: JobState['phase'],
   hash: number,

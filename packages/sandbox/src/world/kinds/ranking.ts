@@ -1,11 +1,11 @@
 import { mix } from '../../hash.ts';
-import { nextChange } from '../census.ts';
-import type { Population, Ref } from '../population.ts';
+import { nextChange } from '../population-summary.ts';
+import type { Population, ItemRef } from '../population.ts';
 
 export type RankedOrder = 'last-updated' | 'score' | 'unordered';
 
 interface Ranking {
-  readonly refs: readonly Ref[];
+  readonly refs: readonly ItemRef[];
   readonly from: number;
   readonly until: number;
   readonly revision: number;
@@ -16,14 +16,14 @@ interface Ranking {
 const KEPT = 32;
 
 /**
- * The orders that do not follow the IDs need the whole collection at once: a sorted array, kept until something
- * changes. Memory and time are proportional to the collection; of a size up to some 100,000 they are meant.
+ * The orders that do not follow the IDs need a sorted array of the whole collection, which is kept until something
+ * changes. Memory and time are proportional to the collection: use them for up to some 100,000 items.
  */
 export class Rankings {
   readonly #kept = new Map<string, Ranking>();
 
   /** All visible items in this order at `time`. */
-  read(population: Population, order: RankedOrder, time: number): readonly Ref[] {
+  read(population: Population, order: RankedOrder, time: number): readonly ItemRef[] {
     const name = `${order} ${population.plan.name}`;
     const kept = this.#kept.get(name);
     const { revision } = population.overlay;
@@ -47,14 +47,14 @@ export class Rankings {
     return refs;
   }
 
-  /** Forgets all: to be called when an option that data depends on was changed. */
+  /** Removes all rankings: call it when an option that the data depends on has changed. */
   clear(): void {
     this.#kept.clear();
   }
 }
 
 /** The number by which an order sorts an item, highest first. */
-export function orderKey(population: Population, order: RankedOrder, ref: Ref, time: number): number {
+export function orderKey(population: Population, order: RankedOrder, ref: ItemRef, time: number): number {
   switch (order) {
     case 'last-updated':
       return population.updatedAt(ref, time);
@@ -65,17 +65,17 @@ export function orderKey(population: Population, order: RankedOrder, ref: Ref, t
   }
 }
 
-/** The order of two items of which one may be gone: by key, then by rank, highest first. */
+/** Compares two items, by key, then by rank, highest first. */
 export function compareRanked(a: readonly [number, number], b: readonly [number, number]): number {
   return a[0] === b[0] ? b[1] - a[1] : a[0] < b[0] ? 1 : -1;
 }
 
-function rank(population: Population, order: RankedOrder, time: number): { refs: Ref[]; until: number } {
-  const keyed: { ref: Ref; place: readonly [number, number] }[] = [];
+function rank(population: Population, order: RankedOrder, time: number): { refs: ItemRef[]; until: number } {
+  const keyed: { ref: ItemRef; place: readonly [number, number] }[] = [];
   const { plan } = population;
   const options = plan.options();
   let until = nextChange(population, time);
-  const add = (ref: Ref): void => {
+  const add = (ref: ItemRef): void => {
     if (!population.visible(ref, time)) return;
     keyed.push({ ref, place: [orderKey(population, order, ref, time), population.rankOf(ref)] });
   };
@@ -83,10 +83,10 @@ function rank(population: Population, order: RankedOrder, time: number): { refs:
   for (let slot = 0; slot < size; slot += 1) {
     add(slot);
     if (order !== 'unordered') {
-      until = Math.min(until, plan.kind.nextChange(population.subject(slot, time, -Infinity), options));
+      until = Math.min(until, plan.kind.nextChange(population.snapshot(slot, time, -Infinity), options));
     }
   }
-  for (const stranger of population.overlay.strangers) add(stranger);
+  for (const extra of population.overlay.extras) add(extra);
   keyed.sort((a, b) => compareRanked(a.place, b.place));
   return { refs: keyed.map((each) => each.ref), until };
 }

@@ -1,0 +1,33 @@
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+
+/**
+ * Reads the text of a file that is written once; creates the file where it is missing. Two programs that start at the
+ * same time get the same text: the file is flushed to disk, and then linked to its name, which is atomic.
+ */
+export async function readOrCreate(
+  file: string,
+  make: () => string | Promise<string>,
+  mode = 0o666,
+): Promise<string> {
+  const kept = await textOf(file);
+  if (kept !== undefined) return kept;
+  const unfinished = `${file}.${process.pid}`;
+  await writeFile(unfinished, `${await make()}\n`, { mode, flush: true });
+  try {
+    await link(unfinished, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  return (await readFile(file, 'utf8')).trim();
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

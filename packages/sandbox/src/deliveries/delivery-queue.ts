@@ -1,0 +1,190 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { Stopped } from '@research-mirror/runtime/service';
+import { signatureHeaders } from '../events/signature.ts';
+import { NumberedLog } from '../numbered-log.ts';
+import type { Webhook } from '../service/account/registration.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import type { Delivery, DeliveryCounters, DeliveryRecord } from './delivery.ts';
+import { closeConnections, openConnections, postEvent } from './post-event.ts';
+
+/** Longest wait between two attempts: an hour. */
+const MAX_WAIT_MS = 3_600_000;
+
+/** A secret that no registration has. */
+const WRONG_SECRET = 'f'.repeat(64);
+
+interface QueuedDelivery {
+  readonly delivery: Delivery;
+  attempts: number;
+}
+
+export interface DeliveryQueueOptions {
+  readonly clock: Clock;
+  readonly options: () => SandboxOptions;
+  /** The user's registration in force now. */
+  readonly webhookOf: (userId: number) => Webhook | undefined;
+}
+
+/**
+ * Sends deliveries in the background: a bounded number at a time, each until it is answered 2xx or the switches allow
+ * no more attempts. Each attempt uses the URL and the secret that are registered at that time.
+ */
+export class DeliveryQueue {
+  readonly #clock: Clock;
+  readonly #options: () => SandboxOptions;
+  readonly #webhookOf: (userId: number) => Webhook | undefined;
+  readonly #connections = openConnections();
+  readonly #stopping = new AbortController();
+  readonly #requests = new Set<AbortController>();
+  readonly #log = new NumberedLog<DeliveryRecord>();
+  /** All deliveries that wait, oldest first; of these, the ones that are due. */
+  readonly #waiting = new Set<QueuedDelivery>();
+  readonly #ready = new Set<QueuedDelivery>();
+  readonly #underWay = new Set<Promise<void>>();
+  #counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
+
+  constructor({ clock, options, webhookOf }: DeliveryQueueOptions) {
+    this.#clock = clock;
+    this.#options = options;
+    this.#webhookOf = webhookOf;
+  }
+
+  /** Adds a delivery, to be sent in `delayMs`. */
+  take(delivery: Delivery, delayMs: number): void {
+    this.#wait({ delivery, attempts: 0 }, delayMs);
+  }
+
+  /** Attempts with numbers above `after`, in the order in which they ended. */
+  log(after: number): readonly DeliveryRecord[] {
+    return this.#log.after(after);
+  }
+
+  counters(): Omit<DeliveryCounters, 'events' | 'lost' | 'missed'> {
+    return { ...this.#counts, waiting: this.#waiting.size, underWay: this.#underWay.size };
+  }
+
+  /** Clears the counters and the log; the numbers continue. */
+  reset(): void {
+    this.#log.clear();
+    this.#counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
+  }
+
+  /** Aborts the attempts under way, and sends nothing more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Stopped('the sandbox'));
+    for (const request of this.#requests) request.abort();
+    this.#waiting.clear();
+    this.#ready.clear();
+    await Promise.all(this.#underWay);
+    closeConnections(this.#connections);
+  }
+
+  #wait(queued: QueuedDelivery, delayMs: number): void {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    this.#waiting.add(queued);
+    for (const oldest of this.#waiting) {
+      if (this.#waiting.size <= this.#options().deliveryWaiting) break;
+      this.#waiting.delete(oldest);
+      this.#ready.delete(oldest);
+      this.#counts.dropped += 1;
+    }
+    if (delayMs <= 0) {
+      this.#makeReady(queued);
+      return;
+    }
+    this.#clock.sleep(delayMs, signal).then(
+      () => this.#makeReady(queued),
+      () => {
+        // Stopped.
+      },
+    );
+  }
+
+  #makeReady(queued: QueuedDelivery): void {
+    if (!this.#waiting.has(queued)) return;
+    this.#ready.add(queued);
+    this.#work();
+  }
+
+  /** Starts as many attempts as may be under way at a time. */
+  #work(): void {
+    for (const queued of this.#ready) {
+      if (this.#underWay.size >= this.#options().deliveryParallel) return;
+      this.#ready.delete(queued);
+      this.#waiting.delete(queued);
+      const attempt = this.#attempt(queued).finally(() => {
+        this.#underWay.delete(attempt);
+        this.#work();
+      });
+      this.#underWay.add(attempt);
+    }
+  }
+
+  async #attempt(queued: QueuedDelivery): Promise<void> {
+    const { delivery } = queued;
+    const webhook = this.#webhookOf(delivery.userId);
+    if (webhook === undefined) {
+      this.#counts.unregistered += 1;
+      return;
+    }
+    queued.attempts += 1;
+    const at = this.#clock.now();
+    const begun = this.#clock.monotonic();
+    const secret = delivery.forged ? WRONG_SECRET : webhook.secret;
+    const headers = signatureHeaders(delivery.body, delivery.eventId, secret, at, this.#options());
+    const status = await this.#post(webhook.url, delivery.body, headers);
+    if (this.#stopping.signal.aborted) return;
+    this.#counts.attempts += 1;
+    this.#log.add({
+      number: this.#log.next,
+      eventId: delivery.eventId,
+      type: delivery.type,
+      userId: delivery.userId,
+      url: webhook.url,
+      at,
+      status,
+      attempt: queued.attempts,
+      forged: delivery.forged,
+      duplicate: delivery.duplicate,
+      latencyMs: Math.round(this.#clock.monotonic() - begun),
+    });
+    this.#finish(queued, status);
+  }
+
+  /** @returns the status; null where no answer came, or none in time */
+  async #post(url: string, body: string, headers: Record<string, string>): Promise<number | null> {
+    const answered = new AbortController();
+    const request = new AbortController();
+    this.#requests.add(request);
+    const timer = this.#clock.sleep(this.#options().deliveryTimeoutMs, answered.signal).then(
+      () => request.abort(),
+      () => {
+        // Answered in time.
+      },
+    );
+    try {
+      return await postEvent(url, body, headers, this.#connections, request.signal);
+    } finally {
+      this.#requests.delete(request);
+      answered.abort(new Stopped('the timer'));
+      await timer;
+    }
+  }
+
+  #finish(queued: QueuedDelivery, status: number | null): void {
+    const options = this.#options();
+    const accepted = status !== null && status >= 200 && status < 300;
+    if (queued.delivery.forged) {
+      this.#counts.forgedAccepted += accepted ? 1 : 0;
+      return;
+    }
+    if (accepted) {
+      this.#counts.delivered += 1;
+      return;
+    }
+    const final = status !== null && status >= 400 && status < 500 && options.retryOn4xx === 'no';
+    if (final || queued.attempts > options.deliveryRetries) this.#counts.failed += 1;
+    else this.#wait(queued, Math.min(MAX_WAIT_MS, options.deliveryRetryMs * 2 ** (queued.attempts - 1)));
+  }
+}

@@ -1,0 +1,122 @@
+import { NumberedLog } from './numbered-log.ts';
+
+/** One request, as the control API shows it. */
+export interface RequestRecord {
+  readonly number: number;
+  /** Arrival: epoch milliseconds, and milliseconds of the monotonic clock that the rate windows use. */
+  readonly at: number;
+  readonly monotonic: number;
+  /** Index of the key in the switch `keys`; null for none or a wrong one. The key itself is not shown. */
+  readonly key: number | null;
+  readonly userId: number | null;
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly route: string;
+  /** null while the request is under way, and where the connection was cut. */
+  status: number | null;
+  items: number | null;
+  fault: string | null;
+  /** Requests under way when it arrived, itself included. */
+  readonly inFlight: number;
+}
+
+export interface Counters {
+  readonly requests: number;
+  /** By `GET /v1/research 200`; faults that cut the connection count under `… cut`. */
+  readonly byRouteAndStatus: Readonly<Record<string, number>>;
+  readonly rateLimited: number;
+  readonly byFault: Readonly<Record<string, number>>;
+  readonly inFlight: number;
+  readonly maxInFlight: number;
+  /** Most concurrent list requests of one user and path. */
+  readonly maxInFlightPerScope: number;
+}
+
+/** The requests to the service, and their counters. */
+export class RequestLog {
+  readonly #log = new NumberedLog<RequestRecord>();
+  #requests = 0;
+  #forgotten = 0;
+  #byRouteAndStatus = new Map<string, number>();
+  #byFault = new Map<string, number>();
+  #rateLimited = 0;
+  readonly #underWay = new Set<RequestRecord>();
+  #maxInFlight = 0;
+  #maxInFlightPerScope = 0;
+  readonly #perScope = new Map<string, number>();
+
+  begin(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
+    this.#requests += 1;
+    const scope = scopeOf(request);
+    if (scope !== undefined) {
+      const inFlight = (this.#perScope.get(scope) ?? 0) + 1;
+      this.#perScope.set(scope, inFlight);
+      this.#maxInFlightPerScope = Math.max(this.#maxInFlightPerScope, inFlight);
+    }
+    const record: RequestRecord = {
+      ...request,
+      number: this.#requests,
+      status: null,
+      items: null,
+      fault: null,
+      inFlight: this.#underWay.size + 1,
+    };
+    this.#underWay.add(record);
+    this.#maxInFlight = Math.max(this.#maxInFlight, record.inFlight);
+    this.#log.add(record);
+    return record;
+  }
+
+  /** Called when the answer is about to be written, or the connection was cut. Only the first call counts. */
+  end(record: RequestRecord): void {
+    if (!this.#underWay.delete(record)) return;
+    const scope = scopeOf(record);
+    if (scope !== undefined) {
+      const inFlight = (this.#perScope.get(scope) ?? 1) - 1;
+      if (inFlight === 0) this.#perScope.delete(scope);
+      else this.#perScope.set(scope, inFlight);
+    }
+    add(this.#byRouteAndStatus, `${record.route} ${record.status ?? 'cut'}`);
+    if (record.fault !== null) add(this.#byFault, record.fault);
+    if (record.status === 429) this.#rateLimited += 1;
+  }
+
+  counters(): Counters {
+    return {
+      requests: this.#requests - this.#forgotten,
+      byRouteAndStatus: Object.fromEntries(this.#byRouteAndStatus),
+      rateLimited: this.#rateLimited,
+      byFault: Object.fromEntries(this.#byFault),
+      inFlight: this.#underWay.size,
+      maxInFlight: this.#maxInFlight,
+      maxInFlightPerScope: this.#maxInFlightPerScope,
+    };
+  }
+
+  /** The kept requests with numbers above `after`, oldest first. */
+  log(after: number): readonly RequestRecord[] {
+    return this.#log.after(after);
+  }
+
+  /** Clears log and counters; requests under way stay counted, the numbers continue. */
+  reset(): void {
+    this.#log.clear();
+    this.#forgotten = this.#requests;
+    this.#byRouteAndStatus.clear();
+    this.#byFault.clear();
+    this.#rateLimited = 0;
+    this.#maxInFlight = this.#underWay.size;
+    this.#maxInFlightPerScope = 0;
+  }
+}
+
+function scopeOf(request: Pick<RequestRecord, 'method' | 'userId' | 'path'>): string | undefined {
+  if (request.method !== 'GET') return undefined;
+  const end = request.path.indexOf('?');
+  return `${request.userId} ${end === -1 ? request.path : request.path.slice(0, end)}`;
+}
+
+function add(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}

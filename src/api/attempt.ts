@@ -1,0 +1,111 @@
+import type { ClassifiedError } from '@research-mirror/runtime/errors';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Budget } from '../budget/budget.ts';
+import { NotSent } from '../budget/not-sent.ts';
+import type { Priority } from '../budget/priorities.ts';
+import { rateGroup } from '../budget/rate-groups.ts';
+import { TransportError } from '../model/errors.ts';
+import { attemptSignal } from './attempt-signal.ts';
+import type { HttpAnswer, HttpRequest } from './transport.ts';
+
+/** What every request with one API key needs. */
+export interface ApiContext {
+  /** The API key itself. */
+  readonly key: string;
+  /** The key's budget. */
+  readonly budget: Pick<Budget, 'run'>;
+  readonly clock: Clock;
+  /** Replaces secrets, this key among them: errors quote the service, and appear in tables and pages besides logs. */
+  readonly scrub: (text: string) => string;
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+/** What every request has. */
+export interface ServiceRequest {
+  /** From `/v1`, IDs encoded, without query. */
+  readonly path: string;
+  /** The path with `{id}` for IDs, as the catalogue names it. */
+  readonly route: string;
+  readonly priority: Priority;
+  /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
+  readonly signal: AbortSignal;
+  /** Its abort ends waits at once, but lets a request on the wire be answered (attempt-signal.ts). */
+  readonly stop?: AbortSignal;
+  /** Called for each attempt, besides the link's own: a walk counts its requests and 429s. */
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+/** One attempt as it ended, for metrics, counters of walks and debug logs. */
+export interface Exchange {
+  readonly method: HttpRequest['method'];
+  readonly route: string;
+  /** Undefined: no answer. */
+  readonly status: number | undefined;
+  /** Milliseconds from sending to the body's end, or to the failure. */
+  readonly durationMs: number;
+  /** Bytes of the body, as they came over the wire. */
+  readonly bytes: number;
+  /** Undefined: the attempt gave what was asked for. */
+  readonly error: ClassifiedError | undefined;
+}
+
+/** What an answer means to the caller; `error` is what the exchange reports. */
+interface Judged<T> {
+  readonly outcome: T;
+  readonly error: ClassifiedError | undefined;
+}
+
+/**
+ * Sends one request on a slot of the budget, once, and reports how it ended.
+ * @param send calls `begun` right before the request goes out; a NotSent frees the slot
+ * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
+ *   NotSent; what the budget throws
+ */
+export async function attempt<T>(
+  link: ApiContext,
+  method: HttpRequest['method'],
+  asked: ServiceRequest,
+  send: (signal: AbortSignal, begun: () => void) => Promise<HttpAnswer>,
+  judge: (answer: HttpAnswer) => Judged<T>,
+): Promise<T> {
+  const { budget, clock } = link;
+  const { path, route, priority } = asked;
+  const tried = attemptSignal(asked.signal, asked.stop, clock);
+  const slot = {
+    group: rateGroup(method, route),
+    route: `${method} ${route}`,
+    priority,
+    signal: tried.signal,
+  };
+  let startedAt = 0;
+  const begun = (): void => {
+    startedAt = clock.monotonic();
+    tried.sent();
+  };
+  const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
+    const durationMs = clock.monotonic() - startedAt;
+    const exchange = { method, route, status: answer?.status, durationMs, bytes: answer?.bytes ?? 0, error };
+    link.onExchange?.(exchange);
+    asked.onExchange?.(exchange);
+  };
+  const unanswered = (error: unknown): never => {
+    if (!(error instanceof TransportError)) throw error;
+    const { cause, sent } = error;
+    const named = new TransportError(`${method} ${path}: ${error.message}`, { cause, sent });
+    report(undefined, named);
+    throw sent ? named : new NotSent(named);
+  };
+  try {
+    const { outcome } = await budget.run(slot, async (signal) => {
+      const answer = await send(signal, begun).catch(unanswered);
+      const judged = judge(answer);
+      report(answer, judged.error);
+      return { ...answer, outcome: judged.outcome };
+    });
+    return outcome;
+  } catch (error) {
+    throw error instanceof NotSent ? error.cause : error;
+  } finally {
+    tried.ended();
+  }
+}

@@ -1,0 +1,85 @@
+import type { Secret } from '../../config/secret.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import {
+  ensureAccount,
+  type Holder,
+  releaseAccount,
+  takeAccount,
+  type TakeResult,
+} from '../../db/ownership/lease.ts';
+import type { Fence } from '../../model/fence.ts';
+import { notingRecovery } from './note-recovery.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from './open-account.ts';
+import { servableKeys } from './servable-keys.ts';
+
+type Owner = Pick<RunnerContext, 'db' | 'processId' | 'identity'>;
+
+/** What came of work under an account's lease. */
+export type LeaseUse<T> =
+  | { readonly state: 'done'; readonly result: T }
+  /** A living process owns the account: nothing was done. */
+  | { readonly state: 'owned'; readonly by: Holder };
+
+/** What came of work on an opened account. */
+export type AccountUse<T> =
+  | LeaseUse<T>
+  /** Nothing may be asked or written for the account: nothing was done. */
+  | { readonly state: 'unservable'; readonly why: string };
+
+export interface UsedAccount {
+  readonly userId: string;
+  /** Its keys, as far as known. */
+  readonly keys: readonly Secret[];
+  readonly signal: AbortSignal;
+  /** Takes the account; left out: tries once. */
+  readonly take?: () => Promise<TakeResult>;
+  /** Called when the work has ended, before the account is closed. */
+  readonly beforeClose?: () => void;
+}
+
+/** Takes the account, opens it, does `work` and closes it. @throws AccountRetired; errors of `work` */
+export async function withAccount<T>(
+  context: RunnerContext,
+  { userId, keys, signal, take = () => takeFor(context, userId), beforeClose }: UsedAccount,
+  work: (account: OpenAccount) => Promise<T>,
+): Promise<AccountUse<T>> {
+  await ensureAccount(context.db, userId, await databaseTime(context.db));
+  const servable = await servableKeys(context, userId, keys);
+  if ('why' in servable) return { state: 'unservable', why: servable.why };
+  const taken = await take();
+  if (taken.state === 'owned') return taken;
+  const account = await openAccount(context, taken.fence, servable.keys);
+  try {
+    const result = await notingRecovery(context, taken.fence, signal, () => work(account));
+    return { state: 'done', result };
+  } finally {
+    beforeClose?.();
+    await account.close();
+  }
+}
+
+/** Does `work` under the account's lease, without opening the account. @throws AccountRetired; errors of `work` */
+export async function withLease<T>(
+  owner: Owner,
+  userId: string,
+  work: (fence: Fence) => Promise<T>,
+): Promise<LeaseUse<T>> {
+  const taken = await takeFor(owner, userId);
+  if (taken.state === 'owned') return taken;
+  try {
+    return { state: 'done', result: await work(taken.fence) };
+  } finally {
+    await releaseAccount(owner.db, taken.fence);
+  }
+}
+
+/** Takes the account for this process, unless a living one owns it. @throws AccountRetired */
+export function takeFor({ db, processId, identity }: Owner, userId: string): Promise<TakeResult> {
+  return takeAccount(db, userId, processId, identity);
+}
+
+/** That another process owns the account, for people. */
+export function ownedBy(userId: string, { command, pid, here }: Holder): string {
+  const where = here ? `process ${pid}` : `process ${pid} on another machine`;
+  return `account ${userId} is held by "research-mirror ${command}" (${where})`;
+}

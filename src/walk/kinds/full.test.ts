@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { newMemory, type ScopeMemory } from '../memory/memory.ts';
+import type { ListDirection } from '../memory/order.ts';
+import { beginFull, hasReadThrough } from './full.ts';
+import type { FullWalk } from '../walk.ts';
+
+function memory(direction: ListDirection | null, inOrder = 20): ScopeMemory {
+  const fresh = newMemory('bigint');
+  return { ...fresh, evidence: { ...fresh.evidence, direction, inOrder } };
+}
+
+function walk(recent: readonly string[], restarts = 0): FullWalk {
+  const begun = beginFull(memory(null), { liveRows: 5, now: 0 }).walk;
+  return { ...begun, recent, restarts };
+}
+
+describe('a full walk has read through a place', () => {
+  it('when its last item stands there or beyond, whether a row is there or not', () => {
+    expect(hasReadThrough(walk(['12', '10']), memory('falling'), '9')).toBe(false);
+    expect(hasReadThrough(walk(['12', '9']), memory('falling'), '9')).toBe(true);
+    expect(hasReadThrough(walk(['12', '8']), memory('falling'), '9')).toBe(true);
+    expect(hasReadThrough(walk(['8', '9']), memory('rising'), '10')).toBe(false);
+    expect(hasReadThrough(walk(['9', '11']), memory('rising'), '10')).toBe(true);
+  });
+
+  it('only where the order says where that is, and it did not begin again', () => {
+    expect(hasReadThrough(walk(['8']), memory(null), '9')).toBe(false);
+    expect(hasReadThrough(walk(['8']), memory('falling', 19), '9')).toBe(false);
+    expect(hasReadThrough(walk(['8'], 1), memory('falling'), '9')).toBe(false);
+    expect(hasReadThrough(walk([]), memory('falling'), '9')).toBe(false);
+  });
+});

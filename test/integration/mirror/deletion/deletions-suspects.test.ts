@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import type { SuspectChange } from '../../../../src/model/absence.ts';
+import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
+import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
+import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
+import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
+import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
+import {
+  falling,
+  itemsWith,
+  jobs,
+  suspectKeys,
+  liveJobs,
+  proveAbsent,
+  oldJobs,
+  SNAPSHOT,
+} from '../../../support/mirror/deleting.ts';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const newAccount = testAccounts();
+const withJobs = oldJobs(newAccount);
+
+describe('suspected deletions that two walks show together', () => {
+  const pair = (change: Partial<SuspectChange>): SuspectChange => ({ ...NO_SUSPECTS, ...change });
+  const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
+    account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
+
+  it('are raised by one whole walk and proven by the next', async () => {
+    const account = await withJobs(1, 2);
+    await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair', obs: 1 }]);
+    await record(account, { prove: ['2'] }, 1);
+    expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({ deleted: 1 });
+    expect(await liveJobs(account)).toEqual([1]);
+  });
+
+  it('are replaced by what one answer suspects, which needs two proofs again', async () => {
+    const account = await withJobs(1, 2);
+    await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
+  });
+
+  it('are out of date when a later page is written: it may have seen the rows', async () => {
+    const account = await withJobs(1, 2);
+    await account.observe('research_jobs', jobs(2));
+    await expect(record(account, { add: [{ key: '2', kind: 'pair' }] }, 1)).rejects.toBeInstanceOf(
+      Superseded,
+    );
+    expect(await suspectKeys(account)).toEqual([]);
+  });
+
+  it('rest on the live rows that a walk did not see', async () => {
+    const account = await newAccount();
+    await account.observe('watchlist', itemsWith('id', ['1', '10', '9', 'a']));
+    await account.age(account.gracePeriodMs);
+    await account.observe('watchlist', itemsWith('id', ['new']));
+    const seen = new Set(['10', 'x']);
+    const { db } = account.database;
+    const missing = (before: Date) =>
+      liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key), before);
+    const keys = (await missing(new Date(Date.now() - account.gracePeriodMs / 2))).map(({ key }) => key);
+    expect(keys).toEqual(['1', '9', 'a']);
+    expect(await missing(new Date(Date.now() + account.gracePeriodMs))).toHaveLength(4);
+    expect(await missing(new Date(0))).toEqual([]);
+  });
+
+  it('are found over more rows than one statement reads', async () => {
+    const account = await newAccount();
+    await account.query(`
+      insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 25000) n`);
+    const { db } = account.database;
+    const gone = await liveKeysMissing(
+      db,
+      account.scope('research_jobs'),
+      (key) => Number(key) % 10_000 !== 0,
+      new Date(),
+    );
+    expect(gone.map(({ key }) => key)).toEqual(['10000', '20000']);
+  });
+});
+
+describe('a page that very many rows are missing from', () => {
+  it.each([
+    ['research_jobs', 'job_id', '{"job_id":0}'],
+    ['watchlist', 'id', '{"id":"x"}'],
+  ] as const)('suspects all of %s, more than one statement reads, each once', async (name, key, item) => {
+    const account = await newAccount();
+    await account.observe(name, `[${item}]`);
+    await account.query(`
+      insert into mirror.${name} (_user_id, ${key}, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 41000) n`);
+    for (let proof = 1; proof <= 2; proof += 1) {
+      await account.observe(name, `[${item}]`, { proof: SNAPSHOT });
+      const suspects = await account.suspects(name);
+      expect(suspects).toHaveLength(41_000);
+      expect(suspects.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : 41_000);
+      await account.age(account.gracePeriodMs);
+    }
+  });
+});
+
+describe('suspected deletions', () => {
+  it('are listed by scope: since when, of what kind, how many', async () => {
+    const account = await newAccount();
+    await account.observe('lists', itemsWith('list_id', [1, 2]));
+    for (const parent of ['1', '2']) {
+      await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
+    }
+    await account.age(account.gracePeriodMs);
+    const { db } = account.database;
+    const scopes = () => suspectScopes(db, account.fence.userId, 'list_items');
+    expect(await scopes()).toEqual([]);
+    await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
+    await account.age(account.gracePeriodMs);
+    await account.observe('list_items', itemsWith('id', ['a']), { parent: '1', proof: SNAPSHOT });
+    await account.observe('list_items', itemsWith('id', ['a']), { parent: '2', proof: SNAPSHOT });
+    const [first, second] = await scopes();
+    expect(first).toMatchObject({ scope: { parent: '1' }, kinds: ['snapshot'], waiting: 2, proven: 0 });
+    expect(second).toMatchObject({ scope: { parent: '2' }, kinds: ['snapshot'], waiting: 1, proven: 1 });
+    const [latest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
+    expect(second?.lastSuspectedAt).toEqual(new Date(latest?.at ?? 0));
+  });
+
+  it('are not used to begin a page at', async () => {
+    const account = await withJobs(1, 2, 3, 4);
+    await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
+    const { db } = account.database;
+    const scope = account.scope('research_jobs');
+    expect(await predecessor(db, scope, 'falling', '1', 1)).toBe('4');
+    expect(await predecessor(db, scope, 'rising', '4', 1)).toBe('1');
+    expect(await predecessor(db, scope, 'falling', '1', 5)).toBe('4');
+  });
+});
+
+describe('as of when everything is mirrored', () => {
+  it('is kept for each scope, and is the least of them for a collection', async () => {
+    const account = await newAccount();
+    await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
+    const { db } = account.database;
+    const least = () => leastOfScopes(db, account.fence.userId, 'list_items', 'complete_as_of');
+    const complete = (parent: string, day: number) =>
+      account.page('list_items', '[]', {
+        parent,
+        decide: () => ({ scope: { completeAsOf: new Date(Date.UTC(2026, 0, day)) } }),
+      });
+    await complete('1', 2);
+    await complete('2', 1);
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
+    await complete('3', 3);
+    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
+    expect((await account.storedScope('list_items', '1')).completeAsOf).toEqual(
+      new Date('2026-01-02T00:00:00Z'),
+    );
+    await proveAbsent(account, 'lists', itemsWith('list_id', [1, 3]));
+    await account.applyDeletions('lists');
+    expect(await least()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
+  });
+
+  it('is not known while a list can’t be mirrored, and its items are not read', async () => {
+    const account = await newAccount();
+    const { db } = account.database;
+    const incomplete = async () => {
+      const { userId } = account.fence;
+      const complete = await leastOfScopes(db, userId, 'list_items', 'complete_as_of');
+      const polled = await leastOfScopes(db, userId, 'list_items', 'polled_at');
+      return [complete.lacking, polled.lacking];
+    };
+    const read = (fullAt: Date, items: string) =>
+      account.page('lists', items, { decide: () => ({ scope: { fullAt } }) });
+    const now = Date.now();
+    await read(new Date(now), '[{"list_id":1},{"list_id":2,"n":1e999999}]');
+    await account.page('list_items', '[]', {
+      parent: '1',
+      decide: () => ({ scope: { completeAsOf: new Date(now), polledAt: new Date(now) } }),
+    });
+    expect(await incomplete()).toEqual([true, true]);
+    // A list that has a row is read, even where its newest content can't be mirrored.
+    await read(new Date(now), '[{"list_id":1,"n":1e999999}]');
+    // A list that is not seen any more is gone.
+    await read(new Date(now + 7_200_000), '[{"list_id":1,"n":1e999999}]');
+    expect(await incomplete()).toEqual([false, false]);
+  });
+});
