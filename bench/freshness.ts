@@ -1,11 +1,11 @@
 /**
  * How long after it happened a change is in the mirror: a daemon with default settings (cron each minute, real
  * limits, share 0.8) against a sandbox whose data change all the time. The sandbox and the mirror go by one clock,
- * and every item tells its own moments (`created_at`, `started_at`, …, here with milliseconds); the mirror is asked
+ * and every item has its own moments (`created_at`, `started_at`, …, here with milliseconds); the mirror is asked
  * by SQL, each second, for what is new. A delay so ends when a reader saw the row, up to a second after its commit.
  *
  * Claimed is that new rows and changes of unfinished rows come within two poll intervals. Changes of finished rows
- * (scores on lists and on the watchlist) are told, but promised by full walks only.
+ * (scores on lists and on the watchlist) are shown, but only full walks bring them.
  *
  *     node bench/freshness.ts [--minutes 10] [--jobs 20000] [--lists 50] [--postgres URL]
  */

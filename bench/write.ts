@@ -1,4 +1,4 @@
-import { Db } from '../src/db/connection/db.ts';
+import type { Db } from '../src/db/connection/db.ts';
 /**
  * What a page costs to write (docs/design/writing-a-page.md, "Write"): first load, unchanged reload, and a reload in which 1 % of the rows changed,
  * against the naive ways, in one run. Ours are written as pages of a full walk in trusted order: each proves what its

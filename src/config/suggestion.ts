@@ -1,4 +1,4 @@
-/** ` (did you mean X?)` for the candidate nearest to `name`, or '' where none is near. */
+/** ` (did you mean X?)` for the one of the words nearest to `name`, or '' where none is near. */
 export function suggestion(name: string, words: readonly string[]): string {
   const near = words
     .map((match) => ({ match, distance: editDistance(name, match) }))

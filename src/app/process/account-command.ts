@@ -38,6 +38,8 @@ export interface Doing<P> {
  * budgets. It is not done for an account that the daemon does not own at the moment, nor for one whose key is
  * refused.
  */
+// What was asked is JSON from the command's row: its caller names the type.
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
   config: Config,
   runners: () => readonly AccountRunner[],

@@ -1,4 +1,4 @@
-import { Db } from '../../db/connection/db.ts';
+import type { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';

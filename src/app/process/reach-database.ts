@@ -14,7 +14,7 @@ export interface ReachedDatabase {
   /** For people, without password: `embedded Postgres, port 54329`. */
   readonly words: string;
   /** Closes the connection; an embedded server that no other program uses stops. */
-  leave(): Promise<void>;
+  readonly leave: () => Promise<void>;
 }
 
 export interface DatabaseReach {

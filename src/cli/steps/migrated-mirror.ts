@@ -1,4 +1,4 @@
-import { Db } from '../../db/connection/db.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';

@@ -1,7 +1,7 @@
 import { UsageError } from '../terminal/usage-error.ts';
 
 /**
- * Checks a payload as somebody gave it: a JSON object without a field that stands twice, of which Postgres would
+ * Checks a payload as somebody gave it: a JSON object without a field that occurs twice, of which Postgres would
  * silently keep the last.
  * @returns the same text: it is never printed anew, so that no digit is lost
  * @throws UsageError

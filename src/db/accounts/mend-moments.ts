@@ -23,8 +23,8 @@ const HAPPENED: readonly (readonly [table: string, column: string])[] = [
 ];
 
 /**
- * Sets moments that lie ahead of the database's clock to now. To be called when an account is opened: a clock that goes
- * back has all accounts opened again (heartbeat.ts).
+ * Sets moments that lie ahead of the database's clock to now. To be called when an account is opened: a clock that
+ * goes back has all accounts opened again (heartbeat.ts).
  */
 export async function mendMoments(db: Db, fence: Fence): Promise<void> {
   const { userId } = fence;

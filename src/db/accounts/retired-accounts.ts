@@ -6,9 +6,9 @@ import { commitDurably } from '../connection/durable-commit.ts';
 export type Retired = 'done' | 'already' | 'unknown';
 
 /**
- * Retires an account: from now on no program mirrors it or sends for it, whatever keys it has. The token rises, as at a
- * takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions that
- * wait are cancelled; data stay.
+ * Retires an account: from now on no program mirrors it or sends for it, whatever keys it has. The token rises, as at
+ * a takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions
+ * that wait are cancelled; data stay.
  * @param now the database's time
  */
 export function retireAccount(db: Db, userId: string, now: Date): Promise<Retired> {

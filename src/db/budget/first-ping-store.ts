@@ -4,11 +4,11 @@ import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, WINDOW_MS } from '../../budget/slots/t
 import { commitDurably } from '../connection/durable-commit.ts';
 
 /**
- * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's first
- * request"). Each is a row, written under a transaction-level lock on the key's hash, so that each of several programs
- * that meet a new key sees the pings before its own. What was learnt is not stored, nor when a ping was answered: it
- * counts for its whole reservation. One that was never sent is forgotten, or a service that does not run yet would use
- * up the window.
+ * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's
+ * first request"). Each is a row, written under a transaction-level lock on the key's hash, so that each of several
+ * programs that meet a new key sees the pings before its own. What was learnt is not stored, nor when a ping was
+ * answered: it counts for its whole reservation. One that was never sent is forgotten, or a service that does not run
+ * yet would use up the window.
  */
 export function createFirstPingStore(db: Db): BudgetStore {
   const reserved = new Map<number, ReservedPing>();

@@ -12,7 +12,10 @@ export type BigintWithDefault = ColumnType<
   string | number | bigint | undefined,
   string | number | bigint
 >;
-/** jsonb: parsed when read (digits beyond double precision are lost: read `::text` where they matter), text when written. */
+/**
+ * jsonb: parsed when read (digits beyond double precision are lost: read `::text` where they matter), text when
+ * written.
+ */
 export type Json = ColumnType<unknown, string, string>;
 export type JsonWithDefault = ColumnType<unknown, string | undefined, string>;
 export type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;

@@ -22,8 +22,8 @@ export type PgVariables = Readonly<Record<string, string | undefined>>;
 const TLS_NAMES = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const;
 
 /**
- * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out. A host that begins with a slash is a
- * socket's folder, which has no TLS.
+ * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out. A host that begins with a slash is
+ * a socket's folder, which has no TLS.
  * @throws Unusable; the message has no URL, which may contain a password
  */
 export function readDsn(url: string, variables: PgVariables): Dsn {

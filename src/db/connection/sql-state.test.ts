@@ -23,7 +23,7 @@ describe('databaseError', () => {
     ['3D000', /create the database/],
     ['42501', /docs\/operations\.md/],
     ['42P01', /research-mirror migrate/],
-  ])('%s must be mended by somebody, who is told how', (code, remedy) => {
+  ])('%s must be mended by somebody: the message says how', (code, remedy) => {
     const error = databaseError(postgresError(code));
     expect(error).toBeInstanceOf(Unusable);
     expect((error as Error).message).toMatch(remedy);

@@ -21,8 +21,8 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody has
- * to mend something. Any other, such as a violated constraint or a value that does not fit, is returned as it is.
+ * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody
+ * has to mend something. Any other, such as a violated constraint or a value that does not fit, is returned as it is.
  * `sqlState` reads the code of all of them.
  */
 export function databaseError(error: unknown): unknown {

@@ -23,7 +23,8 @@ export interface TlsPlan {
 /**
  * libpq's meaning of `sslmode` (its manual, "SSL Support"), which is not the driver's:
  * - disable, allow (plain first), prefer (TLS first; the default): no protection against anybody in between
- * - require: TLS without a check; where a root certificate is given, or lies in `~/.postgresql/root.crt`, as verify-ca
+ * - require: TLS without a check; where a root certificate is given, or lies in `~/.postgresql/root.crt`, as
+ *   verify-ca
  * - verify-ca checks the authority, verify-full the host's name, too. `sslrootcert=system`: the authorities that Node
  *   knows. Without a root certificate verify-full uses those (NODE_EXTRA_CA_CERTS adds some); libpq refuses then.
  * @throws Unusable for files that can't be read

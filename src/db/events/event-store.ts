@@ -10,9 +10,9 @@ import { sqlState } from '../connection/sql-state.ts';
 
 /**
  * Stores an event and its hints in one transaction: when this resolves, they are on disk. Any process may receive the
- * event, so there is no fence; where several do at once, one stores it, and the others wait for that commit and find it
- * known. IDs and hashes of bodies outlive the rows (prune-events.ts): an ID with another body is another event, which
- * gets an ID of its own.
+ * event, so there is no fence; where several do at once, one stores it, and the others wait for that commit and find
+ * it known. IDs and hashes of bodies outlive the rows (prune-events.ts): an ID with another body is another event,
+ * which gets an ID of its own.
  * @param rows those that the event names, of mirrored collections
  * @throws DatabaseUnavailable: it may have been stored, and can be stored again
  */

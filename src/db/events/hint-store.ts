@@ -33,7 +33,8 @@ export interface HintUpdate {
 
 /**
  * Makes rows due to be read now, in one statement. A row that is due already keeps its place; else one that is named
- * again and again would never be read. Any transaction may do this, without the fence. An unknown account gets no hint.
+ * again and again would never be read. Any transaction may do this, without the fence. An unknown account gets no
+ * hint.
  * @param rows of mirrored collections
  * @param now by the database's clock
  */

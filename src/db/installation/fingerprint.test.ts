@@ -52,7 +52,7 @@ describe('two fingerprints', () => {
 });
 
 describe('a crash of the server', () => {
-  it('is told by its statistics, and matters where it loses what was answered', () => {
+  it('shows in its statistics, and matters where it loses what was answered', () => {
     const after: Fingerprint = { ...HERE, counting: '2' };
     expect(mayLackCommits({ ...HERE, flushed: false }, after)).toBe(true);
     expect(mayLackCommits({ ...HERE, flushed: false }, HERE)).toBe(false);

@@ -1,81 +1,69 @@
-import type { Db } from '../connection/db.ts';
+import { type Db, onlyRow } from '../connection/db.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { readDsn, type PgVariables } from '../connection/dsn.ts';
 import { nodeExpression, partsOf, type ServerNode } from '../connection/server-node.ts';
 
 /**
- * What tells this database from its copies (docs/design/operations-out.md, "On hold"). Nothing of that is changed by a restart, a pooler, an update of
- * PostgreSQL's minor version, or by a second process. Besides, what tells that its server has crashed.
+ * What distinguishes this database from its copies (docs/design/operations-out.md, "On hold"). No restart, pooler,
+ * minor update of PostgreSQL or second process changes it. Also, what shows that the server has crashed.
  */
 export interface Fingerprint {
-  /** The cluster's identifier: another one after a restore into another cluster. Null: this user may not ask. */
+  /** The cluster's identifier; changes with a restore into another cluster. Null: this user may not ask. */
   readonly system: string | null;
   /** Rises when a restored backup or a standby begins to write. Null: this user may not ask. */
   readonly timeline: string | null;
-  /** Where the cluster's files lie: elsewhere after they were copied. Null: this user may not ask. */
+  /** The folder of the cluster's files; changes when they are copied. Null: this user may not ask. */
   readonly directory: string | null;
-  /** OID of the database: another one for `create database … template`. */
+  /** OID of the database; changes with `create database … template`. */
   readonly database: string;
-  /** OID of the table submissions: another one after every restore of a dump. */
+  /** OID of the table submissions; changes with every restore of a dump. */
   readonly table: string;
   /**
-   * Hosts at which the database is reached: a branch or clone of a managed service differs from its origin in nothing
-   * else. Without those that mean another machine on every machine.
+   * Hosts at which the database was reached: a branch or clone of a managed service differs from its origin in
+   * nothing else. Without localhost and the like, which mean another machine on each machine.
    */
   readonly hosts: readonly string[];
-  /** Since when the server counts its statistics: anew after a crash, not after a shutdown. Null: not known. */
+  /** Since when the server counts its statistics: a crash changes it, a shutdown does not. Null: not known. */
   readonly counting: string | null;
-  /** A crash of the server loses nothing that was answered: synchronous_commit is not off. */
+  /** A crash of the server loses no commit that was answered: synchronous_commit is not off. */
   readonly flushed: boolean;
 }
 
-/** How the database looks, reached at `host`. */
+/** The fingerprint of the database as it is now, reached at `host`. */
 export async function observeFingerprint(db: Db, host: string | undefined): Promise<Fingerprint> {
-  const { rows } = await db.sql<{
-    database: string;
-    table: string;
-    directory: string | null;
-    counting: string | null;
-    flushed: boolean;
-    node: ServerNode;
-  }>`
+  type Found = Omit<Fingerprint, 'system' | 'timeline' | 'hosts'> & { readonly node: ServerNode };
+  const found = await db.sql<Found>`
     select (select oid from pg_database where datname = current_database())::text as database,
       to_regclass(format('%I.submissions', ${db.schema}::text))::oid::text as table,
       (select setting from pg_settings where name = 'data_directory') as directory,
       (select extract(epoch from stats_reset)::text from pg_stat_bgwriter) as counting,
       current_setting('synchronous_commit') <> 'off' as flushed,
       ${await nodeExpression(db)} as node`;
-  const [found] = rows;
-  if (found === undefined) throw new RangeError('a select without from gave no row');
-  const { database, table, directory, counting, flushed } = found;
-  const { system, timeline } = partsOf(found.node);
+  const { node, ...rest } = onlyRow(found);
+  const { system, timeline } = partsOf(node);
   return {
     system: system === '' ? null : system,
     timeline: timeline === '' ? null : timeline,
-    directory,
-    database,
-    table,
     hosts: host === undefined ? [] : [host],
-    counting,
-    flushed,
+    ...rest,
   };
 }
 
-/** In a statement on `installation`: whether database and tables are those of its fingerprint. Null without one. */
-export function isStoredDatabase(schema: string): RawBuilder<boolean | null> {
+/** In a statement on `installation`: whether database and tables are those of its fingerprint; null without one. */
+export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
   return sql`fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
     and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text`;
 }
 
-/** In what the database differs from the one that was here before. Pure. */
+/** How the database differs from the one that was here before. */
 export interface Difference {
-  /** Why it is another one, in words for people, whatever its host; empty: it may be the same. */
+  /** Why it is another one, whatever its host, in words for users; empty: it may be the same. */
   readonly another: readonly string[];
-  /** It is reached at a host that was not known. */
+  /** It is reached at an unknown host. */
   readonly newHost: boolean;
 }
 
-/** What one of the two does not know tells nothing. */
+/** Compares what both know. Pure. */
 export function compareFingerprints(before: Fingerprint, now: Fingerprint): Difference {
   const another: string[] = [];
   const differs = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
@@ -88,18 +76,18 @@ export function compareFingerprints(before: Fingerprint, now: Fingerprint): Diff
   }
   if (before.database !== now.database) another.push('it is another database');
   else if (before.table !== now.table) another.push('its tables were restored');
-  // A host that is not known to any of the two tells nothing, either.
+  // As for the rest, only where both have a host.
   const newHost = before.hosts.length > 0 && now.hosts.some((host) => !before.hosts.includes(host));
   return { another, newHost };
 }
 
-/** Whether the server has crashed since, and may have lost commits that were answered. Pure. */
+/** Whether the server has crashed since, and may have lost commits that it answered. Pure. */
 export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
   const [then, since] = [before.counting, now.counting];
   return !before.flushed && then !== null && since !== null && then !== since;
 }
 
-/** The fingerprint to be kept: as seen now, with all that is still known. */
+/** The fingerprint to be stored: the present one, completed by the one before. */
 export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerprint): Fingerprint {
   return {
     ...now,
@@ -110,7 +98,7 @@ export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerpr
   };
 }
 
-/** Reads what `installation.fingerprint` holds. @throws RangeError for what this program has not written */
+/** Reads `installation.fingerprint`. @throws RangeError for what this program has not written */
 export function readFingerprint(stored: unknown): Fingerprint | undefined {
   if (stored === null || stored === undefined) return undefined;
   const {
@@ -139,7 +127,7 @@ export function readFingerprint(stored: unknown): Fingerprint | undefined {
   return { system, timeline, directory, database, table, hosts: hosts.map(String), counting, flushed };
 }
 
-/** Where a URL and libpq's variables lead, for the fingerprint: undefined for a socket or loopback. */
+/** The host of a URL and libpq's variables, for the fingerprint; undefined for a socket or loopback. */
 export function endpointHost(url: string, variables: PgVariables = {}): string | undefined {
   const host = readDsn(url, variables).host.toLowerCase();
   const here = /^(\/|@|localhost$|127\.|::1$|\[::1\]$)/.test(host);

@@ -2,13 +2,13 @@ import type { Db } from '../connection/db.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 
-/** What was queued before is not sent, and no webhook is taken over, since then and for this reason. */
+/** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */
 export interface Hold {
   readonly since: Date;
   readonly why: string;
 }
 
-/** What the row `installation` says of it. */
+/** The hold as the row `installation` stores it. */
 export interface HoldRow {
   readonly held_at: Date | null;
   readonly held_why: string | null;
@@ -17,15 +17,15 @@ export interface HoldRow {
 /** The hold, where there is one. */
 export async function currentHold(db: Db): Promise<Hold | undefined> {
   const row = await db.state.selectFrom('installation').select(['held_at', 'held_why']).executeTakeFirst();
-  return row && holdOf(row);
+  return row && onHold(row);
 }
 
-/** Ends the hold: what was held is queued again. @returns how many */
+/** Ends the hold: submissions on hold are queued again. @returns how many */
 export async function releaseSubmissions(db: Db): Promise<number> {
   return db.transaction(async (trx) => {
     await commitDurably(trx);
     const now = await databaseTime(trx);
-    // Locks the row: whoever is moving submissions to `held` is waited for.
+    // Locks the row, and so waits for whoever is moving submissions to `held`.
     await trx.sql`
       update ${trx.stateTable('installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
       where singleton`;
@@ -38,8 +38,8 @@ export async function releaseSubmissions(db: Db): Promise<number> {
 }
 
 /**
- * The hold, where there is one. A reason makes one and moves what is queued to `held`: it may have been sent already.
- * What is queued later can't have been, and goes out.
+ * The hold, where there is one. With a reason, makes one and moves what is queued to `held`, since it may have been
+ * sent already. What is queued later is sent.
  */
 export async function holdFor(
   trx: Db,
@@ -47,9 +47,9 @@ export async function holdFor(
   now: Date,
   why: string | undefined,
 ): Promise<Hold | undefined> {
-  const there = holdOf(row);
-  if (why === undefined) return there;
-  if (there === undefined) {
+  const present = onHold(row);
+  if (why === undefined) return present;
+  if (present === undefined) {
     await trx.sql`
       update ${trx.stateTable('installation')} set held_at = ${now}::timestamptz, held_why = ${why}
       where singleton`;
@@ -57,10 +57,10 @@ export async function holdFor(
   for (const userId of await accountsIn(trx, 'queued')) {
     await move(trx, userId, 'queued', 'held');
   }
-  return there ?? { since: now, why };
+  return present ?? { since: now, why };
 }
 
-function holdOf(row: HoldRow): Hold | undefined {
+function onHold(row: HoldRow): Hold | undefined {
   return row.held_at === null ? undefined : { since: row.held_at, why: row.held_why ?? '' };
 }
 

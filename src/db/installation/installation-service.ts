@@ -4,12 +4,12 @@ import type { Hold } from './hold.ts';
 import { type InstallationOptions, looksOther, openInstallation } from './installation.ts';
 import { noteSignOfLife } from './sending.ts';
 
-/** A database that went back is noticed with this delay (milliseconds) at most, also where nothing is written. */
+/** Between two looks, milliseconds: after this at most it is noticed that the database went back. */
 const LOOK_EVERY = 4_000;
-/** A sign of life is written (milliseconds): a gap of ten minutes is one in which submissions may have been sent elsewhere. */
+/** Between two signs of life, milliseconds: in a gap of ten minutes submissions may have been sent elsewhere. */
 const BEAT_EVERY = 60_000;
 
-/** The database is this one, and a daemon keeps it company: started before anything is sent. */
+/** Watches that the database stays the same one, and writes signs of life. Started before anything is sent. */
 export interface Installation extends Service {
   /** As of the last look. */
   hold(): Hold | undefined;
@@ -52,7 +52,7 @@ export function createInstallation(
         failing = false;
       } catch (error) {
         signal.throwIfAborted();
-        // Without beats nothing is sent after ten minutes (sending.ts).
+        // Without signs of life nothing is sent after ten minutes (sending.ts).
         if (!failing) log.warn(`installation: ${messageOf(error)}`);
         failing = true;
       }

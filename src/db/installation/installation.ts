@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { type Db, onlyRow } from '../connection/db.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { databaseTime } from '../connection/database-time.ts';
 import {
@@ -24,20 +24,20 @@ import {
 } from '../connection/server-node.ts';
 
 /**
- * A database that was restored, copied, branched or failed over may have lost what it was told, and must not send again
- * what it finds queued, nor take a webhook away from the one that it was copied from (decision 0009). The row
- * `installation` tells whether this is the database that was here before, and whether a daemon has kept it company
- * since. Where not, all accounts are read anew (recovery.ts); and where something is at stake, what is queued is held
- * until somebody releases it.
+ * A database that was restored, copied, branched or failed over may have lost commits. It must not send again what it
+ * finds queued, nor take a webhook away from the database of which it is a copy (decision 0009). The row
+ * `installation` shows whether this is the database that was here before, and whether a daemon has been running on it
+ * since. Where it is not, all accounts are read again (recovery.ts). Where submissions may have been sent, or a
+ * webhook registered, what is queued is held until a user releases it.
  */
 
 export interface InstallationOptions {
   readonly db: Db;
-  /** `endpointHost` of the URL that `db` was opened with; of the unpooled one where there is one. */
+  /** `endpointHost` of DATABASE_URL_DIRECT, or else of the URL of `db`. */
   readonly host: string | undefined;
   /**
-   * For `<schema>.submit`: MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED. Left out: by a process that sends nothing and does
-   * not keep the database company.
+   * For `<schema>.submit`: MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED. A process that sends nothing, and writes no
+   * signs of life, leaves it out.
    */
   readonly submit?: { readonly enabled: boolean; readonly maxQueued: number };
   readonly clock: Clock;
@@ -49,17 +49,17 @@ interface InstallationRow extends HoldRow {
   readonly alive_at: Date | null;
 }
 
-/** What came of a look. */
+/** The result of a look. */
 export interface Judged {
   readonly hold: Hold | undefined;
-  /** What is stored as the last sign of life: a later look that finds an earlier one is in a database that went back. */
+  /** The stored last sign of life. A later look that finds an earlier one is in a database that went back. */
   readonly aliveAt: Date | undefined;
 }
 
 /**
- * To be called before anything is sent or written, by whatever process does: judges whether this is the database that
- * was here before. Where its host alone is new, it waits up to 13 s for a sign of life of a process that was here before.
- * @param lastAliveAt of this process's last look; undefined: it is the first
+ * Judges whether this is the database that was here before. Every process calls it before it sends or writes. Where
+ * only the host is new, it waits up to 13 s for a heartbeat of a process that was here before.
+ * @param lastAliveAt of this process's last look; undefined: this is the first
  */
 export async function openInstallation(
   options: InstallationOptions,
@@ -76,10 +76,10 @@ export async function openInstallation(
   return again;
 }
 
-/** How the database looks now. */
+/** The database as it is now. */
 interface Seen {
   readonly fingerprint: Fingerprint;
-  /** Of the servers that hold accounts: on Citus several. */
+  /** The servers that have accounts: on Citus several. */
   readonly nodes: readonly ServerNode[];
 }
 
@@ -88,11 +88,11 @@ async function observe(db: Db, host: string | undefined): Promise<Seen> {
   const node = await nodeExpression(db);
   const { rows } = await db.sql<{ node: ServerNode }>`
     select distinct ${node} as node from ${db.stateTable('account')}`;
-  const own = `${fingerprint.system ?? ''}/${fingerprint.timeline ?? ''}`;
-  return { fingerprint, nodes: [...new Set([own, ...rows.map((row) => row.node)])] };
+  const here = `${fingerprint.system ?? ''}/${fingerprint.timeline ?? ''}`;
+  return { fingerprint, nodes: [...new Set([here, ...rows.map((row) => row.node)])] };
 }
 
-/** @param host what a database is whose host alone is new; `ask`: nothing is written then */
+/** @param host what a database is of which only the host is new; `ask`: writes nothing then */
 async function judgeInstallation(
   { db, submit }: InstallationOptions,
   seen: Seen,
@@ -121,22 +121,21 @@ async function judgeInstallation(
     }
 
     const wentBack = whatWentBack(difference, another, newHost && host === 'copy', seen.fingerprint);
-    // Whoever was there before knows by its own commits whether any are gone. (Claims never are: they are on disk.)
+    // A process that was here before knows by its own commits whether any are gone. (Claims never are: they are on
+    // disk.)
     const crashed = lastAliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
     const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
     if (reason !== undefined) await markRecovery(trx, { now, reason, aliveAt: row.alive_at });
     const copied = stake.open || stake.registered ? (wentBack ?? whyUnknown(before)) : undefined;
     const why = copied ?? (submit === undefined ? undefined : gapSince(row, now, stake));
-    const fingerprint =
-      difference?.another.length === 0
-        ? mergeFingerprints(before, seen.fingerprint)
-        : mergeFingerprints(undefined, seen.fingerprint);
-    const nodes = seen.nodes.reduce(withNode, difference?.another.length === 0 ? row.nodes : {});
+    const same = difference?.another.length === 0;
+    const fingerprint = mergeFingerprints(same ? before : undefined, seen.fingerprint);
+    const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
     await trx.sql`
       update ${trx.stateTable('installation')}
       set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
       where singleton`;
-    // Never earlier, whatever the clock does: an earlier one says that the database was set back.
+    // Never earlier, whatever the clock does: an earlier one means that the database was set back.
     const aliveAt = submit === undefined ? row.alive_at : later(now, row.alive_at);
     if (submit !== undefined) {
       await trx.sql`
@@ -157,12 +156,12 @@ function later(a: Date, b: Date | null): Date {
   return b !== null && b > a ? b : a;
 }
 
-/** Sign of life that this process wrote itself, and that is not there any more. */
+/** Whether a sign of life that this process wrote is gone. */
 function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
   return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
 }
 
-/** Why commits may be gone; undefined: this is the database that was here before. */
+/** Why commits may be lost; undefined: this is the database that was here before. */
 function whatWentBack(
   difference: Difference | undefined,
   another: readonly string[],
@@ -181,7 +180,7 @@ function whyUnknown(before: Fingerprint | undefined): string | undefined {
     : undefined;
 }
 
-/** Cheap: whether `openInstallation` would find another database than at this process's last look. */
+/** Whether `openInstallation` would find another database than at this process's last look. Cheap. */
 export async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
   const node = await nodeExpression(db);
   const { rows } = await db.sql<{
@@ -190,7 +189,7 @@ export async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise
     node: ServerNode;
     alive_at: Date | null;
   }>`
-    select ${isStoredDatabase(db.schema)} as same,
+    select ${isStoredDatabase(db)} as same,
       nodes, ${node} as node, alive_at
     from ${db.stateTable('installation')}`;
   const [row] = rows;
@@ -206,24 +205,23 @@ async function lockedRow(trx: Db): Promise<InstallationRow> {
 }
 
 interface Stake {
-  /** Submissions that are not done. */
+  /** There are submissions that are not done. */
   readonly open: boolean;
   readonly queued: boolean;
-  /** A webhook was registered from here. */
+  /** A webhook was registered by this mirror. */
   readonly registered: boolean;
 }
 
 async function atStake(trx: Db): Promise<Stake> {
   const submissions = trx.table('submissions');
-  const { rows } = await trx.sql<Stake>`
+  const found = await trx.sql<Stake>`
     select exists (select 1 from ${submissions} where state in ('queued', 'sending', 'held')) as open,
       exists (select 1 from ${submissions} where state = 'queued') as queued,
       exists (select 1 from ${trx.stateTable('own_url')}) as registered`;
-  if (rows[0] === undefined) throw new RangeError('a select without from gave no row');
-  return rows[0];
+  return onlyRow(found);
 }
 
-/** What is being sent is never sent again, so only what is queued is in danger. */
+/** Only what is queued is at stake here: what is being sent is never sent again. */
 function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undefined {
   if (!stake.queued || row.alive_at === null) return undefined;
   const gap = now.getTime() - row.alive_at.getTime();

@@ -6,13 +6,13 @@ import { commitDurably } from '../connection/durable-commit.ts';
 import { recoveryKnownTo } from '../ownership/fenced.ts';
 import { holdFor, type HoldRow } from './hold.ts';
 
-/** By how much the floor of change IDs rises beyond the clock, microseconds: a new server's clock may be behind. */
+/** By how much the floor of change IDs rises above the clock, microseconds: a new server's clock may be behind. */
 const FLOOR_MARGIN = 60_000_000n;
 
 /**
- * Makes a database that went back known, in the transaction that notices it: all accounts lose their owners, whose memory
- * is void; change IDs begin beyond those that may have been given; whoever opens an account next reads it anew
- * (recheck.ts); and consumers find the mark.
+ * Records that the database went back, in the transaction that notices it. All accounts lose their owners, whose
+ * memory is wrong; change IDs go on above all that may have been used; whoever opens an account next reads it again
+ * (recheck.ts); and consumers find a row in `recoveries`.
  */
 export async function markRecovery(
   trx: Db,
@@ -21,7 +21,7 @@ export async function markRecovery(
   await commitDurably(trx);
   const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
   const userIds = accounts.map(({ _user_id }) => _user_id);
-  // First: an owner's transaction that is under way is waited for, and none begins after.
+  // First: this waits for an owner's transaction, and none can begin after.
   await trx.sql`
     update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true
     where _user_id = any(${userIds}::bigint[])`;
@@ -36,17 +36,17 @@ export async function markRecovery(
 }
 
 /**
- * Makes known what an owner noticed by commits of its own that are gone. Nothing happens where it was made known since
- * the owner began: all accounts are read anew then.
+ * Records that an owner has found commits of its own to be gone. Does nothing where that was recorded since the owner
+ * began: all accounts are read again then.
  */
 export async function recordRecovery(db: Db, fence: Fence, { message }: DatabaseWentBack): Promise<void> {
   await db.transaction(async (trx) => {
     const now = await databaseTime(trx);
-    // The row is locked before the accounts are: as by the installation's beats.
+    // Locks this row before the accounts, as signs of life do.
     await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
     const { rows } = await trx.sql<HoldRow & { alive_at: Date | null }>`
       select alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
-    // A later one, not just another: a mark that this owner has seen may be among what is gone.
+    // A later one, and not just another one: the one that this owner knows may be lost, too.
     const marks = await trx.sql<{ known: boolean }>`
       select exists (select 1 from ${trx.table('recoveries')}
         where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`;
@@ -54,7 +54,7 @@ export async function recordRecovery(db: Db, fence: Fence, { message }: Database
     const row = rows[0];
     if (row === undefined) throw new RangeError('the installation has no row');
     await markRecovery(trx, { now, reason: message, aliveAt: row.alive_at });
-    // Claims may be among the commits that are gone: what is queued may have been sent.
+    // Claims may be among the lost commits: what is queued may have been sent.
     await holdFor(trx, row, now, message);
   });
 }

@@ -1,15 +1,12 @@
 import type { Db } from '../connection/db.ts';
 
 /**
- * On Citus, once `mirror.account` is distributed, every table of an account that a migration adds must be, too
- * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic.
- * Elsewhere nothing happens.
+ * On Citus, distributes a new table of accounts where `mirror.account` is distributed (docs/design/sql.md, "Rule 2"):
+ * a page's commit over a local and a distributed table would not be atomic. Does nothing elsewhere.
  */
 export async function distributeNewTables(trx: Db): Promise<void> {
-  const { rows } = await trx.sql<{
-    citus: boolean;
-  }>`select to_regclass('pg_dist_partition') is not null as citus`;
-  if (rows[0]?.citus !== true) return;
+  const { rows } = await trx.sql`select 1 where to_regclass('pg_dist_partition') is not null`;
+  if (rows.length === 0) return;
   const account = `${trx.schema}.account`;
   const tables = await trx.sql<{ name: string }>`
     select format('%I.%I', n.nspname, c.relname) as name

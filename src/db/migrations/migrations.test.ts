@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AppliedMigration, pendingAfter, readMigrations } from './migrations.ts';
-import { isOlder } from './program-version.ts';
+import { type AppliedMigration, isOlder, pendingAfter, readMigrations } from './migrations.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { isOlder, isVersion } from './program-version.ts';
 
 /** A file of the migrations' folder: `0001_mirror.sql`. Never edited once it has been released. */
 export interface Migration {
@@ -10,17 +9,20 @@ export interface Migration {
   /** SQL with `{schema}` where the schema's name goes. */
   readonly text: string;
   readonly checksum: string;
-  /** Version of the oldest program that may run on what it makes; null for those from before there was such a line. */
+  /** Version of the oldest program that may run on what it makes; null for files older than that line. */
   readonly oldestProgram: string | null;
 }
 
-/** What the database's table says of an applied one. */
+/** An applied migration as the database's table records it. */
 export type AppliedMigration = Pick<Migration, 'name' | 'checksum' | 'oldestProgram'>;
 
-/** The last one that does not say which programs may run on it. */
+/** The last migration without a line for the oldest program. */
 const LAST_SILENT = 3;
 
-/** The numbered files of `folder` in order. @throws RangeError for a number that is used twice, or a missing statement (defects of ours) */
+/**
+ * The numbered files of `folder` in order.
+ * @throws RangeError: a number is used twice, or a line is missing (our defect)
+ */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
   for (const [index, name] of names.entries()) {
@@ -30,7 +32,7 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   }
   return Promise.all(
     names.map(async (file) => {
-      // A checkout may have turned line ends.
+      // A checkout may have changed the line ends.
       const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
       const checksum = createHash('sha256').update(text).digest('hex');
       return { name: file.replace(/\.sql$/, ''), text, checksum, oldestProgram: oldestProgram(file, text) };
@@ -38,11 +40,11 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-/** What the line `-- oldest program: 0.2.0` says. */
+/** Reads the line `-- oldest program: 0.2.0`. */
 function oldestProgram(file: string, text: string): string | null {
   const stated = /^-- oldest program: (\S+)$/m.exec(text)?.[1];
   if (stated === undefined && numberOf(file) <= LAST_SILENT) return null;
-  if (stated === undefined || !isVersion(stated)) {
+  if (stated === undefined || !VERSION.test(stated)) {
     throw new RangeError(
       `${file} must state the oldest program that may run on what it makes: -- oldest program: 0.2.0`,
     );
@@ -55,10 +57,10 @@ function numberOf(name: string): number {
 }
 
 /**
- * What is still to be applied. A database that a newer program has migrated is no obstacle while every migration that
- * this one does not know allows it: in a rolling upgrade both run side by side.
+ * The migrations that are still to be applied. A newer program may have migrated the database where every migration
+ * that this program does not know allows it: in a rolling upgrade both run side by side.
  * @param version of this program
- * @throws Unusable for a database on which this program may not run, or that was made by other files
+ * @throws Unusable: this program may not run on the database, or other files have made it
  */
 export function pendingAfter(
   applied: readonly AppliedMigration[],
@@ -91,4 +93,20 @@ export function pendingAfter(
   }
   const done = new Set(applied.map(({ name }) => name));
   return all.filter(({ name }) => !done.has(name));
+}
+
+/** Three numbers, as package.json and the migrations write them: `0.2.0`. */
+const VERSION = /^(\d+)\.(\d+)\.(\d+)$/;
+
+/** Whether program version `one` came before `other`. @throws RangeError where one is no version (our defect) */
+export function isOlder(one: string, other: string): boolean {
+  const [left, right] = [numbersOf(one), numbersOf(other)];
+  const at = left.findIndex((number, index) => number !== right[index]);
+  return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0);
+}
+
+function numbersOf(text: string): readonly number[] {
+  const match = VERSION.exec(text);
+  if (match === null) throw new RangeError(`${JSON.stringify(text)} is no version`);
+  return match.slice(1).map(Number);
 }

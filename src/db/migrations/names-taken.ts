@@ -2,12 +2,12 @@ import { Db } from '../connection/db.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Migration } from './migrations.ts';
 
-/** An object by which a schema may be taken. */
+/** An object in one of the mirror's schemas. */
 interface Present {
-  /** `table`, `index`, `function`: for people. */
+  /** `table`, `index`, `function`: for users. */
   readonly kind: string;
   readonly name: string;
-  /** Schema's suffix (`''` or `_sync`), namespace and name: two objects of one key can't be there both. */
+  /** The schema's suffix (`''` or `_sync`), namespace and name: only one object can have a key. */
   readonly key: string;
   readonly owner: string;
 }
@@ -15,14 +15,14 @@ interface Present {
 /** Objects named in a message; the rest is counted. */
 const NAMED = 5;
 
-/** A schema's name that nobody uses: it is there for a moment, in a transaction that takes it back. */
+/** A schema that exists only within a transaction, which rolls it back. */
 const TRIAL = 'research_mirror_trial';
 
 /**
- * To be called in the transaction of a mirror's first migration, before it: the schemas may be there already, and even
- * hold something else (MIRROR_SCHEMA=public), but nothing that any of the migrations makes. Which that is, is found out
- * by making it elsewhere.
- * @throws Unusable: what it is, whose, and the remedy
+ * Refuses a schema that has an object which any of the migrations makes; it may contain others
+ * (MIRROR_SCHEMA=public). Finds those objects out by making them in another schema. To be called in the transaction
+ * of the first migration, before it.
+ * @throws Unusable: what is in the way, whose it is, and the remedy
  */
 export async function throwIfNamesTaken(
   trx: Db,
@@ -42,7 +42,7 @@ export async function throwIfNamesTaken(
   );
 }
 
-/** A schema in which this user can make nothing. */
+/** @throws Unusable for a schema in which this user can make nothing */
 async function throwIfClosed(trx: Db): Promise<void> {
   const { rows } = await trx.sql<{ name: string; owner: string; user: string }>`
     select nspname as name, nspowner::regrole::text as owner, current_user::text as user from pg_namespace
@@ -56,15 +56,15 @@ async function throwIfClosed(trx: Db): Promise<void> {
   );
 }
 
-/** Keys of what the migrations make; leaves nothing of it. */
+/** Keys of what the migrations make; makes it and rolls it back. */
 async function madeBy(trx: Db, all: readonly Migration[]): Promise<ReadonlySet<string>> {
   await trx.raw('savepoint trial');
-  // As a DBA or the runner makes them ahead of the first migration.
+  // A DBA, or `migrate`, makes them before the first migration.
   for (const suffix of ['', '_sync']) await trx.raw(`create schema ${TRIAL}${suffix}`);
   for (const { text } of all) await trx.raw(text.replaceAll('{schema}', TRIAL));
   const made = await objectsOf(new Db(trx.kysely, TRIAL));
   await trx.raw('rollback to savepoint trial');
-  // The runner makes these two (migrate.ts, grants.ts).
+  // These two are not in the files (run-migrations.ts, grants.ts).
   return new Set([...made.map(({ key }) => key), '_sync relation migration', '_sync relation granted']);
 }
 

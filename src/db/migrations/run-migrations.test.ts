@@ -23,7 +23,7 @@ class OldServer extends DummyDriver {
   }
 }
 
-it('a PostgreSQL that is too old is told, and asked nothing else', async () => {
+it('a PostgreSQL that is too old is refused, and asked nothing else', async () => {
   const driver = new OldServer();
   const kysely = new Kysely<unknown>({
     dialect: {
@@ -34,9 +34,9 @@ it('a PostgreSQL that is too old is told, and asked nothing else', async () => {
     },
   });
   const options = { db: new Db(kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0', clock: systemClock };
-  const told = 'the database is PostgreSQL 14.23: research-mirror needs 15 or newer. Nothing was touched.';
-  await expect(migrate(options)).rejects.toThrow(told);
-  await expect(pendingMigrations(options)).rejects.toThrow(told);
+  const refusal = 'the database is PostgreSQL 14.23: research-mirror needs 15 or newer. Nothing was touched.';
+  await expect(migrate(options)).rejects.toThrow(refusal);
+  await expect(pendingMigrations(options)).rejects.toThrow(refusal);
   expect(driver.asked).toHaveLength(2);
   expect(driver.asked.join()).not.toMatch(/create|insert|update|delete/);
 });

@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { type Db, onlyRow } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -9,33 +9,34 @@ import { sqlState } from '../connection/sql-state.ts';
 import { throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
-  /** Opened with `MIGRATION_BOUNDS`; unpooled where there is such a way. */
+  /** Opened with `MIGRATION_BOUNDS`, by DATABASE_URL_DIRECT where there is one. */
   readonly db: Db;
   /** Folder of the numbered files. */
   readonly folder: string;
-  /** Of this program: which databases of newer ones it may run on. */
+  /** Of this program: decides on which databases of newer programs it may run. */
   readonly version: string;
   readonly clock: Clock;
 }
 
-/** A migration may take long; one that stands idle in its transaction is hung. */
+/** A migration may take long; one that is idle in its transaction hangs. */
 export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 
 /** The oldest PostgreSQL that is supported, as `server_version_num`. */
 const OLDEST = 150_000;
 
 /**
- * How long a migration waits for a lock on a table before it lets everybody else through and tries again: whoever
- * waits for a table blocks all that come after.
+ * How long a migration waits for a lock on a table before it gives way and tries again: whoever waits for a table
+ * blocks all who come later.
  */
 const LOCK_TIMEOUT = '3s';
 const ATTEMPTS = 10;
-/** Milliseconds, longer after each attempt. */
+/** Milliseconds after the first attempt, longer after each further one. */
 const BACK_OFF = 100;
 
 /**
- * Brings the database to this version: each file in a transaction of its own, under a transaction-level lock, so
- * that any number of programs may begin together, also through a transaction pooler. Then the group roles' first rights.
+ * Brings the database to this version: each file in a transaction of its own under a transaction-level lock, so that
+ * any number of programs may begin together, even through a transaction pooler. Then grants the group roles' first
+ * rights.
  * @returns names of the migrations that this call applied
  * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
  */
@@ -43,7 +44,7 @@ export async function migrate({ db, folder, version, clock }: MigrateOptions): P
   const all = await readMigrations(folder);
   await checkServer(db);
   const applied: string[] = [];
-  // What is pending is asked without the lock first: a database that needs nothing is not touched.
+  // Asks without the lock first: a database that is up to date is not touched.
   while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
     const name = await retried(clock, () => applyNext(db, all, version));
     if (name !== undefined) applied.push(name);
@@ -63,7 +64,7 @@ export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>):
   return pendingAfter(await appliedMigrations(db), all, db.schema, version).map(({ name }) => name);
 }
 
-/** Applies the first one that is pending under the lock; undefined: another program was faster. */
+/** Applies the first pending migration, under the lock; undefined: another program was faster. */
 async function applyNext(
   db: Db,
   all: readonly Migration[],
@@ -71,7 +72,7 @@ async function applyNext(
 ): Promise<string | undefined> {
   return db.transaction(async (trx) => {
     await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
-    // Waits without a bound: another program's migration may take longer than a lock on a table may.
+    // Without LOCK_TIMEOUT: another program's migration may take longer.
     await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`;
     await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     const applied = await appliedMigrations(trx);
@@ -82,7 +83,7 @@ async function applyNext(
     await trx.sql`create schema if not exists ${sql.id(trx.stateSchema)}`;
     await trx.sql`create table if not exists ${table} (
       name text primary key, checksum text not null, applied_at timestamptz not null)`;
-    // By itself, since mirrors that 0.1.0 made have the table without it.
+    // In a mirror of 0.1.0 the table lacks it.
     await trx.sql`alter table ${table} add column if not exists oldest_program text`;
     const before = await beforeMigration(trx);
     await trx.raw(next.text.replaceAll('{schema}', trx.schema));
@@ -96,7 +97,7 @@ async function applyNext(
 
 async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   const place = `${checkedName(db.schema)}_sync`;
-  // By the catalogue, which also tells of a schema that this user may not look into.
+  // By the catalogue, which also lists a schema that this user may not use.
   const { rows } = await db.sql<{ owner: string; ours: boolean }>`
     select relowner::regrole::text as owner, (
       select count(*) = 3 from pg_attribute a
@@ -111,14 +112,14 @@ async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
         `set MIRROR_SCHEMA to another name than "${db.schema}", or move it away.`,
     );
   }
-  // As JSON, since a mirror that 0.1.0 made has no such column before its next migration.
+  // As JSON: in a mirror of 0.1.0 the table lacks the column.
   const applied = await db.sql<AppliedMigration>`
     select name, checksum, to_jsonb(m) ->> 'oldest_program' as "oldestProgram"
     from ${sql.id(place, 'migration')} m order by name`;
   return applied.rows;
 }
 
-/** The schema's name goes into SQL text as it is: MIRROR_SCHEMA allows no other. */
+/** The schema's name goes into SQL text as it is; MIRROR_SCHEMA allows only such names. */
 function checkedName(schema: string): string {
   if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
     throw new Unusable(`MIRROR_SCHEMA ${JSON.stringify(schema)} must be a plain lower-case name`);
@@ -127,11 +128,10 @@ function checkedName(schema: string): string {
 }
 
 async function checkServer(db: Db): Promise<void> {
-  const { rows } = await db.sql<{ number: number; version: string; encoding: string }>`
+  const found = await db.sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
       current_setting('server_encoding') as encoding`;
-  const server = rows[0];
-  if (server === undefined) throw new RangeError('a select without from gave no row');
+  const server = onlyRow(found);
   if (server.number < OLDEST) {
     throw new Unusable(
       `the database is PostgreSQL ${server.version}: research-mirror needs 15 or newer. Nothing was touched.`,
@@ -145,7 +145,7 @@ async function checkServer(db: Db): Promise<void> {
   }
 }
 
-/** Locks that could not be had, deadlocks and races with another program's DDL pass. */
+/** Repeats the task after a lock's time-out, a deadlock, or a race with another program's DDL. */
 async function retried<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -27,9 +27,9 @@ export async function wake(db: Db): Promise<void> {
 }
 
 /**
- * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing, so
- * this first sends itself a notification. Where that does not come, and while the connection is gone, it calls `onWake`
- * each second.
+ * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing,
+ * so this first sends itself a notification. Where that does not come, and while the connection is gone, it calls
+ * `onWake` each second.
  */
 export function createWakeups(options: WakeupOptions): Service {
   const { clock, log, onWake } = options;
@@ -110,8 +110,8 @@ class Listener {
   }
 
   /**
-   * Whether a notification arrives. Another connection sends it: while a statement of the listener runs, a pooler does
-   * pass notifications on.
+   * Whether a notification arrives. Another connection sends it: while a statement of the listener runs, a pooler
+   * does pass notifications on.
    */
   async hears(clock: Clock, signal: AbortSignal): Promise<boolean> {
     const heard = new Promise<boolean>((resolve) => {

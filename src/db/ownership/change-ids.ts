@@ -1,10 +1,11 @@
 import type { Db } from '../connection/db.ts';
 
 /**
- * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since 1970
- * by the database's clock, but always above the last one. They rise in the order of commits and are unique per account.
- * They are not used again after the database went back, since the outage took time: a plain counter would give the
- * numbers of lost rows to other rows, which a consumer that has passed them would never see. They fit 2^53 until 2255.
+ * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since
+ * 1970 by the database's clock, but always above the last one. They rise in the order of commits and are unique per
+ * account. They are not used again after the database went back, since the outage took time: a plain counter would
+ * give the numbers of lost rows to other rows, which a consumer that has passed them would never see. They fit 2^53
+ * until 2255.
  */
 export interface IdClockOptions {
   /** Microseconds since 1970, by the database's clock. */

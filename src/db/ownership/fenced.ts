@@ -16,11 +16,13 @@ import {
 /** What an owner knows of its account's row from its own transactions. */
 interface Ownership {
   /**
-   * Lets one transaction begin at a time. Else they would wait in Postgres for the lock on the account's row, each on a
-   * connection and against the bound on a statement, which several pages of megabytes reach together.
+   * Lets one transaction begin at a time. Else they would wait in Postgres for the lock on the account's row, each on
+   * a connection and against the bound on a statement, which several pages of megabytes reach together.
    */
   readonly line: Mutex;
-  /** `change_id` as committed last; two where nobody knows whether that commit took place; undefined before the first. */
+  /**
+   * `change_id` as committed last; two where nobody knows whether that commit took place; undefined before the first.
+   */
   changeIds: readonly bigint[] | undefined;
   /** As of the first transaction. */
   installation: Installed | undefined;
@@ -50,9 +52,9 @@ interface FenceRow {
  * happened and leaves no row; a plain check, or one inside a later statement, lets a stale owner commit
  * (test/integration/db/ownership/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
  *
- * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes another
- * timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed last.
- * Round trips: begin, fence, commit, and those of `work`; two more the first time.
+ * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes
+ * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
+ * last. Round trips: begin, fence, commit, and those of `work`; two more the first time.
  * @param work gets the transaction and the time, by the database's clock
  * @param monotonic milliseconds; bounds a transaction that takes change IDs
  * @throws LeaseLost, nothing written; DatabaseWentBack, nothing written; OutcomeUnknown, where the commit was not

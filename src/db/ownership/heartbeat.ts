@@ -20,7 +20,10 @@ export interface HeartbeatOptions {
   readonly durations?: HeartbeatDurations;
   /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
   readonly afterBeat?: () => Promise<void>;
-  /** Called when the database's clock went back since the last heartbeat: whatever waits for a stored moment waits too long. */
+  /**
+   * Called when the database's clock went back since the last heartbeat: whatever waits for a stored moment waits too
+   * long.
+   */
   readonly onClockBack?: () => Promise<void>;
 }
 
@@ -47,20 +50,21 @@ const TRY_AGAIN = 1_000;
 export interface Heartbeat extends Service {
   readonly processId: string;
   /**
-   * Until when this process may take itself for alive, on `clock.monotonic()`. After that it sends no request and begins
-   * no transaction for an account. −Infinity before the first heartbeat.
+   * Until when this process may take itself for alive, on `clock.monotonic()`. After that it sends no request and
+   * begins no transaction for an account. −Infinity before the first heartbeat.
    */
   ownsUntil(): number;
   /**
-   * The database's time as heartbeats saw it: milliseconds since the epoch, at most a round trip late and never early.
-   * This machine's time before the first heartbeat.
+   * The database's time as heartbeats saw it: milliseconds since the epoch, at most a round trip late and never
+   * early. This machine's time before the first heartbeat.
    */
   databaseNow(): number;
 }
 
 /**
  * Registers the process and renews its row every few seconds: one row a process, however many accounts it has. A
- * database that is away ends nothing; `ownsUntil` does. At a stop the row is removed; accounts must be released before.
+ * database that is away ends nothing; `ownsUntil` does. At a stop the row is removed; accounts must be released
+ * before.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { db, processId, identity, clock, log } = options;

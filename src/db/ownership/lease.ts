@@ -36,17 +36,17 @@ export async function ensureAccount(db: Db, userId: string, now: Date): Promise<
 const ATTEMPTS = 5;
 
 /**
- * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the row,
- * then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has locked
- * the row: seconds at most, by the transaction's bounds (database.ts). The new owner sees what that commits.
- * @param own this process: it knows at once that an owner on the same machine is dead
+ * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the
+ * row, then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has
+ * locked the row: seconds at most, by the transaction's bounds (database.ts). The new owner sees what that commits.
+ * @param self this process: it knows at once that an owner on the same machine is dead
  * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
 export async function takeAccount(
   db: Db,
   userId: string,
   processId: string,
-  own: ProcessIdentity,
+  self: ProcessIdentity,
 ): Promise<TakeResult> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const account = await db.state
@@ -57,7 +57,7 @@ export async function takeAccount(
     if (account === undefined) throw new RangeError(`account ${userId} has no row`);
     if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
-      const by = await livingHolder(db, account.owner, own);
+      const by = await livingHolder(db, account.owner, self);
       if (by !== undefined) return { state: 'owned', by };
     }
     const token = (BigInt(account.token) + 1n).toString();
@@ -86,12 +86,12 @@ export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
 }
 
 /** Accounts that no living process owns. */
-export async function freeAccounts(db: Db, own: ProcessIdentity): Promise<readonly string[]> {
+export async function freeAccounts(db: Db, self: ProcessIdentity): Promise<readonly string[]> {
   const accounts = await db.state.selectFrom('account').select(['_user_id', 'owner']).execute();
   const owners = new Set(accounts.flatMap(({ owner }) => (owner === null ? [] : [owner])));
   const living = new Set<string>();
   for (const owner of owners) {
-    if ((await livingHolder(db, owner, own)) !== undefined) living.add(owner);
+    if ((await livingHolder(db, owner, self)) !== undefined) living.add(owner);
   }
   return accounts.filter(({ owner }) => owner === null || !living.has(owner)).map(({ _user_id }) => _user_id);
 }
@@ -100,7 +100,7 @@ export async function freeAccounts(db: Db, own: ProcessIdentity): Promise<readon
 export async function livingHolder(
   db: Db,
   processId: string,
-  own: ProcessIdentity,
+  self: ProcessIdentity,
 ): Promise<Holder | undefined> {
   const row = await db.state
     .selectFrom('process')
@@ -110,7 +110,7 @@ export async function livingHolder(
     .where((row) => sql`not ${hasCome(sql`${row.ref('alive_until')}`, AHEAD_MS.aliveUntil)}`)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  if (await isDeadHere(own, row)) return undefined;
+  if (await isDeadHere(self, row)) return undefined;
   const { command, pid, machine, aliveUntil } = row;
-  return { processId, command, pid, here: machine !== '' && machine === own.machine, aliveUntil };
+  return { processId, command, pid, here: machine !== '' && machine === self.machine, aliveUntil };
 }

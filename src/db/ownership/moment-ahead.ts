@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * How far (ms) a moment that is stored in advance may lie ahead of the database's clock: what its use adds at most, and
- * a margin. One that lies further ahead was stored before that clock went back; it counts as past, or it would be
+ * How far (ms) a moment that is stored in advance may lie ahead of the database's clock: what its use adds at most,
+ * and a margin. One that lies further ahead was stored before that clock went back; it counts as past, or it would be
  * waited for too long.
  */
 export const AHEAD_MS = {

@@ -28,8 +28,8 @@ export class OwnedAccounts {
   }
 
   /**
-   * Gives up accounts whose row names the process while it does not work on them: in two looks in a row, since an account
-   * that it has just taken may not be known here yet.
+   * Gives up accounts whose row names the process while it does not work on them: in two looks in a row, since an
+   * account that it has just taken may not be known here yet.
    * @returns the accounts
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {

@@ -30,10 +30,10 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
  * where nothing is certain.
  */
 export async function isDeadHere(
-  own: ProcessIdentity,
+  self: ProcessIdentity,
   other: Omit<ProcessIdentity, 'host'>,
 ): Promise<boolean> {
-  if (own.machine === '' || own.machine !== other.machine) return false;
+  if (self.machine === '' || self.machine !== other.machine) return false;
   try {
     process.kill(other.pid, 0);
   } catch (error) {

@@ -3,9 +3,9 @@ import { openDatabase } from '../connection/database.ts';
 import { makeSqlLogin, sqlLogin } from './sql-login.ts';
 
 /**
- * URL of a login that only reads the mirror in `schema`, made on first use.
+ * The URL of a login that only reads the mirror in `schema`; makes the login on first use.
  * @param url of the superuser
- * @param password that the login has, or gets
+ * @param password of the login
  */
 export async function readerUrl(
   url: string,
@@ -26,7 +26,7 @@ export async function readerUrl(
   return reader.href;
 }
 
-/** Whether the login is there, takes the password, and may read. */
+/** Whether the login exists, with this password, and may read. */
 async function isReader(url: string, schema: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, ssl: false });
   client.on('error', () => {});
@@ -38,7 +38,7 @@ async function isReader(url: string, schema: string): Promise<boolean> {
     );
     return rows[0]?.reader === true;
   } catch {
-    // Made anew: whatever was wrong is told by that.
+    // The caller makes it again, and that fails with whatever is wrong.
     return false;
   } finally {
     await client.end().catch(() => {});

@@ -2,9 +2,9 @@ import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { GroupRole } from './roles.ts';
 
-/** Something in the mirror's schema on which this user can grant rights. */
+/** Something on which this user can grant rights, in the mirror's schema. */
 export interface Grantable {
-  /** By which it is remembered: `schema`, `defaults of <user>`, `relation lists`, `function submit(…)`. */
+  /** Its name in the table of grants: `schema`, `defaults of <user>`, `relation lists`, `function submit(…)`. */
   readonly object: string;
   readonly kind: 'schema' | 'defaults' | 'relation' | 'function';
   /** Without schema and parameters. */
@@ -13,7 +13,7 @@ export interface Grantable {
   readonly target: string;
 }
 
-/** USAGE of the schema; what this user's later tables and views get by default; each relation and function. */
+/** USAGE of the schema, default privileges on this user's later tables and views, each relation and function. */
 export async function grantable(db: Db): Promise<readonly Grantable[]> {
   const { rows } = await db.sql<Grantable>`
     with own as (select oid, nspowner from pg_namespace where nspname = ${db.schema})
@@ -32,12 +32,12 @@ export async function grantable(db: Db): Promise<readonly Grantable[]> {
   return rows;
 }
 
-/** What of it the members of a role are to use. */
+/** Those that the role's members use. */
 export function forRole(all: readonly Grantable[], { calls }: GroupRole): readonly Grantable[] {
   return all.filter(({ kind, name }) => kind !== 'function' || calls.test(name));
 }
 
-/** How each kind is granted: what stands before and behind its targets. */
+/** How each kind is granted: the words before and behind its targets. */
 const GRANTS: readonly (readonly [Grantable['kind'], string, string])[] = [
   ['schema', 'grant usage on schema', ''],
   ['defaults', 'alter default privileges in schema', 'grant select on tables'],
@@ -53,7 +53,7 @@ export async function grantTo(trx: Db, { name }: GroupRole, objects: readonly Gr
   }
 }
 
-/** Whether a role may do anything in the schema but call functions: those are granted by migrations, too. */
+/** Whether a role has any right in the schema, except calls of functions: migrations grant those, too. */
 export async function hasRights(db: Db, roleId: string): Promise<boolean> {
   const { rows } = await db.sql<{ has: boolean }>`
     with own as (select oid, nspacl from pg_namespace where nspname = ${db.schema}),

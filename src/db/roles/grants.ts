@@ -2,20 +2,20 @@ import type { Db } from '../connection/db.ts';
 import { forRole, type Grantable, grantable, grantTo, hasRights } from './grantable.ts';
 import { groupRoles, makeRoles, roleId } from './roles.ts';
 
-// The group roles' rights are granted once for each object that a migration makes, and remembered: what an operator
-// takes away or adds afterwards stays. The memory, <schema>_sync.granted, has a row for each role and object, with the
-// role's ID: null while there was no such role, and another one than it has now where it was dropped and made again.
+// Each object that a migration makes is granted to the group roles once, so that what an operator revokes or grants
+// afterwards stays. The table <schema>_sync.granted has a row for each role and object, with the role's ID at that
+// time: null where there was no such role yet, and another ID than now where the role was dropped and made again.
 
-/** What there was before a migration. */
+/** The state before a migration. */
 export interface BeforeMigration {
   readonly objects: ReadonlySet<string>;
-  /** By role name the ID of those to which this user's new tables and views go by default privileges. */
+  /** Roles, name to ID, to which default privileges give this user's new tables and views. */
   readonly covered: ReadonlyMap<string, string>;
 }
 
-/** To be called in a migration's transaction, before it. */
+/** To be called in a migration's transaction, before the migration. */
 export async function beforeMigration(trx: Db): Promise<BeforeMigration> {
-  await ensureMemory(trx);
+  await ensureTable(trx);
   const present = await grantable(trx);
   const defaults = present.filter(({ kind }) => kind === 'schema' || kind === 'defaults');
   for (const { name } of groupRoles(trx.schema)) await remember(trx, name, defaults, null);
@@ -30,40 +30,40 @@ export async function beforeMigration(trx: Db): Promise<BeforeMigration> {
 }
 
 /**
- * Grants what a migration has made to the roles that are there, and notes it for those that are made later. Tables and
- * views that go to a role by default privileges are as the migration left them.
+ * Grants what a migration has made to the existing roles, and records it for roles that are made later. Tables and
+ * views that a role got by default privileges stay as the migration left them.
  */
 export async function afterMigration(trx: Db, before: BeforeMigration): Promise<void> {
   const made = (await grantable(trx)).filter(({ object }) => !before.objects.has(object));
   for (const role of groupRoles(trx.schema)) {
-    const own = forRole(made, role);
-    const relations = own.filter(({ kind }) => kind === 'relation');
+    const objects = forRole(made, role);
+    const relations = objects.filter(({ kind }) => kind === 'relation');
     await remember(trx, role.name, relations, before.covered.get(role.name) ?? null);
-    await remember(trx, role.name, own, null);
+    await remember(trx, role.name, objects, null);
   }
   await grantDue(trx);
 }
 
-/** Makes the roles where this user may, and gives one that is new since the last start its first rights. */
+/** Makes the roles where this user may, and grants a role that is new since the last start its first rights. */
 export async function ensureGrants(db: Db): Promise<void> {
   await db.transaction(async (trx) => {
     await makeRoles(trx);
     const { rows } = await trx.sql<{ owned: boolean }>`
       select pg_has_role(relowner, 'usage') as owned from pg_class
       where oid = to_regclass(format('%I.granted', ${trx.stateSchema}::text))`;
-    // Another user than the one who migrates can't grant.
+    // Only the user who migrates can grant.
     if (rows[0]?.owned === true) await grantDue(trx);
   });
 }
 
 /**
- * Makes the memory where there is none. A mirror of 0.1.0 has none: a role that has any right there has been granted
- * all that it was to have, and what is missing was taken away.
+ * Makes the table of grants where there is none, as in a mirror of 0.1.0. A role that has any right there was granted
+ * everything, and what it lacks was revoked.
  */
-async function ensureMemory(trx: Db): Promise<void> {
-  const { rows } = await trx.sql<{ there: boolean }>`
-    select to_regclass(format('%I.granted', ${trx.stateSchema}::text)) is not null as there`;
-  if (rows[0]?.there === true) return;
+async function ensureTable(trx: Db): Promise<void> {
+  const { rows } = await trx.sql<{ exists: boolean }>`
+    select to_regclass(format('%I.granted', ${trx.stateSchema}::text)) is not null as exists`;
+  if (rows[0]?.exists === true) return;
   await trx.sql`create table ${trx.stateTable('granted')} (
     role text not null, object text not null, role_id text, primary key (role, object))`;
   const present = await grantable(trx);
@@ -82,8 +82,8 @@ async function grantDue(trx: Db): Promise<void> {
       select object, role_id as known from ${trx.stateTable('granted')}
       where role = ${role.name} and role_id is distinct from ${id}`;
     if (rows.length === 0) continue;
-    // A role that was dropped and made again has no right yet. One that has brought rights along is the same one, in a
-    // database that was restored on another server.
+    // A role that was dropped and made again has no right yet. One that has rights is the same role, in a database
+    // that was restored on another server.
     const restored = rows.some(({ known }) => known !== null) && (await hasRights(trx, id));
     const kept = restored ? rows.filter(({ known }) => known !== null).map(({ object }) => object) : [];
     const due = new Set(rows.map(({ object }) => object).filter((object) => !kept.includes(object)));
@@ -95,7 +95,7 @@ async function grantDue(trx: Db): Promise<void> {
   }
 }
 
-/** @param id null: these rights are still to be granted */
+/** @param id null: not granted yet */
 async function remember(
   trx: Db,
   role: string,

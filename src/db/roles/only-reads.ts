@@ -1,12 +1,12 @@
 import type pg from 'pg';
 
-/** Roles of PostgreSQL's own whose members see more of the server, and can do nothing to it. */
+/** PostgreSQL's own roles whose members see more of the server, and can change nothing. */
 const HARMLESS = ['pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables'];
 
 /**
- * What the session's user may do besides reading the mirror, by itself or as any role that it may become, in words
- * ("is a superuser"); empty: nothing. The session's user counts, not the current one: a statement can undo SET ROLE.
- * A read-only transaction bounds writes to tables only: programs, files, replication slots and signals it lets pass.
+ * What the session's user may do besides reading the mirror, itself or as any role that it may become, in words ("is
+ * a superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not
+ * enough: it bars writes to tables, and neither programs, files, replication slots nor signals.
  */
 export async function moreThanReading(client: pg.Client, schema: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ what: string }>(QUERY, [schema, HARMLESS]);

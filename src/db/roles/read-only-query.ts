@@ -5,7 +5,7 @@ import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts
 import { breaksConnection, databaseError } from '../connection/sql-state.ts';
 
 export interface ReadOnlyQuery {
-  /** One statement, as somebody typed it. */
+  /** One statement, as a user typed it. */
   readonly text: string;
   /** First in the search path. */
   readonly schema: string;
@@ -14,9 +14,9 @@ export interface ReadOnlyQuery {
   readonly signal: AbortSignal;
   /** Called once, before the rows; without columns for a statement that answers none. */
   readonly onColumns: (columns: readonly ResultColumn[]) => void;
-  /** Values in Postgres's own text form, no digit lost. `false`: enough, no more rows. */
+  /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
   readonly onRow: (values: readonly (string | null)[]) => boolean;
-  /** What `copy … to stdout` gives, in pieces. Throws where it is not wanted: that ends it. */
+  /** Gets the output of `copy … to stdout` in pieces. An error from it ends the statement. */
   readonly onCopy: (piece: Buffer) => void;
 }
 
@@ -25,11 +25,11 @@ export interface ResultColumn {
   readonly kind: 'number' | 'boolean' | 'json' | 'moment' | 'text';
 }
 
-/** Postgres refused the statement: what it said, for whoever wrote it. */
+/** Postgres refused the statement: its message, for whoever wrote the statement. */
 export class StatementRefused extends Error {
   override readonly name = 'StatementRefused';
   readonly state: string;
-  /** Of the character that is meant, from 1; undefined where Postgres names none. */
+  /** Of the character at fault, from 1; undefined where Postgres names none. */
   readonly position: number | undefined;
   readonly hint: string | undefined;
 
@@ -42,10 +42,10 @@ export class StatementRefused extends Error {
   }
 }
 
-/** The session's user may do more than read: its statements are not run. */
+/** The session's user may do more than read, so no statement is run. */
 export class MoreThanReading extends Error {
   override readonly name = 'MoreThanReading';
-  /** What else, in words that follow the user: "is a superuser". */
+  /** What else, in words: "is a superuser". */
   readonly may: readonly string[];
 
   constructor(may: readonly string[]) {
@@ -55,9 +55,9 @@ export class MoreThanReading extends Error {
 }
 
 /**
- * Runs one statement as a user who can only read, in a transaction that can't write and is rolled back, on a connection
- * of its own. Sent by the extended protocol, which takes a single statement: nothing can end the transaction and go on
- * behind it. Times are UTC.
+ * Runs one statement as a user who can only read, on a connection of its own, in a read-only transaction that is
+ * rolled back. The extended protocol takes a single statement, so the text can't end the transaction and go on. Times
+ * are UTC.
  * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also when the time is over; the signal's reason
  */
 export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
@@ -85,14 +85,14 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
   }
 }
 
-/** @returns the backend's process ID: asked for, since a pooler answers its own at the connection's start */
+/** @returns the backend's process ID, by a query: at the start of a connection a pooler gives one of its own */
 async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<number> {
   await client.query(
     `begin transaction read only; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
       `set local search_path = ${client.escapeIdentifier(query.schema)}, public; set local timezone = 'UTC'; ` +
       `set local datestyle = 'ISO'`,
   );
-  // Queries before the statement: from now on the transaction can't be made writable either.
+  // After its first query the transaction can't be made writable.
   const may = await moreThanReading(client, query.schema);
   if (may.length > 0) throw new MoreThanReading(may);
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -101,11 +101,11 @@ async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<n
 
 function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    let told = false;
+    let named = false;
     let enough = false;
-    const tell = (fields: readonly pg.FieldDef[]): void => {
-      if (told) return;
-      told = true;
+    const nameColumns = (fields: readonly pg.FieldDef[]): void => {
+      if (named) return;
+      named = true;
       query.onColumns(
         fields.map(({ name, dataTypeID }) => ({ name, kind: KINDS.get(dataTypeID) ?? 'text' })),
       );
@@ -122,16 +122,16 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       }
     });
     statement.on('row', (row, result) => {
-      // Until the server has heard of it, rows go on coming: they would be printed for nobody, ahead of everything else.
+      // Rows go on coming until the server has stopped.
       if (enough || query.signal.aborted) return;
-      tell(result?.fields ?? []);
+      nameColumns(result?.fields ?? []);
       if (!query.onRow(row)) {
         enough = true;
         cancel();
       }
     });
     statement.on('end', (result) => {
-      if (!statement.copied) tell(result.fields ?? []);
+      if (!statement.copied) nameColumns(result.fields ?? []);
       resolve();
     });
     statement.on('error', reject);
@@ -139,7 +139,7 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
   });
 }
 
-/** A statement whose answer may be that of `copy … to stdout`: the driver drops such pieces, but for this method. */
+/** A statement that may be `copy … to stdout`, whose output the driver drops where there is no `handleCopyData`. */
 class CopyingQuery extends pg.Query<(string | null)[]> {
   readonly #onPiece: (piece: Buffer) => void;
   copied = false;
@@ -155,7 +155,7 @@ class CopyingQuery extends pg.Query<(string | null)[]> {
   }
 }
 
-/** Type OIDs, which never change, of the types whose values are not printed as text. */
+/** By type OID, which never changes; all other types are text. */
 const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
   ...[20, 21, 23, 26, 700, 701, 1700].map((oid) => [oid, 'number'] as const),
   [16, 'boolean'],
@@ -163,7 +163,7 @@ const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
   [1184, 'moment'],
 ]);
 
-/** Stops the statement at the server; closing its connection would leave it running there. */
+/** Stops the statement at the server, where it would go on after its connection is closed. */
 async function cancelBackend(config: pg.ClientConfig, pid: number): Promise<void> {
   const client = new pg.Client(config);
   client.on('error', () => {});
@@ -171,7 +171,7 @@ async function cancelBackend(config: pg.ClientConfig, pid: number): Promise<void
     await client.connect();
     await client.query('select pg_cancel_backend($1)', [pid]);
   } catch {
-    // Then statement_timeout ends it.
+    // statement_timeout will end it.
   } finally {
     await client.end();
   }

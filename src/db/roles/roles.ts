@@ -16,7 +16,7 @@ export function groupRoles(schema: string): readonly GroupRole[] {
   ];
 }
 
-/** Makes the group roles that are not there, where this user may make roles (else a DBA can). */
+/** Makes missing group roles where this user may make roles (else a DBA can). */
 export async function makeRoles(db: Db): Promise<void> {
   const { rows } = await db.sql<{ may: boolean }>`
     select rolcreaterole or rolsuper as may from pg_roles where rolname = current_user`;
@@ -26,7 +26,7 @@ export async function makeRoles(db: Db): Promise<void> {
   }
 }
 
-/** Null where there is no role of that name. One that was dropped and made again has another. */
+/** The role's ID; null where there is none. A role that was dropped and made again has another ID. */
 export async function roleId(db: Db, name: string): Promise<string | null> {
   const { rows } = await db.sql<{ id: string }>`
     select oid::text as id from pg_roles where rolname = ${name}`;

@@ -2,24 +2,24 @@ import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { makeRoles } from './roles.ts';
 
-/** Who `sql` logs in as where the program makes that login, or a DBA has made it. */
+/** The login of the command `sql`, which the program or a DBA makes. */
 export function sqlLogin(schema: string): string {
   return `${schema}_sql`;
 }
 
-/** Connections of the login at most; statements end after so long where nobody says otherwise. */
+/** The login's connections at most, and after how long a statement ends by default. */
 const CONNECTIONS = 20;
 const TIMEOUT = '60s';
 
 /**
- * Makes the login of `sql`: a member of `<schema>_reader` who can become nobody else. What it is bound by besides
- * (read-only, statements that end) it could set otherwise; that it may nothing else, it can't.
+ * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role. It could change its settings
+ * (read-only, a time limit), but not its rights.
  * @param db of a superuser, PostgreSQL 16 or newer
  */
 export async function makeSqlLogin(db: Db, password: string): Promise<void> {
   const login = sql.id(sqlLogin(db.schema));
   await db.transaction(async (trx) => {
-    // Two commands that begin together.
+    // Two commands may begin together.
     await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${trx.schema}`}, 0))`;
     await makeRoles(trx);
     const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
@@ -32,7 +32,7 @@ export async function makeSqlLogin(db: Db, password: string): Promise<void> {
   });
 }
 
-/** What a DBA runs once where the program does not make the login: statements for psql, the password left open. */
+/** Statements for psql that a DBA runs once where the program does not make the login; they lack the password. */
 export function sqlLoginByHand(schema: string): string {
   return (
     `create role ${sqlLogin(schema)} login password '…' connection limit ${CONNECTIONS} in role ${schema}_reader; ` +

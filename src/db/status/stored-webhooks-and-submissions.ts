@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
-/** What Postgres knows of an account's events in and operations out. */
+/** An account's webhook and submissions, as far as Postgres knows them. */
 export interface WebhookAndSubmissions {
   readonly webhook: WebhookStatus;
   readonly submissions: SubmissionCounts;
@@ -28,10 +28,10 @@ export const NO_WEBHOOK: WebhookStatus = {
   changes: null,
 };
 
-/** Submissions that ended longer ago are no part of a status. */
+/** A status counts submissions that ended within this time. */
 const ENDED_WITHIN = sql`interval '24 hours'`;
 
-/** By account; those of whom nothing is known are left out. @param now the database's time */
+/** By account; accounts without either are left out. @param now the database's time */
 export async function readWebhooksAndSubmissions(
   db: Db,
   now: Date,
@@ -63,32 +63,32 @@ async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
   const theirs = new Map(found.map((row) => [row._user_id, row.url]));
   const waiting = new Map(hints.map((row) => [row._user_id, Number(row.hints)]));
   const account = db.stateTable('account');
-  // By account, so that each is one look at the end of an index.
+  // By account: each is one look at the end of an index.
   const { rows } = await db.sql<{
-    _user_id: string;
+    userId: string;
     state: string | null;
     url: string | null;
     error: string | null;
-    last_event_at: Date | null;
+    lastEventAt: Date | null;
   }>`
-    select a._user_id, r.state, r.url, r.error,
-      (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as last_event_at
+    select a._user_id as "userId", r.state, r.url, r.error,
+      (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as "lastEventAt"
     from ${account} as a left join ${db.stateTable('registration')} as r on r._user_id = a._user_id`;
   return new Map(
-    rows.map((row) => {
-      const state = registrationState(row.state);
+    rows.map(({ userId, state: stored, url, error, lastEventAt }) => {
+      const state = registrationState(stored);
       const ours = state === 'registered' || state === 'registering' || state === 'suspect';
-      return [
-        row._user_id,
-        {
-          state,
-          host: hostOf(ours ? row.url : (theirs.get(row._user_id) ?? null)),
-          error: row.error,
-          lastEventAt: row.last_event_at?.toISOString() ?? null,
-          hintsWaiting: waiting.get(row._user_id) ?? 0,
-          changes: null,
-        },
-      ];
+      const host = hostOf(ours ? url : (theirs.get(userId) ?? null));
+      const hintsWaiting = waiting.get(userId) ?? 0;
+      const status = {
+        state,
+        host,
+        error,
+        lastEventAt: lastEventAt?.toISOString() ?? null,
+        hintsWaiting,
+        changes: null,
+      };
+      return [userId, status];
     }),
   );
 }
@@ -113,7 +113,7 @@ async function submissionsOf(db: Db, now: Date): Promise<ReadonlyMap<string, Sub
   );
 }
 
-/** Of a URL only the host is shown: its path may hold a secret. */
+/** Of a URL only the host is shown: its path may contain a secret. */
 function hostOf(url: string | null): string | null {
   return url === null ? null : (URL.parse(url)?.host ?? null);
 }

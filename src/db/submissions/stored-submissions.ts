@@ -80,8 +80,8 @@ const KEY_KEPT = 400 * 86_400_000;
 
 /**
  * Removes submissions of the account that were done more than `keepMs` ago (MIRROR_LOG_RETENTION), a batch at a time.
- * Those with an idempotency key stay four times as long, and 400 days at least: without its row, a repeated key would be
- * sent again.
+ * Those with an idempotency key stay four times as long, and 400 days at least: without its row, a repeated key would
+ * be sent again.
  * @param signal ends it after the current batch; the next call goes on
  */
 export async function pruneSubmissions(

@@ -10,7 +10,8 @@ export interface StoredResponse {
 
 /**
  * The whole body, with every digit (docs/design/operations-out.md, "What came of it").
- * @param asText stores a body that is JSON as a string, too: jsonb refuses it (numbers beyond `numeric`, deep nesting)
+ * @param asText stores a body that is JSON as a string, too: jsonb refuses it (numbers beyond `numeric`, deep
+ *   nesting)
  */
 export function storedResponse(body: string, asText = false): StoredResponse {
   const { raw, verbatim } = jsonbText(!asText && isJson(body) ? body : JSON.stringify(body));

@@ -22,7 +22,9 @@ import { maySend } from '../installation/sending.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { storedResponse, type StoredResponse } from './submission-response.ts';
 
-/** A request is written within so many milliseconds after its claim, or not at all (docs/design/operations-out.md). */
+/**
+ * A request is written within so many milliseconds after its claim, or not at all (docs/design/operations-out.md).
+ */
 const SEND_WITHIN = 5_000;
 /** Added to the last moment at which an earlier owner's request may have ended, milliseconds. */
 const MARGIN = 30_000;
@@ -111,8 +113,8 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       if (!claimed.has(id)) throw new RangeError(`submission ${id} was not claimed here`);
       const response = await responseOf(db, outcome);
       await again(async (trx, now) => {
-        // A late answer is better than `unknown`, which recover() has written. But what users may have seen as unknown
-        // is never sent again.
+        // A late answer is better than `unknown`, which recover() has written. But what users may have seen as
+        // unknown is never sent again.
         const from =
           outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
         const { numAffectedRows } = await trx.sql`

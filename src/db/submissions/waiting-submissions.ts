@@ -20,8 +20,8 @@ export async function whyCreditsTooLow(db: Db, userId: string, floor: string): P
 }
 
 /**
- * Writes into the account's queued submissions why they wait, over an earlier explanation; undefined removes that. A row
- * with an error of its own keeps it.
+ * Writes into the account's queued submissions why they wait, over an earlier explanation; undefined removes that. A
+ * row with an error of its own keeps it.
  */
 export async function explainWait(db: Db, fence: Fence, why: string | undefined): Promise<void> {
   const error = why ?? null;

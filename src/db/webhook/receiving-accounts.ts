@@ -25,9 +25,9 @@ export interface ReceivingAccountsOptions {
 /** How old (ms) secrets and the list of accounts may be. */
 const CACHED_MS = 2_000;
 /**
- * Least time (ms) between the starts of two readings of one account's secrets, so that not every forged delivery becomes
- * a query. Whoever asks for fresh secrets sooner waits for the next reading: one that began before a delivery came may
- * lack the secret that signed it, and a refusal is final.
+ * Least time (ms) between the starts of two readings of one account's secrets, so that not every forged delivery
+ * becomes a query. Whoever asks for fresh secrets sooner waits for the next reading: one that began before a delivery
+ * came may lack the secret that signed it, and a refusal is final.
  */
 const FRESH_MS = 100;
 /** Least time (ms) between two readings of the list of accounts because of an ID that is not in it. */
@@ -52,8 +52,8 @@ interface Entry {
 }
 
 /**
- * The accounts as receivers see them: any process may receive for all of them. Whatever arrives, this makes at most one
- * query a second for the IDs, ten for one account, and three writes between two genuine deliveries.
+ * The accounts as receivers see them: any process may receive for all of them. Whatever arrives, this makes at most
+ * one query a second for the IDs, ten for one account, and three writes between two genuine deliveries.
  */
 export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingAccounts & {
   /** To be called after this process has changed the account's registration. */

@@ -53,8 +53,8 @@ export async function readReceivingSnapshot(db: Db, userId: string, readAt: numb
 }
 
 /**
- * Stores that a delivery was verified. It names the secret, as all writes here do, so that it leaves alone a newer one.
- * It also leaves alone a pin that another delivery or process has set meanwhile: that may be a stronger one.
+ * Stores that a delivery was verified. It names the secret, as all writes here do, so that it leaves alone a newer
+ * one. It also leaves alone a pin that another delivery or process has set meanwhile: that may be a stronger one.
  */
 export async function storeSuccess(
   db: Db,

@@ -7,8 +7,8 @@ const LOOK_EVERY = 1_000;
 
 /**
  * Whether a process that was here before still writes its heartbeats: then this is no copy, whatever its host. A copy
- * has the rows of those processes, too, but they do not change. Answers at once where none of those rows is fresh, else
- * within the validity of a heartbeat.
+ * has the rows of those processes, too, but they do not change. Answers at once where none of those rows is fresh,
+ * else within the validity of a heartbeat.
  */
 export async function isServedByOthers(db: Db, clock: Clock, signal?: AbortSignal): Promise<boolean> {
   const first = await elders(db);
@@ -30,8 +30,8 @@ interface Elder {
 }
 
 /**
- * By ID, the processes that began before the installation's last sign of life. Later ones prove nothing: they may have
- * begun in a copy.
+ * By ID, the processes that began before the installation's last sign of life. Later ones prove nothing: they may
+ * have begun in a copy.
  */
 async function elders(db: Db): Promise<ReadonlyMap<string, Elder>> {
   const { rows } = await db.sql<Elder>`

@@ -26,8 +26,8 @@ const WALKS = 20_000;
 const STALE = sql`interval '1 minute'`;
 
 /**
- * How reliable an account's webhook is: how many of the last 1,000 changes into a finished state since its registration
- * had an event by the time their page was written. Rows of the first load are no changes.
+ * How reliable an account's webhook is: how many of the last 1,000 changes into a finished state since its
+ * registration had an event by the time their page was written. Rows of the first load are no changes.
  * @param isFinished whether a state, in the service's words, is final
  * @returns undefined where nothing was ever registered
  */

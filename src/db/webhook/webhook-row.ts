@@ -5,8 +5,8 @@ import type { Seen } from '../../model/webhook/registration.ts';
 import { takeChangeIds } from '../ownership/change-ids.ts';
 
 /**
- * Writes what the service shows into the account's row of the table `webhook`, in a fenced transaction; an unchanged row
- * costs no write (invariant 3).
+ * Writes what the service shows into the account's row of the table `webhook`, in a fenced transaction; an unchanged
+ * row costs no write (invariant 3).
  * @param now the transaction's time
  * @returns the row's new change ID; undefined: nothing has changed
  */

@@ -199,7 +199,9 @@ export class Cluster {
     await rm(`${this.location.pgData}.log`, { force: true });
   }
 
-  /** A killed server that was not started again leaves the segment of shared memory that kept others from its files. */
+  /**
+   * A killed server that was not started again leaves the segment of shared memory that kept others from its files.
+   */
   async #freeMemory(): Promise<void> {
     const text = await readFile(join(this.location.pgData, 'postmaster.pid'), 'utf8').catch(() => '');
     const [, segment] = (text.split('\n')[6] ?? '').trim().split(/\s+/);

@@ -9,7 +9,10 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';
 import { ROOT } from '../rules/source-files.ts';
 
-/** `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql anew, from an embedded server of its own. */
+/**
+ * `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql anew, from an embedded server of its
+ * own.
+ */
 const folder = await mkdtemp(join(tmpdir(), 'research-mirror-schema-'));
 await chmod(folder, 0o755);
 const log = { info: () => {}, warn: (line: string) => process.stderr.write(`${line}\n`) };

@@ -1,9 +1,9 @@
 import type { Db } from '../../../src/db/connection/db.ts';
 
 /**
- * The two schemas of a mirror as SQL text, read from the catalogue (the embedded server brings no pg_dump): tables with
- * their columns, constraints and indexes, views, functions and comments, in a fixed order. What grows with the data
- * (columns for new fields) is not in it: it is taken of a database that was just migrated.
+ * The two schemas of a mirror as SQL text, read from the catalogue (the embedded server brings no pg_dump): tables
+ * with their columns, constraints and indexes, views, functions and comments, in a fixed order. What grows with the
+ * data (columns for new fields) is not in it: it is taken of a database that was just migrated.
  */
 export async function dumpSchema(db: Db): Promise<string> {
   const parts: string[] = [];

@@ -8,11 +8,11 @@ import { dropTemplates, removeTestServer, type TestServer } from './postgres.ts'
 import { QUICK_FOLDERS, quickFolder } from './quick-folder.ts';
 
 /**
- * Vitest's global set-up: decides which server the run's test databases live on, once. None is started before a
- * test asks for one, so unit tests do not pay for it.
- * 1. `TEST_DATABASE_URL`: that server; its user must be allowed to create databases, and must need its password
- * 2. `TEST_POSTGRES=testcontainers`: a container of `TEST_POSTGRES_IMAGE` (default postgres:18); without Docker the run fails
- * 3. otherwise the embedded one, in a folder of this run's own
+ * Vitest's global set-up: decides which server the run's test databases live on, once. None is started before a test
+ * asks for one, so unit tests do not pay for it. 1. `TEST_DATABASE_URL`: that server; its user must be allowed to
+ * create databases, and must need its password 2. `TEST_POSTGRES=testcontainers`: a container of
+ * `TEST_POSTGRES_IMAGE` (default postgres:18); without Docker the run fails 3. otherwise the embedded one, in a
+ * folder of this run's own
  */
 export async function setup(project: TestProject): Promise<void> {
   server = await chooseServer();

@@ -17,7 +17,7 @@ export class MemoryRegistrationStore implements RegistrationStore {
   /** The row of the table `webhook`. */
   row: Seen = 'none';
   previousSecret: string | null = null;
-  /** Changes that the service announced, and whether a verified delivery told of them; our own reading found them all. */
+  /** Changes that the service announced, and whether a verified delivery announced them; our own reading found them all. */
   readonly changes: { readonly at: Date; readonly told: boolean }[] = [];
   /** Thrown by the next transaction. */
   failNext: Error | undefined;

@@ -84,7 +84,7 @@ describe('an open database', () => {
       return rows[0]?.now;
     };
     const moment = new Date('2026-03-04T05:06:07.125Z');
-    for (const [style, told] of [
+    for (const [style, expected] of [
       ['ISO, DMY', moment],
       ['German', Unusable],
       ['SQL, DMY', Unusable],
@@ -95,9 +95,9 @@ describe('an open database', () => {
       await open.db.sql`alter database ${name} set datestyle = ${sql.lit(style)}`;
       const styled = await openTestDatabase(own.url);
       const said = await now(styled).catch((error: unknown) => error);
-      if (told === moment) expect(said).toEqual(told);
+      if (expected === moment) expect(said).toEqual(expected);
       else {
-        expect(said).toBeInstanceOf(told);
+        expect(said).toBeInstanceOf(expected);
         expect(messageOf(said)).toMatch(/not in ISO style: "alter role/);
       }
       await styled.close();

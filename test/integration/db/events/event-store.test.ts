@@ -94,7 +94,7 @@ describe('an event', () => {
     expect(await account.events()).toMatchObject([{ type: 'research.failed' }]);
   });
 
-  it('that was seen before bodies were told apart is compared with its row, while that is there', async () => {
+  it('that was seen before bodies had hashes is compared with its row, while that is there', async () => {
     await account.store(envelope('evt_1'));
     await account.store(envelope('evt_2'));
     await database.db

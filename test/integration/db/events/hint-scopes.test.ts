@@ -5,7 +5,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 
-it('hints of one scope are told and settled by themselves: those of other lists, collections and accounts stay', async () => {
+it('hints of one scope are read and removed by themselves: those of other lists, collections and accounts stay', async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const { db } = account.database;
   const scopes: readonly Scope[] = [
@@ -28,7 +28,8 @@ it('hints of one scope are told and settled by themselves: those of other lists,
   if (first === undefined) throw new Error('there are four');
   const [one, two] = await dueHints(db, first, 10);
   if (one === undefined || two === undefined) throw new Error('three were added');
-  // As late as a hint's next reading may be at all (moment-ahead.ts), by the database's clock: less the test's own time.
+  // As late as a hint's next reading may be at all (moment-ahead.ts), by the database's clock: less the test's own
+  // time.
   const { rows } = await db.sql<{ at: Date }>`select clock_timestamp() + interval '9 minutes' as at`;
   const [{ at: later } = { at: now }] = rows;
   await db.transaction((trx) =>

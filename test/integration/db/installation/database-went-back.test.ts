@@ -9,8 +9,8 @@ import { deleteAllBut, jobs, proveAbsent } from '../../../support/mirror/deletin
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
-// Commits are taken back by writing the rows as they were before them: that is what an owner sees of a promoted standby
-// that lagged, or of a crash that lost commits. Real ones are in test/system/failover-*.test.ts.
+// Commits are taken back by writing the rows as they were before them: that is what an owner sees of a promoted
+// standby that lagged, or of a crash that lost commits. Real ones are in test/system/failover-*.test.ts.
 
 const newAccount = testAccounts();
 const AT = new Date('2026-01-01T00:00:00Z');
@@ -43,7 +43,7 @@ const WRITES: readonly (readonly [string, Write])[] = [
   ['a page', (account) => account.page('research_jobs', jobs(3), { obs: 3, after: 2 })],
   ['a page that changes nothing', (account) => account.page('research_jobs', jobs(1), { obs: 3, after: 2 })],
   [
-    'rows in doubt',
+    'suspected deletions',
     ({ mirror, fence }) =>
       mirror.recordSuspects(
         fence,
@@ -124,7 +124,7 @@ describe('where commits of other scopes are gone', () => {
 });
 
 describe('a server that writes another timeline', () => {
-  it('is told by every fence, before anything is written', async () => {
+  it('is noticed by every fence, before anything is written', async () => {
     const account = await newAccount();
     await account.page('research_jobs', jobs(1));
     const [row] = await account.query<{ system: string }>(

@@ -16,7 +16,7 @@ async function oneInEachState(): Promise<void> {
   }
 }
 
-const HELD = SUBMISSION_STATES.map((state) => (state === 'queued' ? 'held' : state));
+const ON_HOLD = SUBMISSION_STATES.map((state) => (state === 'queued' ? 'held' : state));
 const RELEASED = SUBMISSION_STATES.map((state) => (state === 'held' ? 'queued' : state));
 
 it('a hold takes what is queued and nothing else; its release queues what was held and nothing else', async () => {
@@ -24,7 +24,7 @@ it('a hold takes what is queued and nothing else; its release queues what was he
   await oneInEachState();
   await silence(11 * 60);
   expect((await open())?.why).toMatch(/no daemon was running/);
-  expect(await states()).toEqual(HELD);
+  expect(await states()).toEqual(ON_HOLD);
   expect(await releaseSubmissions(scene.database.db)).toBe(2);
   expect(await states()).toEqual(RELEASED);
 });
@@ -36,7 +36,7 @@ it('what is queued after a hold was noticed goes out', async () => {
   await open();
   await queue(7);
   expect(await open()).toBeDefined();
-  expect(await states()).toEqual([...HELD, 'queued']);
+  expect(await states()).toEqual([...ON_HOLD, 'queued']);
   expect(await storeOf(7).queued(10)).toHaveLength(1);
 });
 

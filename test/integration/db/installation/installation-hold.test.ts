@@ -60,7 +60,7 @@ describe('a hold', () => {
     expect(await states()).toEqual(['queued']);
   });
 
-  it('is told once by the service that keeps the database company, and its end as well', async () => {
+  it('is logged once by the service that writes signs of life, and its end as well', async () => {
     const said: string[] = [];
     const waits: (() => void)[] = [];
     const service = createInstallation({

@@ -28,7 +28,7 @@ const promote = (): Promise<unknown> =>
 beforeEach(() => open());
 
 describe('a database that went back', () => {
-  it('is told once, by whoever looks first; all accounts lose their owners, and IDs begin beyond the clock', async () => {
+  it('is recorded once, by whoever looks first; all accounts lose their owners, and IDs begin beyond the clock', async () => {
     await promote();
     await Promise.all([open(), open()]);
     expect(await marks()).toEqual([

@@ -58,7 +58,7 @@ describe('a schema that something else has taken', () => {
       'create function public.cancel_submission(n bigint) returns int language sql as $$ select 1 $$',
       'the function public.cancel_submission(n bigint) of postgres',
     ],
-  ])('is told by %s, with its owner and the remedy, and nothing is touched', async (_, make, what) => {
+  ])('is named with its owner and the remedy, and nothing is touched: %s', async (_, make, what) => {
     await run(make);
     const message = await refused('public');
     expect(message).toContain(`the place of the mirror is taken by something else: ${what}`);
@@ -67,13 +67,13 @@ describe('a schema that something else has taken', () => {
     );
   });
 
-  it('is told by five of its objects, and how many more there are', async () => {
+  it('is named by five of its objects, and how many more there are', async () => {
     const tables = ['account', 'events', 'lists', 'watchlist', 'webhook', 'submissions', 'research_jobs'];
     await run(tables.map((name) => `create table public.${name} ()`).join(';'));
     expect(await refused('public')).toContain('the table public.submissions of postgres and 2 more. ');
   });
 
-  it('is told by what lies where the daemon’s own state would be', async () => {
+  it('is named where it lies in the place of the daemon’s own state', async () => {
     await run('create schema mirror_sync; create table mirror_sync.process (id int)');
     expect(await refused('mirror')).toContain('the table mirror_sync.process of postgres');
     await run('drop table mirror_sync.process; create table mirror_sync.migration (version int)');
@@ -83,7 +83,7 @@ describe('a schema that something else has taken', () => {
     );
   });
 
-  it('is told by its owner where this user may make nothing in it', async () => {
+  it('is named with its owner where this user may make nothing in it', async () => {
     await run(`create role taker login password 'p'; create schema mirror_sync;
       do $$ begin execute format('grant create on database %I to taker', current_database()); end $$`);
     const url = new URL(database.url);

@@ -30,7 +30,7 @@ beforeEach(async () => {
 /** Nobody beats here: each owner is dead, and whoever comes takes over. */
 async function taken(userId: string, processId: string): Promise<Fence> {
   const result = await takeAccount(database.db, userId, processId, own);
-  if (result.state !== 'taken') throw new Error(`held by ${result.by.processId}`);
+  if (result.state !== 'taken') throw new Error(`owned by ${result.by.processId}`);
   return result.fence;
 }
 

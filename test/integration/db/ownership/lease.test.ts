@@ -75,7 +75,7 @@ const take = (processId: string): Promise<TakeResult> => takeAccount(database.db
 
 async function taken(processId: string): Promise<Fence> {
   const result = await take(processId);
-  if (result.state !== 'taken') throw new Error(`held by ${result.by.processId}`);
+  if (result.state !== 'taken') throw new Error(`owned by ${result.by.processId}`);
   return result.fence;
 }
 

@@ -79,7 +79,7 @@ describe('the stored status', () => {
     expect((await account('2')).submissions).toEqual({ ...NO_SUBMISSIONS, held: 1 });
   });
 
-  it('tells since when and why submissions are held', async () => {
+  it('says since when and why submissions are on hold', async () => {
     await run(`
       insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01T00:00:00Z', 'a copy')`);
     const { held } = await readStoredStatus(database.db);

@@ -5,7 +5,7 @@ import type { RegisteredAccount } from '../../../support/webhooks/registered-acc
 import { registeredAccounts } from '../../../support/webhooks/registered-accounts.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
-// What receivers, of any process, read and tell of registrations; with real Postgres and the emulated service.
+// What receivers of any process read and report of registrations, with real Postgres and the emulated service.
 
 const scene = registeredAccounts();
 const { make, registered } = scene;

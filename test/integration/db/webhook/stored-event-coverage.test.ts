@@ -177,10 +177,10 @@ describe('a status', () => {
       every.push(sampleAccount({ userId, webhook: sampleWebhook({ state: 'registered' }) }));
     }
     const own = await openTestDatabase(database.url);
-    const told = async (seconds: number): Promise<number> =>
+    const counted = async (seconds: number): Promise<number> =>
       (await eventCoverage(every, own.db, at(seconds))).size;
-    expect(await told(0)).toBe(COUNTED_AT_ONCE);
-    expect(await told(1)).toBe(COUNTED_AT_ONCE + 2);
+    expect(await counted(0)).toBe(COUNTED_AT_ONCE);
+    expect(await counted(1)).toBe(COUNTED_AT_ONCE + 2);
     await own.close();
   });
 });
