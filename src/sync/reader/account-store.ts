@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/suspects.ts';
+import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/stored-suspects.ts';
 import {
   liveCount,
   nthNewest,

@@ -1,4 +1,4 @@
-import type { SuspectScope } from '../../mirror/deletion/suspects.ts';
+import type { SuspectScope } from '../../mirror/deletion/stored-suspects.ts';
 import type { SuspectKind } from '../../model/absence.ts';
 import { type ListCollection, scopeName } from '../../model/collections.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';

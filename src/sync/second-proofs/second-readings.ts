@@ -1,5 +1,5 @@
 import { PRIORITY } from '../../budget/priorities.ts';
-import type { SuspectScope } from '../../mirror/deletion/suspects.ts';
+import type { SuspectScope } from '../../mirror/deletion/stored-suspects.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import { confirmRows } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';

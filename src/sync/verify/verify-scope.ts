@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
-import { suspectsAmong } from '../../mirror/deletion/suspects.ts';
+import { suspectsAmong } from '../../mirror/deletion/stored-suspects.ts';
 import { liveAmong, liveRows } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';

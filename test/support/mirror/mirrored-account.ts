@@ -10,7 +10,7 @@ import { createMirror } from '../../../src/mirror/create-mirror.ts';
 import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
-import { suspectsOf } from '../../../src/mirror/deletion/suspects.ts';
+import { suspectsOf } from '../../../src/mirror/deletion/stored-suspects.ts';
 import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 
