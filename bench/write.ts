@@ -102,7 +102,7 @@ async function ours(db: Db, userId: string, pages: number, history: boolean): Pr
     gracePeriodMs: 60_000,
     deletes: 'soft',
     history,
-    stateOf: () => 'finished',
+    clock: systemClock,
   });
   const scope: Scope = { userId, collection: 'research_jobs', parent: '' };
   let obs = (await openScope(db, scope)).lastObs;
@@ -135,7 +135,7 @@ async function ours(db: Db, userId: string, pages: number, history: boolean): Pr
             after: page === 0 ? null : String(10_000_001 - page * PAGE),
             through: items.at(-1)?.key ?? null,
           },
-          sentAgo: () => 0,
+          sentAfter: systemClock.monotonic(),
           decide: () => ({ scope: { fullWalk } }),
         },
       );

@@ -3,7 +3,6 @@ import { fenced } from '../db/ownership/fenced.ts';
 import { sqlState } from '../db/connection/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
-import type { Item } from '../model/page.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
 import { backfill } from './columns/backfill.ts';
 import { sortPage } from './rows/classify.ts';
@@ -26,7 +25,7 @@ const MAX_ATTEMPTS = 8;
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export function createMirror(db: Db, options: MirrorOptions): Mirror {
-  const { history, gracePeriodMs } = options;
+  const { history, gracePeriodMs, clock } = options;
   const hard = options.deletes === 'hard';
   const tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
   const stateOfTable = (name: CollectionName): TableState => {
@@ -39,7 +38,6 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
     const { table, columns, rule, refused } = stateOfTable(write.scope.collection);
     if (write.again === true) refused.forget(write.items);
     const page = sortPage(write.items, rule, (item) => refused.reason(item));
-    const stateOf = (item: Item) => options.stateOf(write.scope.collection, item);
     let careful = false;
     for (let attempt = 1; ; attempt += 1) {
       const registry = await columns.forPage();
@@ -48,13 +46,13 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
           writePage(
             trx,
             now,
-            { table, registry, rule, history, hard, gracePeriodMs, careful, stateOf },
+            { table, registry, rule, history, hard, gracePeriodMs, careful, clock },
             page,
             write,
           ),
         );
-        refused.remember(written.refused);
-        return written.result;
+        if (written.state === 'applied') refused.remember(written.refused);
+        return written;
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;
         if (error instanceof NewFields) await columns.add(error.fields);

@@ -1,11 +1,12 @@
 import type { SuspectChange } from '../model/absence.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 
-/** One path by which rows change (docs/design/writing-a-page.md, "One path"): everything that the service answers becomes true here. */
+/** The one path by which rows change (docs/design/writing-a-page.md, "One path"). */
 export interface Mirror {
   /**
    * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
@@ -18,15 +19,15 @@ export interface Mirror {
   applySingle(fence: Fence, write: SingleWrite): Promise<PageResult>;
 
   /**
-   * Changes the scope's rows in doubt by what is no page: two whole walks that saw the same (P2).
-   * @param obs number of the last observation that is committed, and that it rests on
+   * Changes the scope's suspected deletions by what two whole walks saw alike (docs/design/deletions.md, "P2").
+   * @param obs number of the last committed observation, on which it rests
    * @throws Superseded, DatabaseWentBack: nothing is written
    */
   recordSuspects(fence: Fence, scope: Scope, change: SuspectChange, obs: number): Promise<void>;
 
   /**
-   * Deletes the scope's proven candidates, unless the brake holds them: then, and while doubts remain, `data_quality`
-   * says so. A list goes with its items, in one transaction unless it has very many.
+   * Deletes the scope's proven suspects, unless the brake blocks that. `data_quality` shows what is blocked, and what
+   * is still suspected. A list is deleted with its items, in one transaction unless it has very many.
    * @param options.accept lifts the brake
    * @param options.obs number of the scope's last observation that is committed, as its reader knows it
    * @throws Superseded, DatabaseWentBack: nothing more is deleted
@@ -38,34 +39,35 @@ export interface Mirror {
   ): Promise<DeletionResult>;
 
   /**
-   * Stores what became of a walk that has no further page: a failure, a stop, an end without answer.
-   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests on none
+   * Stores the end of a walk that has no further page: a failure, a stop, an end without answer.
+   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests
+   *   on none
    * @throws Superseded, DatabaseWentBack: nothing is stored
    */
   endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void>;
 
   /**
-   * Makes columns that fields still wait for, and fills one batch of a column that was added after its field had been
-   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. To be called when the account is idle.
+   * Adds columns that fields still wait for. Fills one batch of a column that was added after its field had been
+   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. Call it when the account is idle.
    * @returns true while there is more to fill
    */
   backfill(fence: Fence): Promise<boolean>;
 }
 
-/** What is stored where no page is. */
+/** What is stored without a page. */
 export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
-  /** What it means for the collection's freshness, beside `walkEnd`. */
+  /** Changes of the collection's freshness, besides those of `walkEnd`. */
   readonly collection?: CollectionChange;
 }
 
 export interface DeletionResult {
   /** Rows of the scope's own collection that were deleted. */
   readonly deleted: number;
-  /** Rows of other collections that hung on these, and went with them. */
+  /** Rows of other collections that were deleted with these. */
   readonly along: RowsByCollection;
-  /** Proven deletions of the scope that the brake holds. */
+  /** Proven deletions of the scope that the brake blocks. */
   readonly blocked: number;
-  /** Rows of the scope that are still in doubt. */
+  /** Suspected deletions of the scope that are left. */
   readonly waiting: number;
   /** For NOTIFY after the commits. */
   readonly changed: readonly ChangedTable[];
@@ -80,15 +82,9 @@ export interface SingleWrite {
   readonly after: number;
   readonly item: Item;
   readonly decide: PageWrite['decide'];
-  readonly sentAgo: PageWrite['sentAgo'];
+  readonly sentAfter: number;
   readonly alsoInTransaction?: NonNullable<PageWrite['alsoInTransaction']>;
 }
-
-/**
- * Whether a row may still change, by what its state says (src/walk knows the words): `failed` is finished by a word
- * that services take back.
- */
-export type StateClass = 'finished' | 'failed' | 'open';
 
 export interface MirrorOptions {
   /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
@@ -103,5 +99,6 @@ export interface MirrorOptions {
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */
   readonly history: boolean;
-  readonly stateOf: (collection: CollectionName, item: Item) => StateClass;
+  /** The one by which requests are dated (`PageWrite.sentAfter`). */
+  readonly clock: Pick<Clock, 'monotonic'>;
 }

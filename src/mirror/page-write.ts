@@ -5,36 +5,41 @@ import type { Item, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/plan.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
-/** What the answer to one list request makes true in Postgres: all of it in one transaction, or nothing. */
+/** One answered page: all of it is written in one transaction, or nothing. */
 export interface PageWrite {
   readonly scope: Scope;
   /** Observation number of the request. */
   readonly obs: number;
-  /** The scope's `lastObs` as this process read or committed it last: with another one there the page is not written. */
+  /**
+   * The scope's `lastObs` as this process read or committed it last: with another one there the page is not written.
+   */
   readonly after: number;
   /** The page's items in the order of the answer. */
   readonly items: readonly Item[];
-  /** What the page proves absent: known rows that it does not hold are observed. Left out: nothing. */
+  /** What the page proves absent: known rows that it lacks are observed. Left out: nothing. */
   readonly proof?: AbsenceProof;
-  /** Where the page stands in its list: what stood there, and is not on it, has left quarantine. Left out: not known. */
+  /** Its place in the list: quarantined items of that place that it lacks leave quarantine. Left out: not known. */
   readonly where?: PagePlace;
-  /** Items that Postgres refused before are tried again: what refused them may be gone. */
+  /** Items that Postgres refused before are tried again: the reason may be gone. */
   readonly again?: boolean;
-  /** Milliseconds since the page's request was sent, by a monotonic clock: asked once the transaction has its time. */
-  readonly sentAgo: () => number;
-  /** Given where a cache on the way had held the page: what was observed later than it was made is newer than it. */
+  /**
+   * A moment of the mirror's monotonic clock, milliseconds: the page's request was not sent before. Where a cache
+   * answered, it had the answer no longer than since then.
+   */
+  readonly sentAfter: number;
+  /** Given where a cache answered: what was observed after the copy was made is newer. */
   readonly copy?: {
     /** As of when all rows were mirrored; undefined: never so far. */
     readonly knownAsOf: Date | undefined;
   };
   /**
-   * What the page means for its walk, told from what it was to the mirror. Called inside the transaction, once for
-   * each attempt to write the page: it must be pure.
+   * Decides what is stored with the page, by what it was to the mirror. Called inside the transaction, once for each
+   * attempt to write the page: it must be pure.
    */
   readonly decide: (observed: ObservedPage) => Decision;
   /**
-   * More that belongs into the page's transaction, for example slots of the budget that came free. Not called when
-   * nothing of the page is written.
+   * More work for the page's transaction, for example the budget's freed slots. Not called when nothing of the page
+   * is written.
    */
   readonly alsoInTransaction?: (trx: Db) => Promise<void>;
 }
@@ -43,8 +48,8 @@ export interface PageWrite {
  * What an item of the page was to the mirror:
  * - `inserted`: a key never seen; `updated`: other content than stored; `undeleted`: a deleted row is back
  * - `unchanged`: nothing to write
- * - `deferred`: a deletion or a change that was observed less than MIRROR_SETTLE ago is contradicted by older content:
- *   the page may be stale, and a later sighting decides (docs/design/deletions.md, "Returns")
+ * - `deferred`: older content contradicts a deletion or a change that was observed less than MIRROR_SETTLE ago: the
+ *   page may be stale, and a later sighting decides (docs/design/deletions.md, "Returns")
  * - `duplicate`: the page has the key again further down; the last one counts
  * - `quarantined`: can't be mirrored; kept verbatim aside
  */
@@ -69,7 +74,7 @@ export interface ObservedPage {
   readonly hashes: readonly (string | undefined)[];
   /** Live rows that the page proves absent. */
   readonly missing: readonly MissingRow[];
-  /** Rows in doubt among the page's keys and the missing ones. */
+  /** Suspected deletions among the page's keys and the missing rows. */
   readonly suspects: readonly SuspectedDeletion[];
   /** Hashes of its items that are in quarantine. */
   readonly quarantined: readonly string[];
@@ -90,9 +95,9 @@ export interface PageCounts {
 /** What is to be stored with the page. */
 export interface Decision {
   readonly scope: ScopeChange;
-  /** What it changes of the scope's rows in doubt; left out: nothing. */
+  /** Changes of the scope's suspected deletions; left out: none. */
   readonly suspectChange?: SuspectChange;
-  /** Given when the page ends a complete reading of the scope. */
+  /** Items in quarantine that are gone: given when the page ends a complete reading of the scope. */
   readonly unseen?: Unseen;
   /** Given when the walk ends with this page. */
   readonly walkEnd?: WalkEnd;
@@ -100,9 +105,11 @@ export interface Decision {
 
 /** Changes of a scope's row; what is left out stays as it is. JSON values are stored as they are given. */
 export interface ScopeChange {
-  /** Order evidence, frontier, what was learnt of the endpoint. Leave it out where it is the same: it is WAL. */
+  /**
+   * Order evidence, frontier, what was learnt of the endpoint. Left out where it is the same: each write costs WAL.
+   */
   readonly memory?: unknown;
-  /** Checkpoint of the full walk under way; null: none is. */
+  /** Checkpoint of the full walk under way; null: there is none now. */
   readonly fullWalk?: unknown;
   /** The scope is no longer due for reasons known up to this moment; a later hint stays. */
   readonly clearDueUntil?: Date;
@@ -114,6 +121,20 @@ export interface ScopeChange {
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
+/** An item of a page that can't be stored. */
+export interface BadItem {
+  /** Its place in the page. */
+  readonly index: number;
+  readonly item: Item;
+  /** To follow "the item …". */
+  readonly reason: string;
+}
+
+export interface RefusedItem extends BadItem {
+  /** Its own text is the reason: it will be refused again, whatever the table looks like. */
+  readonly hopeless: boolean;
+}
+
 export type PageResult =
   | {
       readonly state: 'applied';
@@ -123,6 +144,8 @@ export type PageResult =
       readonly decision: Decision;
       /** For NOTIFY after the commit: the greatest `_change_id` of the page; undefined where no row changed. */
       readonly changed: ChangedTable | undefined;
+      /** What Postgres refused: it is in quarantine. */
+      readonly refused: readonly RefusedItem[];
     }
   /** Nothing of the page was written: its list is deleted. */
   | { readonly state: 'parent_deleted' };

@@ -74,6 +74,11 @@ export class AccountMoved extends KeyRefused {
   }
 }
 
+/** Whether the key itself is refused, so that another key of the account may do. */
+export function refusesKey(error: unknown): error is KeyRefused {
+  return error instanceof KeyRefused && !(error instanceof AccountMoved);
+}
+
 /** The fence found another owner or token: this process may not write for the account any more (invariant 9). */
 export class LeaseLost extends ClassifiedError {
   readonly remedy = 'stop';

@@ -40,7 +40,7 @@ export interface SuspectsWait {
 }
 
 export interface DeletionsJudged {
-  /** Without a parent where rows went with those of another collection (items with their lists). */
+  /** For items that went with their lists: the whole collection, without a parent. */
   readonly scope: Scope;
   /** Rows of the scope's own collection. */
   readonly deleted: number;

@@ -7,7 +7,7 @@ import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { RunnerContext } from './open-account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
-import { refusedKeyWait } from '../../sync/account/refused-key-wait.ts';
+import { refusedKeyWait } from '../../sync/account/account-service.ts';
 
 /** All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other. */
 export interface AccountsService extends Service {

@@ -22,7 +22,6 @@ import { createAccountStore, type AccountStore } from '../../sync/reader/account
 import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
-import { stateClass } from '../../walk/memory/warmth.ts';
 import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
@@ -60,6 +59,7 @@ export interface OpenAccount {
   readonly store: AccountStore;
   readonly mirror: Mirror;
   readonly reader: AccountReader;
+  readonly clock: Clock;
   /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
   close(): Promise<void>;
 }
@@ -97,7 +97,7 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
   const mirror = createMirror(db, {
     ...config,
     history: config.history.kept,
-    stateOf: (_, item) => stateClass(item.fields['status'] ?? item.fields['state']),
+    clock: context.clock,
   });
   const reader = new AccountReader(
     {
@@ -116,6 +116,7 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
     fence,
     source,
     store,
+    clock: context.clock,
     mirror,
     reader,
     close: async () => {

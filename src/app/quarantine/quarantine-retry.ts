@@ -89,7 +89,7 @@ async function retryScope(
  * @returns where to go on; undefined after the last batch
  */
 async function retryBatch(
-  { fence, mirror }: OpenAccount,
+  { fence, mirror, clock }: OpenAccount,
   { db, onChanged }: RetryPass,
   list: ListCollection,
   session: ScopeSession,
@@ -121,7 +121,7 @@ async function retryBatch(
           items: tried,
           again: true,
           // The items are as old as their last sighting: newer pages win.
-          sentAgo: () => age,
+          sentAfter: clock.monotonic() - age,
           // It proves nothing about what the service has now: neither other rows nor suspected deletions.
           decide: () => ({ scope: {} }),
         });

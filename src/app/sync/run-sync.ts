@@ -1,6 +1,6 @@
 import type { CommandHandler } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import { AccountMoved, KeyRefused } from '../../model/errors.ts';
+import { refusesKey } from '../../model/errors.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
@@ -64,7 +64,7 @@ async function syncOne(account: OpenAccount, options: SyncOptions, clock: Clock)
     await store.saveState('active', null);
     return passes;
   } catch (error) {
-    if (error instanceof KeyRefused && !(error instanceof AccountMoved)) {
+    if (refusesKey(error)) {
       await store.saveState('stopped', messageOf(error));
     }
     throw error;

@@ -1,13 +1,13 @@
 import type { SeenFields } from './add-columns.ts';
 import { storableName } from './column-plan.ts';
 import type { ColumnRegistry } from './column-registry.ts';
-import type { CutRow } from '../rows/row-payload.ts';
+import type { RowPayload } from '../rows/row-payload.ts';
 
-/** Fields that are registered of one collection at most: items that use names as data would fill the registry. */
+/** Most registered fields of a collection: items that use names as data would fill the registry. */
 const MAX_FIELDS = 2000;
 
 /** Fields of changed rows that are not registered, with their values; nulls decide nothing. */
-export function newFields(rows: readonly CutRow[], registry: ColumnRegistry): SeenFields {
+export function newFields(rows: readonly RowPayload[], registry: ColumnRegistry): SeenFields {
   const found = new Map<string, string[]>();
   for (const { fields } of rows) {
     for (const [field, value] of fields) {

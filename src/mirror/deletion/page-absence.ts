@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { SuspectedDeletion, MissingRow, AbsenceProof } from '../../model/absence.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
-import { SUSPECT_COLUMNS, type SuspectRow, toSuspect } from './suspects.ts';
+import { SUSPECT_COLUMNS, type SuspectRow, toSuspect } from './stored-suspects.ts';
 import { behind, keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { MAX_MISSING } from './missing-rows.ts';
 import { dataTable, inScope, keyTypeName, ofScope, type Table } from '../table.ts';

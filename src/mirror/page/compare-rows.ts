@@ -6,16 +6,16 @@ import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
-import { cutRow, payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
-/** How items are stored, as far as it says what the mirror should hold. */
+/** Which fields the mirror should have. */
 export interface StorageRules {
-  /** `MIRROR_IGNORE_FIELDS` of the collection: the mirror may hold older values of them. */
+  /** `MIRROR_IGNORE_FIELDS` of the collection: the mirror may have older values of them. */
   readonly ignore: ReadonlySet<string>;
-  /** `MIRROR_EXCLUDE_FIELDS` of the collection: the mirror holds none of them. */
+  /** `MIRROR_EXCLUDE_FIELDS` of the collection: the mirror has none of them. */
   readonly exclude: ReadonlySet<string>;
 }
 
@@ -31,7 +31,7 @@ export interface FieldDifference {
 export interface UnequalItem {
   /** Undefined for an item without a usable one. */
   readonly key: string | undefined;
-  /** By which the item's content is told from another. */
+  /** The item's content hash. */
   readonly source: string;
   /**
    * - `missing`: no row, or one that is marked deleted
@@ -54,9 +54,9 @@ export interface ComparedItems {
 const SHOWN = 120;
 
 /**
- * Compares items with what the mirror holds of them, by the very expressions with which they are written: every
- * column that the daemon fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. A
- * stored hash is never taken for the row: somebody may have changed one without the other. Writes nothing.
+ * Compares items with their rows in the mirror, by the very expressions that write them: every column that the daemon
+ * fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough:
+ * somebody may have changed the row without it. Writes nothing.
  */
 export async function compareItems(
   db: Db,
@@ -67,11 +67,11 @@ export async function compareItems(
   const table = tableOf(db.schema, scope.collection);
   const rule = contentRule(ignore, exclude);
   const page = sortPage(items, rule, () => undefined);
-  // In this order: a column that comes in between is not compared, and one that was there is known as not yet filled.
+  // In this order: a column that is added in between is not compared, and an older one is known as not yet filled.
   const registry = await readRegistry(db, table);
   const filled = await unfilledColumns(db, scope);
   const payloads = page.keyed.map((row) =>
-    rowPayload(cutRow({ ...row, change: 'updated' }, exclude), table.name, registry.columns),
+    rowPayload({ ...row, change: 'updated' }, exclude, table.name, registry.columns),
   );
   const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
 
@@ -95,7 +95,7 @@ interface Unequal {
   readonly found: UnequalItem;
 }
 
-/** What the statement below says of one item. */
+/** One item's row, as the statement below found it. */
 interface Compared {
   readonly row: string | undefined;
   readonly live: boolean;
@@ -123,7 +123,7 @@ function judge(
     return [{ item, found: { key, source: hash, kind: 'missing', row, fields: [] } }];
   }
   const different = found.fields.filter((field) => !isSameVerbatim(field, hash, rule, someIgnored));
-  // A hash of another rule (MIRROR_IGNORE_FIELDS was changed) is made anew when the row is read next: no difference.
+  // A hash by another rule (MIRROR_IGNORE_FIELDS was changed) is replaced when the row is read next: no difference.
   if (different.every(({ name, mirror }) => name === '_hash' && isComparable(mirror ?? ''))) return [];
   const fields = different.map(({ name, source, mirror }) => ({
     name,
@@ -134,8 +134,8 @@ function judge(
 }
 
 /**
- * `_verbatim` keeps the spelling in which the item came when it was last written: order of fields and white space may
- * be others today. Where fields are ignored, one of those may be the reason why there is one at all.
+ * `_verbatim` keeps the item's spelling when it was last written: the order of fields and white space may differ
+ * today. If fields are ignored, one of those may be the only reason for having `_verbatim`.
  */
 function isSameVerbatim(
   { name, source, mirror }: FieldDifference,
@@ -152,7 +152,7 @@ function shown(value: string | null): string | null {
   return value === null || value.length <= SHOWN ? value : `${value.slice(0, SHOWN).toWellFormed()}…`;
 }
 
-/** An item that Postgres can't read is no error: it stands alone in the end, and counts as having no row. */
+/** Halves what Postgres can't read until the bad item is alone; it counts as having no row. */
 async function comparePayloads(
   db: Db,
   comparison: Comparison,
@@ -184,7 +184,7 @@ interface DifferenceRow {
   readonly mirror: string | null;
 }
 
-/** @returns items that are not as they should be; all others are equal */
+/** @returns only the items that are not as they should be */
 async function comparePart(
   db: Db,
   { table, scope, registry, filled, ignore }: Comparison,
@@ -203,7 +203,7 @@ async function comparePart(
         : sql`(${name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
             then ${stored} else ${expected} end, ${stored})`;
     });
-  const own = [
+  const meta = [
     sql`('_hash', x.h, encode(t._hash, 'hex'))`,
     sql`('_verbatim', x.v, t._verbatim)`,
     sql`('_raw', jsonb_typeof(x.r), jsonb_typeof(t._raw))`,
@@ -218,7 +218,7 @@ async function comparePart(
     left join lateral (
       select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
     left join lateral (
-      select v.name, v.source, v.mirror from (values ${sql.join([...own, ...columns])}) as v (name, source, mirror)
+      select v.name, v.source, v.mirror from (values ${sql.join([...meta, ...columns])}) as v (name, source, mirror)
       where v.source is distinct from v.mirror
       union all
       select '_raw.' || coalesce(f.key, g.key), f.value::text, g.value::text
@@ -238,7 +238,7 @@ function ofKey(table: Table): RawBuilder<unknown> {
   return table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = x.k`;
 }
 
-/** Rows that a new column does not cover yet, by change ID: after the one, up to the other. */
+/** Rows that a new column does not cover yet: change IDs above `after`, up to `until`. */
 interface UnfilledRows {
   readonly after: string;
   readonly until: string;

@@ -5,12 +5,12 @@ import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
 import { inScope, dataTable, ofScope, type Table, tableOf } from '../table.ts';
 
 /** How keys run from the top of a list to its end. */
-export type ListDirection = 'falling' | 'rising';
+type ListDirection = 'falling' | 'rising';
 
 /**
  * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
- * undefined where there is none. Before means greater where the list is falling. Rows in doubt are passed over: pages
- * are to begin at rows that the source has.
+ * undefined where there is none. Before means greater where the list is falling. Suspects are passed over: pages
+ * should begin at rows that the service has.
  */
 export async function predecessor(
   db: Db,
@@ -34,14 +34,16 @@ export function predecessorQuery(
   const table = tableOf(db.schema, scope.collection);
   const falling = direction === 'falling';
   const before = sql`${place(table)} ${falling ? sql`>` : sql`<`} ${placeOf(table, of)}`;
-  // A look at the candidate for each key, not a join: the keys keep coming in order.
+  // A lookup for each key, not a join: so the keys keep coming in order.
   const certain = sql`not exists (
     select from ${db.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
   return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 
-/** The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer. */
+/**
+ * The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer.
+ */
 export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<string | undefined> {
   const table = tableOf(db.schema, scope.collection);
   const { rows } = await liveKeys(table, scope, sql`true`, 'down', nth).execute(db);

@@ -7,20 +7,19 @@ import { type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
 import { inScope, keyTypeName, dataTable, type Table } from '../table.ts';
 
-/** A stored item may be larger than the page's by so much, and is looked at: it may hold fields that are ignored now. */
+/** Stored items are compared up to so many bytes more than the page's: they may have fields that are ignored now. */
 const MORE_BYTES = 65_536;
 
 /**
- * Of rows whose hash is another, those whose content is the same: their hash was made by another rule. They are hashed
- * anew in place, which is no change: no version, no `_changed_at`, no `_change_id`. Fields that are never stored from
- * now on are taken out of them, likewise: a version would store them once more.
+ * Finds rows with another hash and the same content: their hash was made by another rule. They get a new hash in
+ * place, which is no change: no version, no `_changed_at`, no `_change_id`. Fields that are never stored from now on
+ * are removed in place, too: a version would store them once more.
  *
- * Nothing is remembered of which rule a row was hashed by, so a stop at any moment, or another process with another
- * configuration, leaves nothing that could be wrong; and what is written is a page's, in the page's transaction. The
- * price is one read more of rows that did change. (Hashing all rows anew from `_raw` would not do: it has lost how
+ * No row stores by which rule it was hashed, so a stop, or a process with another configuration, leaves nothing
+ * wrong. The price is one more read of rows that did change. (`_raw` alone can't be hashed again: it has lost how
  * numbers were spelled, so that the next page would find them changed.)
- * @param columns of the table, of which those of fields that are never stored are emptied
- * @returns them: they are unchanged
+ * @param columns of the table; those of fields that are never stored are emptied
+ * @returns the rows that are unchanged
  */
 export async function rehashSame(
   trx: Db,

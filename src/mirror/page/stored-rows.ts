@@ -8,7 +8,7 @@ export interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
   /** The list whose items these are is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
   readonly gone: boolean;
-  /** The scope has rows in doubt: a page without proof may say something of them. */
+  /** The scope has suspects: a page without proof may show them. */
   readonly hasSuspects: boolean;
   /** The scope has items in quarantine. */
   readonly inQuarantine: boolean;
@@ -18,16 +18,16 @@ interface KeyRow {
   /** Null in the row that stands for the scope. */
   readonly key: string | null;
   readonly hash: string | null;
-  /** Of the row; of the list whose items these are. */
+  /** Of the row; in the scope's row, of the list whose items these are. */
   readonly deleted_at: Date | null;
   readonly has_suspects: boolean | null;
   readonly in_quarantine: boolean | null;
 }
 
 /**
- * What is stored under a page's keys, and what of its scope decides about the page, in one read (docs/design/writing-a-page.md, "Classify"):
- * one look into the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
- * while it has no statistics, that is through the whole first load.
+ * What is stored under a page's keys, and of its scope, in one read (docs/design/writing-a-page.md, "Classify"): one
+ * lookup in the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
+ * while it has no statistics, that is during the whole first load.
  */
 export async function readStoredRows(
   trx: Db,

@@ -2,9 +2,9 @@ import type { Db } from '../../db/connection/db.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { commitDurably } from '../../db/connection/durable-commit.ts';
 import type { Scope } from '../../model/collections.ts';
-import type { Item } from '../../model/page.ts';
+import { stateOf } from '../../model/row-state.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import {
-  type BadItem,
   changedRows,
   type ChangedRow,
   countOutcomes,
@@ -17,24 +17,23 @@ import type { ContentRule } from '../rows/content-hash.ts';
 import { countConflicts, countRows } from '../rows/counters.ts';
 import { contradicting } from '../deletion/deferred.ts';
 import { logWalk } from '../scope/log-walk.ts';
-import type { StateClass } from '../mirror.ts';
 import type { SeenFields } from '../columns/add-columns.ts';
 import { readAbsence } from '../deletion/page-absence.ts';
 import { rehashSame } from './rehash.ts';
 import { newFields } from '../columns/new-fields.ts';
-import type { ChangedTable, PageResult, PageWrite } from '../page-write.ts';
+import type { ChangedTable, PageResult, PageWrite, RefusedItem } from '../page-write.ts';
 import { updateQuarantine } from '../quarantine/update-quarantine.ts';
 import { forgetUnseen } from '../quarantine/update-quarantine.ts';
-import { cutRow, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { saveSuspects } from '../deletion/save-suspects.ts';
 import { markChildrenDue, saveScope } from '../scope/scope-row.ts';
 import { readStoredRows } from './stored-rows.ts';
 import type { Table } from '../table.ts';
 import { recordUnfinished } from '../rows/unfinished.ts';
-import { type RefusedRow, writeCarefully } from '../quarantine/write-carefully.ts';
+import { writeCarefully } from '../quarantine/write-carefully.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
-/** The page holds fields that want a column: add them between pages, and write the page again. */
+/** The page has fields without column: add the columns, and write the page again. */
 export class NewFields extends Error {
   readonly fields: SeenFields;
   constructor(fields: SeenFields) {
@@ -43,7 +42,7 @@ export class NewFields extends Error {
   }
 }
 
-/** The table has other columns than we knew: read them again, and write the page again. */
+/** The table's columns have changed: read them again, and write the page again. */
 export class StaleColumns extends Error {}
 
 /** What a page is written with. */
@@ -57,15 +56,9 @@ export interface PageContext {
   readonly hard: boolean;
   /** Least time between two observations that contradict a third, milliseconds. */
   readonly gracePeriodMs: number;
-  /** Some rows of this page were refused: find them, one by one. */
+  /** Postgres refused some rows of this page: find them, one by one. */
   readonly careful: boolean;
-  readonly stateOf: (item: Item) => StateClass;
-}
-
-/** A written page, and the items that Postgres refused on the way. */
-export interface WrittenPage {
-  readonly result: PageResult;
-  readonly refused: readonly RefusedRow[];
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
@@ -79,7 +72,7 @@ export async function writePage(
   context: PageContext,
   page: SortedPage,
   write: PageWrite,
-): Promise<WrittenPage> {
+): Promise<PageResult> {
   const { table } = context;
   const { scope } = write;
   const stored = await readStoredRows(
@@ -88,11 +81,11 @@ export async function writePage(
     scope,
     page.keyed.map(({ key }) => key),
   );
-  if (stored.gone) return { result: { state: 'parent_deleted' }, refused: [] };
+  if (stored.gone) return { state: 'parent_deleted' };
   const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
   const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.hasSuspects);
 
-  const sentAt = new Date(at.getTime() - write.sentAgo());
+  const sentAt = new Date(at.getTime() - (context.clock.monotonic() - write.sentAfter));
   const hashed = changedRows(page.keyed, stored.rows);
   const { rule, registry } = context;
   const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
@@ -121,7 +114,7 @@ export async function writePage(
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
   const counts = countOutcomes(outcomes, conflicts);
   const { missing, suspects } = absence;
-  // A copy may be older than the page that showed them.
+  // A copy may be older than the page that showed these rows.
   const refuted = write.copy === undefined ? absence.refuted : [];
   const decision = write.decide({
     outcomes,
@@ -136,7 +129,7 @@ export async function writePage(
   if (decision.suspectChange !== undefined) {
     const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
     const suspectChange = { change, obs: write.obs, at, hasSuspects: stored.hasSuspects };
-    // A crash that takes back only the sighting would leave a live row suspected, and one proof short of its deletion.
+    // A crash that takes back only the sighting would leave a live row suspected, one proof away from deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
     await saveSuspects(trx, scope, suspectChange);
   }
@@ -146,7 +139,7 @@ export async function writePage(
   await write.alsoInTransaction?.(trx);
   if (decision.walkEnd !== undefined) await logWalk(trx, decision.walkEnd, at);
   await saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted);
-  return { result: { state: 'applied', outcomes, counts, at, decision, changed: changeId }, refused };
+  return { state: 'applied', outcomes, counts, at, decision, changed: changeId, refused };
 }
 
 /** Keys of the items that are mirrored now, unchanged ones too. */
@@ -157,7 +150,7 @@ function goodKeys(page: SortedPage, others: readonly { readonly index: number }[
 
 interface WrittenRows {
   readonly written: readonly ChangedRow[];
-  readonly refused: readonly RefusedRow[];
+  readonly refused: readonly RefusedItem[];
   readonly conflicts: number;
   readonly changeId: ChangedTable | undefined;
 }
@@ -172,22 +165,21 @@ async function writeChanged(
   changed: readonly ChangedRow[],
 ): Promise<WrittenRows> {
   const { table, registry, careful } = context;
-  const cut = changed.map((row) => cutRow(row, context.rule.exclude));
-  const unknown = newFields(cut, registry);
+  const payloads = changed.map((row) => rowPayload(row, context.rule.exclude, table.name, registry.columns));
+  const unknown = newFields(payloads, registry);
   if (unknown.size > 0) throw new NewFields(unknown);
   if ((await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
 
-  const payloads = cut.map((each) => rowPayload(each, table.name, registry.columns));
   const before = await takeChangeIds(trx, scope.userId, payloads.length);
   const archived = context.history ? registry.archived : undefined;
   const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
-  let refused: RefusedRow[] = [];
+  let refused: RefusedItem[] = [];
   if (careful) refused = await writeCarefully(trx, rowWrite, payloads, before);
   else await writeRows(trx, rowWrite, payloads, before);
 
-  const refusedAt = new Set(refused.map(({ index }: BadItem) => index));
+  const refusedAt = new Set(refused.map(({ index }) => index));
   const written = payloads.filter(({ row }) => !refusedAt.has(row.index));
-  await followUp(trx, at, context, scope, written);
+  await followUp(trx, at, scope, written);
   const last = payloads.findLastIndex(({ row }) => !refusedAt.has(row.index));
   return {
     written: written.map(({ row }) => row),
@@ -200,20 +192,14 @@ async function writeChanged(
   };
 }
 
-/** What follows from the rows that were written: counters, unsettled rows, scopes of lists. */
-async function followUp(
-  trx: Db,
-  at: Date,
-  context: PageContext,
-  scope: Scope,
-  written: readonly RowPayload[],
-): Promise<void> {
+/** What follows from written rows: counters, unfinished rows, scopes of lists that are due. */
+async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPayload[]): Promise<void> {
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
   const inserted = rows.filter(({ change }) => change === 'inserted').length;
   if (inserted + undeleted > 0) await countRows(trx, scope, inserted + undeleted, -undeleted);
   await countConflicts(trx, scope, countFields(written), at);
-  const stated = rows.map((row) => ({ row, state: context.stateOf(row.item) }));
+  const stated = rows.map((row) => ({ row, state: stateOf(row.item) }));
   await recordUnfinished(trx, scope, stated, at);
   const keys = rows.map(({ key }) => key);
   await markChildrenDue(trx, scope, keys, at);

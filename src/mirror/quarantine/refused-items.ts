@@ -1,6 +1,6 @@
 import type { Item } from '../../model/page.ts';
 import { itemHash } from './update-quarantine.ts';
-import type { RefusedRow } from './write-carefully.ts';
+import type { RefusedItem } from '../page-write.ts';
 
 /** Remembered at most; the oldest goes first. A forgotten item is tried, refused and remembered again. */
 const MAX_REMEMBERED = 10_000;
@@ -17,7 +17,7 @@ export class RefusedItems {
     for (const item of items) this.#reasons.delete(itemHash(item.source));
   }
 
-  remember(rows: readonly RefusedRow[]): void {
+  remember(rows: readonly RefusedItem[]): void {
     for (const { item, reason, hopeless } of rows) {
       if (hopeless) this.#reasons.set(itemHash(item.source), reason);
     }

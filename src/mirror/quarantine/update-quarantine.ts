@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { canonicalText } from '../../model/json/json-text.ts';
 import type { Item, PagePlace } from '../../model/page.ts';
-import type { BadItem } from '../rows/classify.ts';
+import type { BadItem } from '../page-write.ts';
 import { type Arrival, insertItems } from './insert-items.ts';
 import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem, type Unseen } from './plan.ts';
 import { ofScope } from '../table.ts';

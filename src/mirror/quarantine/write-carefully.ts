@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { BadItem } from '../rows/classify.ts';
+import type { RefusedItem } from '../page-write.ts';
 import type { RowPayload } from '../rows/row-payload.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 
@@ -24,10 +24,6 @@ export function isHopeless(error: unknown): boolean {
   return isDataError(error) && !(sqlState(error) ?? '').startsWith('23');
 }
 
-export interface RefusedRow extends BadItem {
-  readonly hopeless: boolean;
-}
-
 /**
  * Writes rows where Postgres refuses some. Refused rows are halved until the bad ones stand alone (invariant 10);
  * each part is a savepoint, so that the good ones stay.
@@ -38,7 +34,7 @@ export async function writeCarefully(
   write: RowWrite,
   rows: readonly RowPayload[],
   before: bigint,
-): Promise<RefusedRow[]> {
+): Promise<RefusedItem[]> {
   await sql`savepoint careful`.execute(trx);
   try {
     await writeRows(trx, write, rows, before);

@@ -1,6 +1,6 @@
 import type { Item } from '../../model/page.ts';
 import { contentHash, type ContentRule } from './content-hash.ts';
-import type { ItemOutcome, PageCounts } from '../page-write.ts';
+import type { BadItem, ItemOutcome, PageCounts } from '../page-write.ts';
 
 /** An item that can be stored, and what it is to the mirror. */
 export interface KeyedItem {
@@ -12,15 +12,7 @@ export interface KeyedItem {
   readonly item: Item;
 }
 
-/** An item that can't be stored. */
-export interface BadItem {
-  readonly index: number;
-  readonly item: Item;
-  /** To follow "the item …". */
-  readonly reason: string;
-}
-
-/** What of a page is to be looked up, and what is judged already. */
+/** A page's items by what is known of them without a lookup. */
 export interface SortedPage {
   /** One for each key, in the page's order: of duplicates the last one. */
   readonly keyed: readonly KeyedItem[];

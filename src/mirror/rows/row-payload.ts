@@ -11,24 +11,11 @@ export interface FieldColumn {
   readonly type: ColumnType;
 }
 
-/** A changed row, cut into its fields. */
-export interface CutRow {
-  readonly row: ChangedRow;
-  /** The item's text without what is never stored. */
-  readonly source: string;
-  /** Source texts of its fields. */
-  readonly fields: ReadonlyMap<string, string>;
-}
-
-/** @param exclude fields that are never stored */
-export function cutRow(row: ChangedRow, exclude: ReadonlySet<string>): CutRow {
-  const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
-  return { row, source, fields: fieldSources(source) };
-}
-
-/** A row as the write statement takes it. */
+/** A changed row as the write statement takes it. */
 export interface RowPayload {
   readonly row: ChangedRow;
+  /** Source texts of the fields that are stored. */
+  readonly fields: ReadonlyMap<string, string>;
   /** A JSON object without its closing brace: the change ID is added when the row is sent. */
   readonly json: string;
   /** Fields whose value did not fit their column. */
@@ -36,14 +23,18 @@ export interface RowPayload {
 }
 
 /**
- * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had to
- * replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
+ * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had
+ * to replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
+ * @param exclude fields that are never stored
  */
 export function rowPayload(
-  { row, source, fields }: CutRow,
+  row: ChangedRow,
+  exclude: ReadonlySet<string>,
   collection: string,
   columns: readonly FieldColumn[],
 ): RowPayload {
+  const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
+  const fields = fieldSources(source);
   const { raw, verbatim } = jsonbText(source);
   const { others, conflicts } = otherValues(fields, collection, columns);
   const parts = [
@@ -52,7 +43,7 @@ export function rowPayload(
     ...(verbatim === undefined ? [] : [`"v":${JSON.stringify(verbatim)}`]),
     `"r":${raw}`,
   ];
-  return { row, json: parts.join(','), conflicts };
+  return { row, fields, json: parts.join(','), conflicts };
 }
 
 /**
@@ -89,7 +80,7 @@ function fit(collection: string, column: FieldColumn, source: string): ColumnVal
   return columnValue(column.type, source);
 }
 
-/** The statement's one JSON parameter: the rows with their change IDs, which follow `before` one by one. */
+/** The statement's one JSON parameter: the rows with their change IDs, counted on from `before`. */
 export function payloadText(rows: readonly RowPayload[], before: bigint): string {
   return `[${rows.map(({ json }, index) => `${json},"c":${before + BigInt(index) + 1n}}`).join(',')}]`;
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { latestMoment } from '../../model/json/timestamp-text.ts';
 import type { ChangedRow } from './classify.ts';
-import type { StateClass } from '../mirror.ts';
+import type { StateClass } from '../../model/row-state.ts';
 import { ofScope } from '../table.ts';
 
 /** A changed row with what its state says. */

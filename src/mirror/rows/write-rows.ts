@@ -17,10 +17,10 @@ export interface RowWrite {
 }
 
 /**
- * Inserts and updates rows from one JSON parameter that SQL expands (docs/design/writing-a-page.md, "Write"). Before that, in a statement of
- * its own (docs/design/sql.md, "Rule 3"), it archives the versions that updates supersede; an undeletion supersedes nothing.
- * `ON CONFLICT … WHERE` is a guard only: the rows are known to differ.
- * @param before the change ID that the rows' own ones follow
+ * Inserts and updates rows from one JSON parameter that SQL expands (docs/design/writing-a-page.md, "Write"). Before
+ * that, in a statement of its own (docs/design/sql.md, "Rule 3"), it archives the versions that updates supersede; an
+ * undeletion supersedes nothing. `ON CONFLICT … WHERE` is a guard only: the rows are known to differ.
+ * @param before the last change ID before theirs
  * @throws Error when SQL did not write exactly the rows that were sent
  */
 export async function writeRows(

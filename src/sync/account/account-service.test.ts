@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost, TransportError } from '../../model/errors.ts';
-import type { AccountReader, ReadRequest } from './account-reader.ts';
+import type { AccountReader } from './account-reader.ts';
+import type { ReadRequest } from './read-root.ts';
 import { accountService, type AccountService, type Companion } from './account-service.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 
@@ -56,7 +57,7 @@ function account(
 }
 
 describe('a running account', () => {
-  it('polls everything at its start, and settles what was left in doubt', async () => {
+  it('polls everything at its start, and reads suspects again that were left', async () => {
     const { clock, service, reads } = account(() => GOOD);
     await service.start();
     await clock.advance(0);
@@ -99,7 +100,7 @@ describe('a running account', () => {
     await service.start();
     service.runDue('lists', 'full', new Date(0));
     await clock.advance(0);
-    // While the failed walk waits to be tried again, it is still owed.
+    // While the failed walk waits to be tried again, it is still due.
     service.runDue('lists', 'full', new Date(0));
     reads.length = 0;
     fails = false;
@@ -239,7 +240,7 @@ describe('a running account', () => {
     await expect(service.ended).resolves.toBeInstanceOf(DatabaseUnavailable);
   });
 
-  it('settles doubts when a walk raised some, and again when those that are left are ripe', async () => {
+  it('reads suspects again when a walk found some, and once more when the others are due', async () => {
     let againMs: number | undefined;
     let raised = false;
     const { clock, service, reads } = account((name, what) => {

@@ -1,11 +1,10 @@
 import { collection, type CollectionName } from '../../model/collections.ts';
-import { AccountMoved, KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../../model/errors.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { isStopped, type Service, service } from '@research-mirror/runtime/service';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-outcome.ts';
-import { refusedKeyWait } from './refused-key-wait.ts';
 
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
@@ -17,7 +16,7 @@ export interface AccountServiceOptions {
   /** The account's keys are refused, or good again. */
   readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
   readonly onFailure: (what: string, error: Error) => void;
-  /** What runs, and ends, with the account's own loops; left out: nothing. */
+  /** More loops that run and end with the account's own; default none. */
   readonly companions?: readonly Companion[];
   readonly clock: Clock;
   readonly random: Random;
@@ -29,7 +28,7 @@ export interface AccountServiceOptions {
  */
 export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
 
-/** Sees to what a reading left to be done: second readings of rows in doubt, full walks. */
+/** Has done what a reading asks for: second readings of suspects, full walks. */
 export type Follow = (outcome: Pick<ReadOutcome, 'suspects' | 'fullWalks'>) => void;
 
 /** The running account: what its schedule, its commands and its hints ring. */
@@ -37,8 +36,8 @@ export interface AccountService extends Service {
   readonly reader: AccountReader;
   pollDue(name: CollectionName): void;
   /**
-   * What was promised for that moment is due: to be told again and again until another moment is promised. It begins at
-   * once, or after what is under way; what came to nothing begins again.
+   * The run of that moment is due. Call it again and again until the next run is another: it begins the run at once,
+   * or after one that is under way, and begins it again where it came to nothing.
    */
   runDue(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
 }
@@ -46,10 +45,10 @@ export interface AccountService extends Service {
 /** Waits (ms) before what failed is tried again: doubling, with jitter. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_POLL_RETRY_MS = 30_000;
-/** A full walk goes on where it failed: to try it costs a request or two, and the end of an outage is not told. */
+/** A full walk goes on where it failed, so a try costs a request or two; nobody announces the end of an outage. */
 const LONGEST_FULL_RETRY_MS = 300_000;
 const TIDY_MS = 5_000;
-/** What is still owed this long (ms) after it was begun is begun again, where nothing of it is under way any more. */
+/** A run that is still due this long (ms) after it was begun is begun again, unless it is under way. */
 const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
 /** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
@@ -77,7 +76,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
 
   /** Loops that read, or wait to try again what failed. */
   const busy = new Map<string, 'reads' | 'waits'>();
-  /** What was begun last for a promise. */
+  /** Runs that were begun: for which moment, and when. */
   const begun = new Map<string, { readonly moment: number; readonly at: number }>();
 
   const runDue: AccountService['runDue'] = (name, what, moment) => {
@@ -126,10 +125,10 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const loopsOf = (name: CollectionName, signal: AbortSignal): Promise<never>[] => {
     const bell = bells.get(name);
     if (bell === undefined) return [];
-    const children = options.collections.filter((each) => hangsOn(each, name));
+    const children = options.collections.filter((each) => isChild(each, name));
     const poll = async (): Promise<ReadOutcome> => {
       const outcome = await reader.read(name, { what: 'poll', signal });
-      // Where a full reading is to begin in a moment, that will do.
+      // A full reading that is about to begin will do.
       const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';
       if (outcome.fullNeeded && !begins) ring(name, 'rows');
       for (const child of children) ring(child, 'due');
@@ -142,7 +141,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     };
     const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);
     let wait = new AbortController();
-    /** What is not ripe yet rings again when it is; a bell before that takes the wait's place. */
+    /** Rings again when the next suspects are due; a ring before that ends the wait. */
     const confirmDeletions = async (): Promise<ReadOutcome> => {
       wait.abort();
       wait = new AbortController();
@@ -179,8 +178,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
     const broken = new AbortController();
     const signal = AbortSignal.any([stop, broken.signal]);
     const companions = (options.companions ?? []).map((run) => run(signal, follow));
-    const own = options.collections.flatMap((name) => loopsOf(name, signal));
-    const loops = [...own, ...companions, tidyLoop(signal)];
+    const readings = options.collections.flatMap((name) => loopsOf(name, signal));
+    const loops = [...readings, ...companions, tidyLoop(signal)];
     for (const each of loops) each.catch((error: unknown) => broken.abort(error));
     const ended = await Promise.allSettled(loops);
     stop.throwIfAborted();
@@ -203,7 +202,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
         if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
         continue;
       }
-      // Where this can't be stored the service ends, and the account is opened again soon; the next ping may be far off.
+      // Where this can't be stored the service ends, and the account is soon opened again: sooner than the next ping.
       await options.onState('active', undefined);
       return;
     }
@@ -215,7 +214,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     begun.clear();
     for (const name of options.collections) {
       ring(name, 'poll');
-      // Doubts that were left when the account was read last.
+      // Suspects of the last run.
       ring(name, 'suspects');
     }
   };
@@ -227,8 +226,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       try {
         await runLoops(signal);
       } catch (error) {
-        const isRefused = error instanceof KeyRefused && !(error instanceof AccountMoved);
-        if (signal.aborted || !isRefused) throw error;
+        if (signal.aborted || !refusesKey(error)) throw error;
         await untilGood(error, signal);
         ringAll();
       }
@@ -249,7 +247,19 @@ const LOOP_OF = {
   full: (name: CollectionName): string => `full walk of ${name}`,
 };
 
-function hangsOn(child: CollectionName, name: CollectionName): boolean {
+function isChild(child: CollectionName, name: CollectionName): boolean {
   const found = collection(child);
   return found.kind === 'list' && found.parent?.collection === name;
+}
+
+/**
+ * How long (ms) a refused key is left alone before each ping (docs/design/ownership.md, "Refused keys"); the last one
+ * repeats.
+ */
+const WAITS_MS = [30_000, 60_000, 300_000] as const;
+const LONGEST_WAIT_MS = 900_000;
+
+/** @param refusals how often it was refused before this time @returns milliseconds */
+export function refusedKeyWait(refusals: number): number {
+  return WAITS_MS[refusals] ?? LONGEST_WAIT_MS;
 }

@@ -4,13 +4,13 @@ import type { AccountStore } from '../reader/account-store.ts';
 
 export interface ListPassOptions {
   readonly lists: ListCollection;
-  /** Scopes read since then are not read again, unless they became due anew. */
+  /** Scopes read since then are left out, unless they came due again. */
   readonly since: Date;
   /** Only scopes that a change made due, not all. */
   readonly dueOnly: boolean;
-  /** Every scope is walked fully: one that a poll read since is not left out. */
+  /** Every scope is walked fully: a poll since then does not count. */
   readonly fully: boolean;
-  /** How many are read side by side at most; which is next is chosen when one of them is done. */
+  /** How many are read side by side at most; the next is chosen when one of them is done. */
   readonly workers: number;
   /**
    * Requests of the account wait for slots. Then more than one worker hides no latency: it would only take slots from
@@ -24,8 +24,8 @@ export interface ListPassOptions {
 const BATCH = 20;
 
 /**
- * Reads scopes one after another in the order in which they are due (docs/design/plan.md, "Lists"): changed and new ones, then
- * those with rows that may still change, then those read longest ago.
+ * Reads scopes in the order in which they are due (docs/design/plan.md, "Lists"): changed and new ones, then those
+ * with unfinished rows, then those read longest ago.
  * @param read reads one scope; false: it failed and is not tried again in this pass
  * @throws what `read` throws, when all reads under way have ended
  */
@@ -35,7 +35,7 @@ export async function passOverScopes(
   read: (scope: StoredScope) => Promise<boolean>,
 ): Promise<{ readonly read: number; readonly failed: number }> {
   const { lists, fully } = options;
-  // Before 1970 nothing was read: then only what is due, or was never read, is left.
+  // Nothing was read before 1970: only due scopes and new ones are left.
   const notReadSince = options.dueOnly ? new Date(0) : options.since;
   const active = new Set<string>();
   /** Not read again in this pass: they failed, or were read twice (what changes meanwhile is due after it). */
@@ -59,11 +59,11 @@ export async function passOverScopes(
       await fetching;
     }
     const stored = queue.shift();
-    // In the same turn as it leaves the queue: whoever fetches next must not get it again.
+    // In the same turn as it leaves the queue: the next fetch must not get it again.
     if (stored !== undefined) active.add(stored.scope.parent);
     return stored;
   };
-  // Counted by hand: who leaves is gone in the same turn, so that of several one always stays.
+  // Counted by hand: a worker that leaves is gone in the same turn, so that one of several always stays.
   let hired = 0;
   const workers = new Set<Promise<void>>();
   const stopped = (): boolean => failure !== undefined || options.signal.aborted;

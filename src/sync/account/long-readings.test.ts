@@ -17,7 +17,7 @@ function readings() {
   const long = new LongReadings({ clock, store: store as never });
   /** One that takes so long (s). */
   const read = async (seconds: number, atOnce: boolean, error?: Error): Promise<void> => {
-    const reading = long.tell('lists', { atOnce }, async (): Promise<ReadOutcome> => {
+    const reading = long.during('lists', { atOnce }, async (): Promise<ReadOutcome> => {
       await clock.sleep(seconds * 1_000);
       return { ...NOTHING, error };
     });

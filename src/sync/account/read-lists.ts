@@ -13,7 +13,7 @@ import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.t
 
 export interface ListsRequest {
   readonly what: 'poll' | 'full';
-  /** Only those that a change made due. */
+  /** Only lists that a change made due. */
   readonly dueOnly: boolean;
   readonly accept: boolean;
   readonly signal: AbortSignal;
@@ -26,25 +26,25 @@ export interface ListsRead {
   readonly totals: ReadTotals;
   /** The first failure. */
   readonly error: Error | undefined;
-  /** Lists that were read whole, and that are not known to be complete yet. */
+  /** Lists that were read whole, and are not known to be complete yet. */
   readonly whole: ReadonlyMap<string, ReadWhole>;
-  /** Rows of lists are in doubt. */
+  /** Items are suspected. */
   readonly suspects: boolean;
-  /** Rows of lists are proven gone, and not deleted yet. */
+  /** Items are proven gone, and not deleted yet. */
   readonly proven: boolean;
-  /** Lists that the service does not know: what became of their rows. */
+  /** What became of the rows of lists that the service does not know. */
   readonly suspected: Unknown['suspected'];
 }
 
 /** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
 const WORKERS = 4;
 
-/** Reads a collection that has one scope for each row of its parent's: each of them, or those that are due. */
+/** Reads a collection with one scope for each row of its parent: all lists, or those that are due. */
 export class ListsReader {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #unknown: UnknownLists;
-  /** Lists that were read whole, by whichever reading, and whose completeness no full pass has judged yet. */
+  /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
 
   constructor(context: ReadingContext, sessions: SessionPool, confirmer: DeletionConfirmer) {
@@ -134,7 +134,7 @@ export class ListsReader {
     return result;
   }
 
-  /** Lists read whole since then: a pass leaves out those that another reading came to first. */
+  /** Lists read whole since then, also by other readings: the pass left those out. */
   #wholeSince(since: Date): ReadonlyMap<string, ReadWhole> {
     const found = new Map([...this.#whole].filter(([, { began }]) => began >= since));
     this.#whole.clear();

@@ -3,17 +3,17 @@ import { KeyRefused } from '../../model/errors.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
 
-/** How a collection was read. `error` is given when the mirror does not hold all that it should afterwards. */
+/** How a collection was read. With an `error` the mirror lacks something that it should have now. */
 export interface ReadOutcome {
   readonly error: Error | undefined;
   readonly totals: ReadTotals;
-  /** A poll could not do the work: nothing but a full walk can (the first one, or for want of an order). */
+  /** Only a full walk can do the work: the first one, or one in a list without usable order. */
   readonly fullNeeded: boolean;
-  /** Other collections of which only a full walk can tell what this one found amiss. */
+  /** Other collections that need a full walk, because of what this one found. */
   readonly fullWalks: readonly CollectionName[];
-  /** Collections of which rows came into doubt: `settle` them. */
+  /** Collections with new suspects, which need a second reading. */
   readonly suspects: readonly CollectionName[];
-  /** Rows that a full reading found missing, and of which no second one told: they wait for the next. */
+  /** Rows that a full reading found missing, and that no second one has confirmed: they wait for the next. */
   readonly unproven: number;
 }
 

@@ -58,7 +58,7 @@ export async function readSingle(
     const { source, fields } = answer;
     const item = { source, fields, key: '', problem: undefined };
     const agedMs = ageOf(answer);
-    // What names its owner needs no other proof of whose it is.
+    // An answer that names its owner needs no other proof.
     const isProven = agedMs === 0 && ownerOf(answer) !== undefined;
     let claim: CompleteScope | undefined;
     const result = await carryingFreed(context, (alsoInTransaction) =>
@@ -68,14 +68,14 @@ export async function readSingle(
         after: lastObs,
         item,
         ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
-        sentAgo: () => context.clock.monotonic() - sentAfter + agedMs,
+        sentAfter: sentAfter - agedMs,
         alsoInTransaction,
         decide: ({ counts, sentAt }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);
           const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
           const completeAsOf = new Date(asOf - context.gracePeriodMs);
           const read = onRead(polledAt, startedAt);
-          // A stale answer, maybe: then the row is not as it was seen, and a later sighting decides.
+          // Deferred: the answer may be stale, and a later sighting decides.
           const believed = counts.deferred === 0;
           if (believed && !isProven) claim = { scope, completeAsOf };
           return {

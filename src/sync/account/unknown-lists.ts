@@ -12,25 +12,25 @@ export interface UnknownList {
   readonly status: number;
 }
 
-/** What became of the rows of lists that the service does not know. */
+/** What is known of the rows of such lists. */
 export interface Unknown {
-  /** Some are in doubt now, or only a full walk can tell. */
-  readonly suspected: 'none' | 'in-doubt' | 'full-needed';
-  /** Those that are not known to be gone: they could not be read. */
+  /** `some` are suspected now; `full-needed`: only a full walk can tell. */
+  readonly suspected: 'none' | 'some' | 'full-needed';
+  /** Lists that are not known to be gone: they could not be read. */
   readonly refused: readonly RequestRefused[];
   /** What it cost, and what it deleted. */
   readonly more: Partial<ReadTotals>;
 }
 
 /**
- * Lists that are refused one by one although they were listed. One whose row is gone, too, is no failure: it goes when
- * walks of the lists have proved it twice. One that is listed still could not be read, and that is to be said until
- * it can be, or is gone.
+ * Lists that are refused one by one although they were listed. A list whose row is gone, too, is no failure: walks of
+ * the lists prove that twice and delete it. A list that is still listed could not be read: that is reported until it
+ * can be read, or is gone.
  */
 export class UnknownLists {
   readonly #context: ReadingContext;
   readonly #confirmer: DeletionConfirmer;
-  /** Whose rows were looked at, and were not listed: a full walk is asked for once, the next one is the schedule's. */
+  /** Lists whose row was read again and was not there: a full walk is asked for once, the next is the schedule's. */
   readonly #missing = new Set<string>();
 
   constructor(context: ReadingContext, confirmer: DeletionConfirmer) {
@@ -39,8 +39,9 @@ export class UnknownLists {
   }
 
   /**
-   * Reads their rows again. Where neither one answer nor a trusted order tells, only a full walk may put them in doubt.
-   * @param since no list was asked for before
+   * Reads their rows again. Without a trusted order, or an answer that is the whole list, only a full walk can
+   * suspect them.
+   * @param since none of the lists was asked for before
    * @throws KeyRefused, LeaseLost
    */
   async judge(
@@ -53,7 +54,7 @@ export class UnknownLists {
     if (unknown.length === 0 || parents.kind !== 'list') return { suspected: 'none', refused: [], more: {} };
     const before = await this.#suspectLists(parents);
     const known = new Set(this.#missing);
-    // A row in doubt is looked at once: that may be its second proof.
+    // A suspect is read once: that may be its second proof.
     const asked = unknown
       .map(({ scope }) => scope.parent)
       .filter((key) => !before.has(key) || !known.has(key));
@@ -66,24 +67,24 @@ export class UnknownLists {
       const key = scope.parent;
       const listed = read?.seen.has(key) === true;
       const gone = suspectLists.has(key) || (await this.#isDeleted(scope));
-      const untold = !gone && !listed && read?.error === undefined && !known.has(key);
-      walk ||= untold;
+      const needsWalk = !gone && !listed && read?.error === undefined && !known.has(key);
+      walk ||= needsWalk;
       if (listed || read?.error !== undefined) this.#missing.delete(key);
       else this.#missing.add(key);
-      const fails = !gone && !untold;
+      const fails = !gone && !needsWalk;
       const why = listed
         ? `although ${parents.path('')} shows it`
         : 'and whether it is gone is not known yet';
       const message = `list ${key}: GET ${lists.path(key)} answers ${status} ${why}`;
       if (fails) refused.push(new RequestRefused(message, status));
-      // Of a list that is gone there is nothing new.
+      // A list that is gone has nothing new.
       await this.#note(scope, fails ? message : undefined, fails ? {} : { polledAt: since });
     }
-    const suspected = read?.suspects === true ? 'in-doubt' : walk ? 'full-needed' : 'none';
+    const suspected = read?.suspects === true ? 'some' : walk ? 'full-needed' : 'none';
     return { suspected, refused, more: read === undefined ? {} : costOf(parents, read) };
   }
 
-  /** Why the list could not be read, in place of its refusal; undefined: it need not be. */
+  /** Stores why the list could not be read; undefined: it is no failure. */
   #note(scope: Scope, message: string | undefined, read: Pick<ScopeChange, 'polledAt'>): Promise<void> {
     const { fence, mirror, clock } = this.#context;
     const failure = message === undefined ? null : { message, at: new Date(clock.now()) };
@@ -100,7 +101,7 @@ export class UnknownLists {
   }
 }
 
-/** Rows that went with it are the lists' own. */
+/** The collection of items counts deleted lists among the rows of other collections. */
 function costOf({ name }: ListCollection, { totals }: WalkResult): Partial<ReadTotals> {
   const { requests, rateLimited, deleted, along } = totals;
   return { requests, rateLimited, along: new Map([...along, [name, deleted]]) };

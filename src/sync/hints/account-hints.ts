@@ -17,11 +17,11 @@ import { collection, type CollectionName, type Scope } from '../../model/collect
 import type { Fence } from '../../model/fence.ts';
 import type { RowState } from './judge-hints.ts';
 
-/** What the reading of hinted rows asks of an account's rows in Postgres, and stores. */
+/** The hints of an account in Postgres, and the state of the hinted rows. */
 export interface HintStore {
   /** The scope whose hint is due first, among these collections and except these scopes. */
   next(among: readonly CollectionName[], except: readonly Scope[]): Promise<NextHint | undefined>;
-  /** The scope's hints that are due; more than can be taken together come next time. */
+  /** The scope's due hints, up to a bound: the rest comes next time. */
   due(scope: Scope): Promise<StoredHint[]>;
   /** The rows that the mirror has, deleted ones too, by key. */
   rows(scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>>;
@@ -29,7 +29,7 @@ export interface HintStore {
   lastChange(scope: Scope): Promise<Date | undefined>;
   /** Live rows of the scope. */
   size(scope: Scope): Promise<number>;
-  /** The row that the scope hangs on is there and not deleted; true for a scope without one. */
+  /** The scope's parent row is there and not deleted; true for a scope without parent. */
   isThere(scope: Scope): Promise<boolean>;
   /** Forgets hints of other collections than these. @throws LeaseLost */
   forgetOthers(mirrored: readonly CollectionName[]): Promise<void>;
@@ -37,7 +37,7 @@ export interface HintStore {
   update(scope: Scope, judge: (now: Date) => HintUpdate): Promise<void>;
 }
 
-/** Hints of one scope that are read together at most: as many as two pages hold. */
+/** Hints of one scope that are read together at most: two pages of rows. */
 const TOGETHER = 1_000;
 
 export function createHintStore(db: Db, fence: Fence): HintStore {
@@ -72,7 +72,7 @@ async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<Re
 
 async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
   const table = tableOf(db.schema, scope.collection);
-  // Of one list among many all rows are looked at: by the index of changes, the changes of all other lists would be.
+  // Of one list among many all rows are read: the index of changes would lead through the changes of all lists.
   const newest =
     table.parent === undefined
       ? sql`t._changed_at as at from ${dataTable(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
@@ -81,7 +81,7 @@ async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
   return rows[0]?.at ?? undefined;
 }
 
-/** The row that the scope hangs on. */
+/** The scope's parent row. */
 function parentOf({
   userId,
   collection: name,

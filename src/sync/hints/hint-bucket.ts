@@ -1,12 +1,13 @@
 /** Requests that hints may have at once, after a quiet time. */
 const BURST = 5;
-/** Part of the budget that hints may have before all that is due (docs/design/plan.md, "Hints"). */
+/** Part of the budget that hints may take before other readings (docs/design/plan.md, "Hints"). */
 const SHARE = 0.5;
 
 /**
- * Token bucket of the requests that hints may put before other readings: half of what the budget allows, so that polls
- * and walks always have the other half. A reading that took more than there was is owed: the next one waits for it.
- * Moments are milliseconds of one monotonic clock; rates are the budget's, in requests a minute, and may change.
+ * Token bucket of the requests that hints may send before other readings: half of what the budget allows, so that
+ * polls and walks always have the other half. A reading may take more tokens than there are: the next one then waits
+ * longer. Moments are milliseconds of one monotonic clock; rates are the budget's, in requests a minute, and may
+ * change.
  */
 export class HintBucket {
   #tokens = BURST;
@@ -16,11 +17,11 @@ export class HintBucket {
     this.#at = now;
   }
 
-  /** Whole tokens that there are; 0 also where some are owed. */
+  /** Whole tokens; 0 also where readings took more than there were. */
   tokens(now: number, perMinute: number): number {
     this.#tokens = Math.min(BURST, this.#tokens + (now - this.#at) * tokensPerMs(perMinute));
     this.#at = now;
-    // Sums of fractions: a token that lacks less than any timer can tell is one.
+    // Sums of fractions: a token that lacks less than a timer can measure is whole.
     return Math.max(0, Math.floor(this.#tokens + 1e-6));
   }
 

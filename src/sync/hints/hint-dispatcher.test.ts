@@ -18,7 +18,7 @@ interface Reading {
 }
 
 const JOBS = 'research_jobs';
-/** One request, which told of everything. */
+/** One request, which covered everything. */
 const READ = { ...NOTHING, totals: { ...NOTHING.totals, requests: 1 } };
 const ALL: HintedOutcome = { outcome: READ, walkNeeded: false, covers: () => true };
 
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** A running desk, whose readings `answer` scripts. */
+/** A running dispatcher, whose readings `answer` scripts. */
 async function running(
   answer: (reading: Reading, request: HintedRequest) => HintedOutcome | Promise<HintedOutcome> = () => ALL,
   /** Scopes that were hinted before. */
@@ -250,7 +250,7 @@ describe('the desk of hints', () => {
     expect(aborted).toBe(1);
   });
 
-  it('reads all rows where nothing less tells, not while a walk is under way, and once in a settle time', async () => {
+  it('reads all rows where nothing less will do, not while a walk is under way, and once in a grace period', async () => {
     const { clock, events, readings, walks, state, hints } = await running(() => ({
       ...ALL,
       walkNeeded: true,

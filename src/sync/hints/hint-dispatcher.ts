@@ -18,7 +18,7 @@ export interface HintDispatcherOptions extends HintReadingContext {
 
 /** An account's hints. */
 export interface HintDispatcher {
-  /** To be rung when something was hinted: whoever did, it is read at once. */
+  /** Ring it when a hint was stored: it is read at once. */
   readonly bell: Doorbell;
   /** Runs with the account's other loops. */
   readonly loop: Companion;
@@ -44,8 +44,9 @@ export function hintDispatcher(options: HintDispatcherOptions): HintDispatcher {
 }
 
 /**
- * Reads what events named, as soon as it is due (docs/design/events.md, "Hints"). All due hints of a scope are read together, one reading of
- * a scope at a time: what is hinted meanwhile is read by the next. So a storm costs no more than the bucket gives.
+ * Reads what events named, as soon as it is due (docs/design/events.md, "Hints"). All due hints of a scope are read
+ * together, one reading of a scope at a time; later hints are the next reading's. So a storm costs no more than the
+ * bucket gives.
  */
 class Dispatcher {
   readonly bell = new Doorbell();
@@ -55,7 +56,7 @@ class Dispatcher {
   readonly #busy = new Map<string, Scope>();
   readonly #resting = new Map<string, Rest>();
   #failures = 0;
-  /** What an earlier configuration mirrored, and this one does not, is forgotten. */
+  /** Hints of collections that are no longer mirrored are forgotten. */
   #forgotten = false;
   #alarm: AbortController | undefined;
 
@@ -90,7 +91,7 @@ class Dispatcher {
         });
       readings.add(reading);
     };
-    // What was left when the account was run last.
+    // Hints of the last run.
     this.bell.ring();
     try {
       for (;;) {
@@ -104,7 +105,7 @@ class Dispatcher {
     }
   }
 
-  /** Begins as many readings as may go now, and sees to it that somebody looks again for the rest. */
+  /** Begins as many readings as may begin now, and rings again when there may be more. */
   async #beginDue(begin: (scope: Scope, allowance: Allowance) => void, signal: AbortSignal): Promise<void> {
     try {
       if (!this.#forgotten) await this.#options.store.forgetOthers(this.#options.collections);
@@ -129,7 +130,7 @@ class Dispatcher {
     const now = this.#options.clock.monotonic();
     const busy = [...this.#busy.values()];
     const resting = [...this.#resting.values()].filter(({ until }) => until > now);
-    // Lists before their items: those of one that has just changed, or come, are read once.
+    // Lists before their items: the items of a list that has just come or changed are read once.
     const behind = new Set(busy.flatMap((scope) => childrenOf(scope.collection).map(({ name }) => name)));
     const among = this.#options.collections.filter((name) => !behind.has(name));
     const next = await this.#options.store.next(among, [...busy, ...resting.map(({ scope }) => scope)]);
@@ -157,7 +158,7 @@ class Dispatcher {
     return bound * (0.5 + this.#options.random() / 2);
   }
 
-  /** Looks again in `ms`; an earlier appointment is void. */
+  /** Rings in `ms`, in place of an earlier alarm. */
   #ringIn(ms: number, signal: AbortSignal): void {
     this.#alarm?.abort();
     if (!Number.isFinite(ms)) return;
@@ -165,7 +166,7 @@ class Dispatcher {
     this.#alarm = alarm;
     this.#options.clock.sleep(ms, AbortSignal.any([alarm.signal, signal])).then(
       () => this.bell.ring(),
-      () => {}, // void, or over
+      () => {}, // another alarm took its place, or the loop is over
     );
   }
 }

@@ -3,19 +3,19 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { HintBucket } from './hint-bucket.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
-/** How one reading of hints may go. */
+/** What one reading of hints may take. */
 export interface Allowance {
   readonly priority: Priority;
-  /** Of reading known rows again, at most: the rest is another reading's. */
+  /** For known rows, at most: the next reading reads the rest. */
   readonly requests: number;
 }
 
-/** Least time (ms) between two readings beyond the hints' part of the budget. */
+/** Least time (ms) between two readings without tokens. */
 const LATE_EVERY_MS = 1_000;
 
 /**
- * When hints may be read: before all that is due while their bucket has tokens; else, now and then, after all that is
- * due, where nobody waits for a slot (docs/design/plan.md, "Hints"). So a storm takes nothing from anybody but what is set aside for it.
+ * When hints may be read: before other readings while the bucket has tokens; else now and then, after them, where
+ * nobody waits for a slot (docs/design/plan.md, "Hints"). So a storm takes only what is set aside for it.
  */
 export class HintRateGate {
   readonly #bucket: HintBucket;
@@ -29,7 +29,7 @@ export class HintRateGate {
     this.#bucket = new HintBucket(clock.monotonic());
   }
 
-  /** For a reading that begins now; or when (ms) to ask again. */
+  /** The allowance of a reading that begins now; or when (ms) to ask again. */
   next(): Allowance | { readonly waitMs: number } {
     const now = this.#clock.monotonic();
     const perMinute = this.#budget.perMinute();
@@ -41,13 +41,13 @@ export class HintRateGate {
     return { waitMs: Math.min(wait, this.#bucket.waitMs(now, perMinute)) };
   }
 
-  /** The reading begins: its first request is paid for. */
+  /** The reading begins: it pays for its first request. */
   begins({ priority }: Allowance): void {
     if (priority === PRIORITY.HINT) this.#bucket.spend(1);
     this.#lastReadAt = this.#clock.monotonic();
   }
 
-  /** What the reading took at the permit's priority: more than its first request is owed, that one not sent is given back. */
+  /** The reading sent so many requests: it pays for more than its first one, or gets that one back. */
   took({ priority }: Allowance, requests: number): void {
     if (priority === PRIORITY.HINT) this.#bucket.spend(requests - 1);
   }

@@ -13,41 +13,41 @@ import type { Hinted, HintedOutcome } from '../account/read-hinted.ts';
 export interface HintReadingContext {
   readonly reader: Pick<AccountReader, 'userId' | 'readHinted' | 'read' | 'isWalking'>;
   readonly store: HintStore;
-  /** `MIRROR_SETTLE`, milliseconds: how seldom all rows are read for hints, where nothing less will do. */
+  /** `MIRROR_SETTLE`, milliseconds: least time between two readings of all rows for hints. */
   readonly gracePeriodMs: number;
   readonly clock: Clock;
 }
 
-/** How long (ms) a late reading waits for a slot that nobody else wants: meanwhile the scope's polls stand behind it. */
+/** How long (ms) a reading of late priority waits for a slot: meanwhile the scope's polls wait behind it. */
 const LATE_PATIENCE_MS = 2_500;
 /** Rows that one page holds. */
 const PAGE_ROWS = 500;
-/** Least time (ms) between two readings of all rows, however short the settle time. */
+/** Least time (ms) between two readings of all rows, however short the grace period. */
 const LEAST_APART_MS = 1_000;
 
 /** One reading of a scope's due hints: what is asked of the service, and what becomes of them. */
 export class HintReading {
-  readonly #parts: HintReadingContext;
+  readonly #context: HintReadingContext;
   readonly #gate: Pick<HintRateGate, 'took'>;
   /** When all rows of a collection were last read for hints, monotonic. */
   readonly #walkedAt = new Map<CollectionName, number>();
 
-  constructor(parts: HintReadingContext, gate: Pick<HintRateGate, 'took'>) {
-    this.#parts = parts;
+  constructor(context: HintReadingContext, gate: Pick<HintRateGate, 'took'>) {
+    this.#context = context;
     this.#gate = gate;
   }
 
   /**
-   * @param follow sees to what the reading left to be done
+   * @param follow has done what the reading asks for
    * @returns how long (ms) the scope is to be left alone
-   * @throws LeaseLost, KeyRefused: the account can't go on; what broke the reading, with its hints as they were
+   * @throws LeaseLost, KeyRefused: the account can't go on; the reading's error, with its hints as they were
    */
   async read(scope: Scope, allowance: Allowance, follow: Follow, signal: AbortSignal): Promise<number> {
-    const { store } = this.#parts;
+    const { store } = this.#context;
     const hints = await store.due(scope);
     const keys = hints.map(({ key }) => key).filter((key) => key !== '');
     const before = await store.rows(scope, keys);
-    // Of a list that is not here there is nothing to read yet: its own row comes first.
+    // A list that is not mirrored yet: its own row comes first.
     if (!(await store.isThere(scope))) {
       await this.#update(scope, hints, before);
       return 0;
@@ -69,8 +69,7 @@ export class HintReading {
   }
 
   /**
-   * The cheapest reading, at the permit's priority; what it took beyond the permit's one request is owed. A list that is
-   * too large for that is read as lists are.
+   * The cheapest reading, within its allowance. A list that is too large for that is read at the priority of lists.
    */
   async #ask(
     scope: Scope,
@@ -78,7 +77,7 @@ export class HintReading {
     allowance: Allowance,
     signal: AbortSignal,
   ): Promise<HintedOutcome> {
-    const { store, reader, clock } = this.#parts;
+    const { store, reader, clock } = this.#context;
     const first = allowance.priority === PRIORITY.HINT;
     const large = scope.parent !== '' && (await store.size(scope)) > allowance.requests * PAGE_ROWS;
     const over = new AbortController();
@@ -104,18 +103,18 @@ export class HintReading {
     }
   }
 
-  /** How long (ms) until all rows of the collection may be read for hints: at most once in a settle time. */
+  /** How long (ms) until all rows of the collection may be read for hints: at most once in a grace period. */
   #mayWalkIn(name: CollectionName): number {
-    const { reader, clock, gracePeriodMs } = this.#parts;
+    const { reader, clock, gracePeriodMs } = this.#context;
     const least = Math.max(gracePeriodMs, LEAST_APART_MS);
-    // One that is under way read some of the rows before the event; when it has ended, less may do.
+    // A walk that is under way read some rows before the event; after it, a cheaper reading may do.
     if (reader.isWalking(name)) return least;
     const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);
     return Math.max(0, least - since);
   }
 
   async #walk(name: CollectionName, follow: Follow, signal: AbortSignal): Promise<void> {
-    const { reader, clock } = this.#parts;
+    const { reader, clock } = this.#context;
     const outcome = await reader.read(name, { what: 'rows', signal });
     this.#walkedAt.set(name, clock.monotonic());
     follow(outcome);
@@ -123,14 +122,14 @@ export class HintReading {
     if (outcome.error !== undefined) throw outcome.error;
   }
 
-  /** What the rows say now of hints that a reading told of. */
+  /** Judges the hints that a reading covered, by what their rows are now. */
   async #update(
     scope: Scope,
     covered: readonly StoredHint[],
     before: ReadonlyMap<string, RowState>,
   ): Promise<void> {
     if (covered.length === 0) return;
-    const { store } = this.#parts;
+    const { store } = this.#context;
     const keys = covered.map(({ key }) => key).filter((key) => key !== '');
     const after = await store.rows(scope, keys);
     const scopeChangedAt = keys.length < covered.length ? await store.lastChange(scope) : undefined;

@@ -1,20 +1,20 @@
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
 import { scopeName } from '../../model/collections.ts';
 
-/** Claims that a proof under way may make true. */
+/** Claims that the proof under way may confirm. */
 export interface TakenClaims {
   readonly claims: readonly CompleteScope[];
-  /** The proof did not come: the next one may, but for scopes of which something later is claimed by now. */
+  /** The proof failed: the claims wait for the next one, unless later claims of their scopes took their place. */
   readonly putBack: () => void;
 }
 
 /**
- * What readings say to be complete, if they read the account's own data: a proof that is asked for later makes it true.
- * In memory alone: what a process leaves open, the next one reads again.
+ * What readings found complete, provided that they read the account's own data: the next proof confirms it. Kept in
+ * memory alone: the next process reads again what this one leaves open.
  */
 export class CompleteClaims {
   #open = new Map<string, CompleteScope>();
-  /** Taken before something was forgotten: not to be put back. */
+  /** Claims taken before `forget` are not put back. */
   #generation = 0;
 
   get isEmpty(): boolean {
@@ -25,7 +25,7 @@ export class CompleteClaims {
     this.#open.set(scopeName(claim.scope), claim);
   }
 
-  /** Takes all: what is added from now on waits for a later proof. */
+  /** Takes all claims; later ones wait for a later proof. */
   take(): TakenClaims {
     const taken = this.#open;
     const generation = this.#generation;

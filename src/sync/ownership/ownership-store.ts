@@ -21,11 +21,11 @@ export interface OwnershipContext {
   readonly origin: string;
 }
 
-/** Keeps in Postgres whose the keys of an account are, and what follows from that. */
-export function createOwnershipStore(parts: OwnershipContext): OwnershipStore {
-  const { db, fence, origin } = parts;
+/** Stores in Postgres whose an account's keys are, and what follows from that. */
+export function createOwnershipStore(context: OwnershipContext): OwnershipStore {
+  const { db, fence, origin } = context;
   const { userId } = fence;
-  /** What is known to be stored already. */
+  /** The account's service is stored. */
   let adopted = false;
   return {
     mark: async () => {
@@ -38,7 +38,7 @@ export function createOwnershipStore(parts: OwnershipContext): OwnershipStore {
       await rememberProof(db, keyHash, mark);
       if (!adopted) await fenced(db, fence, (trx) => setOrigin(trx, userId, origin));
       adopted = true;
-      if (complete.length > 0) await storeComplete(parts, complete);
+      if (complete.length > 0) await storeComplete(context, complete);
     },
     contradicted: async (keyHash, owner) => {
       const at = await databaseTime(db);
@@ -57,7 +57,7 @@ export function createOwnershipStore(parts: OwnershipContext): OwnershipStore {
   };
 }
 
-/** Stores what scopes are complete as of, and what follows for their collections. */
+/** Stores as of when scopes are complete, and their collections with them. */
 async function storeComplete(
   { db, fence }: OwnershipContext,
   claims: readonly CompleteScope[],
@@ -68,7 +68,7 @@ async function storeComplete(
     for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === '')) {
       await saveCollection(trx, userId, scope.collection, { completeAsOf });
     }
-    // Of lists the collection's is the least over all of them.
+    // A collection of lists is complete as of the earliest of them.
     const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
     for (const name of new Set(many)) {
       const lists = collection(name);
@@ -79,7 +79,7 @@ async function storeComplete(
   });
 }
 
-/** What may be the other account's, for people. @param written undefined: nobody knows */
+/** Rows that may be the other account's, for people. @param written undefined: not known */
 function inWords(written: readonly WrittenRows[] | undefined): string {
   if (written === undefined) return '';
   if (written.length === 0) return ' (nothing was written since it last answered for its own)';

@@ -124,7 +124,7 @@ describe('what a key answers', () => {
     const { clock, page, key } = setUp();
     const own = key('a');
     own.failure = new KeyRefused('refused', 401);
-    expect(await clock.runUntil(page(own))).toEqual({ refusal: own.failure });
+    await expect(clock.runUntil(page(own))).rejects.toMatchObject({ refusal: own.failure });
     own.failure = new TransportError('reset');
     await expect(clock.runUntil(page(own))).rejects.toThrow('reset');
     expect(own.sent).toEqual(['ping 0', 'ping 10']);

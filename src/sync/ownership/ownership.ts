@@ -3,12 +3,12 @@ import { type Api, type ObjectRequest, Withheld } from '../../api/api.ts';
 import type { ObjectAnswer } from '../../api/envelope.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
-import { AccountMoved, KeyRefused, MalformedAnswer } from '../../model/errors.ts';
+import { AccountMoved, type KeyRefused, MalformedAnswer, refusesKey } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { CompleteClaims } from './complete-claims.ts';
 import { ownerOf, pingedOwner } from './owner-of.ts';
 import { ProofTracker } from './proof-tracker.ts';
-import { SharedCall } from './shared-call.ts';
+import { SharedPings } from './shared-pings.ts';
 
 /** What was stored of an account before the request of a proof was sent. */
 export interface ProofMark {
@@ -18,29 +18,36 @@ export interface ProofMark {
   readonly at: Date;
 }
 
-/** Where it is kept whose the keys are. */
+/** Stores whose the keys are. */
 export interface OwnershipStore {
-  /** To be called before the request of a proof. @throws AccountMoved where the account is another service's */
+  /** Call it before the request of a proof. @throws AccountMoved where the account is another service's */
   mark(): Promise<ProofMark>;
   /**
    * The key is the account's.
-   * @param complete what is true with that: no answer of any key, from before the request, is without a later proof
+   * @param complete what that confirms: every key's answers before the request have a later proof now
    */
   proven(keyHash: string, mark: ProofMark, complete: readonly CompleteScope[]): Promise<void>;
-  /** The key answered for `owner`: stops the account. @returns why, with the remedy */
+  /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
   contradicted(keyHash: string, owner: string): Promise<string>;
-  /** Forgets what is to be made of answers that no proof will follow. */
+  /** Forgets conclusions from answers that will never be proven. */
   distrust(): Promise<void>;
 }
 
-/** A key as it is asked whose it is. */
+/** A key whose owner can be asked for. */
 export interface OwnedKey {
   readonly keyHash: string;
   readonly api: Api;
 }
 
-/** An answer that is the account's own; or a ping was refused, and the request was not sent. */
-export type OwnAnswer<T> = { readonly answer: T } | { readonly refusal: KeyRefused };
+/** A ping refused the key, so the request was not sent. An endpoint's own refusal is a `KeyRefused`. */
+export class PingRefused extends Error {
+  readonly refusal: KeyRefused;
+
+  constructor(refusal: KeyRefused) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+  }
+}
 
 export interface OwnershipOptions {
   readonly userId: string;
@@ -48,7 +55,7 @@ export interface OwnershipOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** An object, and whose it is; undefined: it does not say, or said so earlier, to a cache. */
+/** An object and its owner; undefined where it names none, or came from a cache. */
 interface Asked {
   readonly answer: ObjectAnswer;
   readonly owner: string | undefined;
@@ -56,25 +63,17 @@ interface Asked {
 
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
-/** A ping of one key, which all wait for together who want one. */
-interface Flight {
-  readonly call: SharedCall<void>;
-  readonly ended: Promise<unknown>;
-  /** It says nothing of what is answered from then on. */
-  begun: boolean;
-}
-
 const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
 
-/** Pings that a cache on the way answered before one gives up. */
+/** So many pings in a row may be answered by a cache; then it is an error. */
 const PING_TRIES = 3;
 const PING_WAS_CACHED =
   'GET /v1/ping was answered by a cache on the way (Age above 0), which can’t tell whose key this is now: let it pass';
 
 /**
- * Sees to it that what an account's keys answer is the account's own. A proof costs a ping, once a minute at most while
- * the key is used, and nothing where the account itself is read; everybody who needs one at a time shares it. The first
- * contradiction ends everything for the account.
+ * Makes sure that an account's keys answer with the account's own data (docs/design/ownership.md, "Whose data"). A
+ * proof costs a ping, at most once a minute while the key is used, and nothing where the account itself is read.
+ * Requests that need one at the same time share it. The first contradiction stops the account.
  */
 export class Ownership {
   readonly #userId: string;
@@ -82,7 +81,7 @@ export class Ownership {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #tracker = new ProofTracker();
   readonly #claims = new CompleteClaims();
-  readonly #flights = new Map<string, Flight>();
+  readonly #pings = new SharedPings<OwnedKey>((key, stop) => this.#ping(key, stop));
   /** Keys that were used. */
   readonly #used = new Map<string, OwnedKey>();
   #moved: AccountMoved | undefined;
@@ -93,12 +92,12 @@ export class Ownership {
     this.#clock = clock;
   }
 
-  /** To be called right before anything is written of what the service said. @throws AccountMoved */
+  /** Call it right before anything is written of an answer. @throws AccountMoved */
   assertOwn(): void {
     if (this.#moved !== undefined) throw this.#moved;
   }
 
-  /** Has it stored with the next proof. To be called when what it rests on is committed. */
+  /** Has it stored with the next proof. Call it when what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#claims.add(claim);
   }
@@ -108,66 +107,60 @@ export class Ownership {
   }
 
   /**
-   * Sends a request whose answer rests on a fresh proof, which is asked for where there is none.
-   * @param send must ask `mayStart` when its slot is there: the wait for it may have been long. It asks the request's own
-   *   one, too
-   * @throws AccountMoved; what `send` and pings throw
+   * Sends a request whose answer rests on a fresh proof; where there is none, it asks for one first.
+   * @param send must call `mayStart` when it has its slot: it may have waited long. That calls the request's own, too
+   * @throws PingRefused, AccountMoved; what `send` throws, and pings otherwise
    */
   async asOwner<T>(
     key: OwnedKey,
     request: Waiting & Pick<ObjectRequest, 'mayStart'>,
     send: (mayStart: () => boolean) => Promise<T>,
-  ): Promise<OwnAnswer<T>> {
+  ): Promise<T> {
     for (;;) {
       this.assertOwn();
-      const refusal = this.#isCovered(key) ? undefined : await this.#whyRefused(key, request);
-      if (refusal !== undefined) return { refusal };
+      if (!this.#isCovered(key)) await this.#proveFirst(key, request);
       try {
         const answer = await send(() => this.#isCovered(key) && (request.mayStart?.() ?? true));
         this.#answered(key);
-        return { answer };
+        return answer;
       } catch (error) {
         if (!(error instanceof Withheld)) throw error;
       }
     }
   }
 
-  /** Reads an object that itself may name its owner: then nothing else is asked. @throws as `asOwner` */
-  async readOwned(key: OwnedKey, request: ObjectRequest): Promise<OwnAnswer<ObjectAnswer>> {
+  /** Reads an object that may name its owner itself: that is its proof. @throws as `asOwner` */
+  async readOwned(key: OwnedKey, request: ObjectRequest): Promise<ObjectAnswer> {
     this.assertOwn();
     const { answer, owner } = await this.#ask(key, request);
-    if (owner !== undefined) return { answer };
+    if (owner !== undefined) return answer;
     const own = await this.asOwner(key, request, (mayStart) => key.api.object({ ...request, mayStart }));
-    const named = 'answer' in own ? ownerOf(own.answer) : undefined;
+    const named = ownerOf(own);
     if (named === undefined || named === this.#userId) return own;
     throw new MalformedAnswer(`GET ${request.path} was answered with account ${named}, not ${this.#userId}`);
   }
 
   /**
-   * Asks whose the key is; several who ask at a time share a ping.
+   * Asks whose the key is, by a ping that is shared.
    * @throws AccountMoved; KeyRefused; what pings throw
    */
   prove(key: OwnedKey, waiting: Waiting): Promise<void> {
-    const flight = this.#flights.get(key.keyHash);
-    return wait(flight === undefined || flight.call.isOver ? this.#fly(key, flight) : flight, waiting);
+    return this.#pings.current(key, waiting);
   }
 
   /**
-   * Proves, by requests that are sent after this call, whatever was answered and stored before it.
-   * @returns false where a key that was used is refused now: what it answered will never be proven
+   * Proves everything that was answered before this call, by requests that are sent after it.
+   * @returns false where a key that was used is refused now: its answers will never be proven
    * @throws AccountMoved; what pings throw
    */
   async proveAll(waiting: Waiting): Promise<boolean> {
     let proven = true;
-    for (const [keyHash, key] of this.#used) {
+    for (const key of this.#used.values()) {
       this.assertOwn();
-      const flight = this.#flights.get(keyHash);
-      const joined =
-        flight === undefined || flight.begun || flight.call.isOver ? this.#fly(key, flight) : flight;
       try {
-        await wait(joined, waiting);
+        await this.#pings.next(key, waiting);
       } catch (error) {
-        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
+        if (!refusesKey(error)) throw error;
         proven = false;
       }
     }
@@ -175,14 +168,12 @@ export class Ownership {
     return proven;
   }
 
-  /** Asks whose the key is. @returns the service's refusal of the key; undefined: it is the account's */
-  async #whyRefused(key: OwnedKey, waiting: Waiting): Promise<KeyRefused | undefined> {
+  /** @throws PingRefused, AccountMoved; what pings throw otherwise */
+  async #proveFirst(key: OwnedKey, waiting: Waiting): Promise<void> {
     try {
       await this.prove(key, waiting);
-      return undefined;
     } catch (error) {
-      if (error instanceof KeyRefused && !(error instanceof AccountMoved)) return error;
-      throw error;
+      throw refusesKey(error) ? new PingRefused(error) : error;
     }
   }
 
@@ -193,22 +184,6 @@ export class Ownership {
   #answered(key: OwnedKey): void {
     this.#used.set(key.keyHash, key);
     this.#tracker.answered(key.keyHash);
-  }
-
-  /** Begins a ping, after the one before it. */
-  #fly(key: OwnedKey, before: Flight | undefined): Flight {
-    const call = new SharedCall(async (over) => {
-      await before?.ended;
-      over.throwIfAborted();
-      flight.begun = true;
-      await this.#ping(key, over);
-    });
-    const ended = call.settled().finally(() => {
-      if (this.#flights.get(key.keyHash) === flight) this.#flights.delete(key.keyHash);
-    });
-    const flight: Flight = { call, ended, begun: false };
-    this.#flights.set(key.keyHash, flight);
-    return flight;
   }
 
   async #ping(key: OwnedKey, stop: AbortSignal): Promise<void> {
@@ -222,7 +197,7 @@ export class Ownership {
         if (left === 1) throw new MalformedAnswer(PING_WAS_CACHED);
       }
     } catch (error) {
-      if (!(error instanceof KeyRefused) || error instanceof AccountMoved) throw error;
+      if (!refusesKey(error)) throw error;
       if (this.#tracker.hasUnproven(key.keyHash)) {
         this.#claims.forget();
         await this.#store.distrust();
@@ -233,7 +208,7 @@ export class Ownership {
     }
   }
 
-  /** Asks for an object, and takes it for a proof where it names an owner. */
+  /** Reads an object; where it names the owner, it is a proof. */
   async #ask(key: OwnedKey, request: ObjectRequest): Promise<Asked> {
     const { keyHash } = key;
     const mark = await this.#store.mark();
@@ -268,15 +243,10 @@ export class Ownership {
 
   async #contradiction(keyHash: string, owner: string): Promise<AccountMoved> {
     const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
-    // In force before anything is stored: no page that is on its way now counts.
+    // Before anything is stored, so that no page under way is written.
     this.#moved = new AccountMoved(inShort);
     this.#claims.forget();
-    const told = await this.#store.contradicted(keyHash, owner);
-    this.#moved = new AccountMoved(told);
+    this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
     return this.#moved;
   }
-}
-
-function wait({ call }: Flight, { signal, stop }: Waiting): Promise<void> {
-  return call.wait(stop === undefined ? signal : AbortSignal.any([signal, stop]));
 }

@@ -5,15 +5,15 @@ export const PROOF_MS = 60_000;
 interface KnownKey {
   /** When the request of the last good proof was sent, milliseconds of the monotonic clock. */
   began: number;
-  /** Answers so far, and those that a proof has followed. */
+  /** Answers so far, and how many of them have a later proof. */
   answers: number;
   proven: number;
 }
 
 /**
- * Which answers are an account's own, told key by key (docs/design/ownership.md, "Whose data"): a proof is an answer that names the
- * key's owner. An answer rests on a proof whose request was sent at most a minute before its own; what is made of many
- * answers together (deletions, "everything as of") needs one that was sent after the last of them.
+ * Which answers are an account's own, by key (docs/design/ownership.md, "Whose data"). A proof is an answer that
+ * names the key's owner. An answer rests on a proof whose request was sent at most a minute before its own.
+ * Conclusions from many answers (deletions, "everything as of") need a proof that was sent after the last of them.
  */
 export class ProofTracker {
   readonly #keys = new Map<string, KnownKey>();
@@ -29,7 +29,7 @@ export class ProofTracker {
     this.#of(keyHash).answers += 1;
   }
 
-  /** A request goes out that may prove what came so far. @returns what to call when it has, with when it was sent */
+  /** A request is about to be sent that may prove the answers so far. @returns call it with when that was sent */
   proving(keyHash: string): (began: number) => void {
     const known = this.#of(keyHash);
     const { answers } = known;
@@ -39,13 +39,13 @@ export class ProofTracker {
     };
   }
 
-  /** Answers came that no proof has followed. */
+  /** There are answers without a later proof. */
   hasUnproven(keyHash: string): boolean {
     const { answers, proven } = this.#of(keyHash);
     return answers > proven;
   }
 
-  /** What the key answered is not built upon any more: no proof will follow. */
+  /** The key's answers will never be proven, and count no more. */
   writeOff(keyHash: string): void {
     this.#keys.delete(keyHash);
   }

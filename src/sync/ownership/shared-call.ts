@@ -1,6 +1,6 @@
 /**
- * One call that several wait for. It is stopped when nobody waits for it any more, and whoever leaves last waits for its
- * end: nothing goes on behind a stop.
+ * One call that several wait for. It is stopped when nobody waits for it any more; the last one to leave waits for
+ * its end, so that nothing goes on behind a stop.
  */
 export class SharedCall<T> {
   readonly #nobodyWaits = new AbortController();
@@ -13,7 +13,7 @@ export class SharedCall<T> {
     this.#answer.catch(() => {}); // heard by those who wait
   }
 
-  /** Everybody has left: it tells nothing any more. */
+  /** Everybody has left: it has no result. */
   get isOver(): boolean {
     return this.#nobodyWaits.signal.aborted;
   }

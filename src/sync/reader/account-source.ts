@@ -1,3 +1,4 @@
+import { ClassifiedError } from '@research-mirror/runtime/errors';
 import {
   type Api,
   type ObjectRequest,
@@ -11,9 +12,9 @@ import type { Budget } from '../../budget/budget.ts';
 import type { RateGroup } from '../../budget/rate-groups.ts';
 import type { FreedSlots } from '../../budget/store/store.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
-import { AccountMoved, KeyRefused, RequestRefused } from '../../model/errors.ts';
+import { KeyRefused, refusesKey, RequestRefused } from '../../model/errors.ts';
 import type { Page } from '../../model/page.ts';
-import type { OwnAnswer, Ownership } from '../ownership/ownership.ts';
+import { type Ownership, PingRefused } from '../ownership/ownership.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
 export interface AccountKey {
@@ -30,9 +31,9 @@ export interface KeyAnswer extends RawAnswer {
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 /**
- * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and
- * when it is refused (rotation) the next. What a key answers is given on only where a fresh proof says that it is the
- * account's (ownership.ts).
+ * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and the
+ * next when it is refused (rotation). An answer is passed on only with a fresh proof that it is the account's
+ * (ownership.ts).
  */
 export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
@@ -60,50 +61,55 @@ export class AccountSource implements Api {
     return answer;
   }
 
-  /** To be called right before anything is written of what the service said. @throws AccountMoved */
+  /** Call it right before anything is written of an answer. @throws AccountMoved */
   assertOwn(): void {
     this.#ownership.assertOwn();
   }
 
   /**
-   * Proves that whatever was answered before this call is the account's own, by requests that are sent after it.
-   * @returns false where that can't be: a key that answered is refused by now
+   * Proves that everything that was answered before this call is the account's own, by requests that are sent after
+   * it.
+   * @returns false where a key that answered is refused now
    * @throws AccountMoved; what pings throw
    */
   proveAll(waiting: Waiting): Promise<boolean> {
     return this.#ownership.proveAll(waiting);
   }
 
-  /** Has it stored with the next proof of whose data it was. To be called when what it rests on is committed. */
+  /** Has it stored with the next proof. Call it when what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#ownership.claimComplete(claim);
   }
 
-  /** Something is complete, if what it rests on is the account's own: only the next proof tells. */
+  /** Something is complete as soon as the next proof confirms it. */
   get hasClaims(): boolean {
     return this.#ownership.hasClaims;
   }
 
   /**
    * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
-   * others; `isGood` tells what they mean.
+   * others; ask `isGood` what they mean.
    * @returns undefined where `claim` said no
    * @throws KeyRefused, AccountMoved, with nothing sent; what `Api.once` throws
    */
   async once(request: OnceRequest): Promise<KeyAnswer | undefined> {
     for (;;) {
       const key = this.#firstGood();
-      const sent = await this.#ownership.asOwner(key, request, (mayStart) =>
-        sendIf(mayStart, request, (given) => key.api.once(given)),
-      );
-      if ('refusal' in sent) this.#refuse(key, sent.refusal);
-      else return sent.answer === undefined ? undefined : { ...sent.answer, keyHash: key.keyHash };
+      try {
+        const answer = await this.#ownership.asOwner(key, request, (mayStart) =>
+          sendIf(mayStart, request, (given) => key.api.once(given)),
+        );
+        return answer === undefined ? undefined : { ...answer, keyHash: key.keyHash };
+      } catch (error) {
+        if (!(error instanceof PingRefused)) throw error;
+        this.#refuse(key, error.refusal);
+      }
     }
   }
 
   /**
-   * Whether a ping still finds the key good; one that it does not is not used any more.
-   * @throws where that can't be asked
+   * Asks by a ping whether the key is still good; a refused one is not used any more.
+   * @throws where the ping has no answer
    */
   async isGood(keyHash: string, request: Waiting): Promise<boolean> {
     const key = this.keys.find((each) => each.keyHash === keyHash);
@@ -113,7 +119,7 @@ export class AccountSource implements Api {
     return good;
   }
 
-  /** How many requests of the group the budget allows in 60 s, as far as known: never less than 1. */
+  /** Requests of the group that the budget allows in 60 s, as far as known; at least 1. */
   sizeOf(group: RateGroup): number {
     const sizes = this.keys.flatMap(({ budget }) =>
       budget.snapshot().groups.flatMap((each) => (each.group === group ? [each.size] : [])),
@@ -133,7 +139,7 @@ export class AccountSource implements Api {
         this.#refused.delete(key);
         return;
       } catch (error) {
-        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
+        if (!refusesKey(error)) throw error;
         this.#refused.add(key);
         refusal = error;
       }
@@ -146,7 +152,7 @@ export class AccountSource implements Api {
     return this.keys.some(({ budget }) => budget.snapshot().groups.some(({ waiting }) => waiting > 0));
   }
 
-  /** What the budgets want stored with the next page; `putBack` when its transaction failed. */
+  /** What the budgets want stored with the next page; `putBack` if its transaction fails. */
   takeFreed(): FreedSlots[] {
     return this.keys.flatMap((key) => key.budget.takeFreed() ?? []);
   }
@@ -157,16 +163,18 @@ export class AccountSource implements Api {
     }
   }
 
-  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<OwnAnswer<T>>): Promise<T> {
+  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<T>): Promise<T> {
     for (;;) {
       const key = this.#firstGood();
       try {
-        const sent = await send(key);
-        if ('answer' in sent) return sent.answer;
-        this.#refuse(key, sent.refusal);
+        return await send(key);
       } catch (error) {
-        if (error instanceof AccountMoved || !(error instanceof KeyRefused)) throw error;
-        // 401 and 403 may also mean this endpoint alone (a plan without it): the ping tells the key's own state.
+        if (error instanceof PingRefused) {
+          this.#refuse(key, error.refusal);
+          continue;
+        }
+        if (!refusesKey(error)) throw error;
+        // 401 and 403 may also refuse this endpoint alone (a plan without it): a ping tells which.
         if (await this.#isStillGood(key, request)) throw new RequestRefused(error.message, error.status);
         this.#refuse(key, error);
       }
@@ -186,8 +194,8 @@ export class AccountSource implements Api {
   }
 
   /**
-   * One ping for all requests that are refused at about the same time. It may be older than the refusal, and a key that
-   * was withdrawn just then pass for good: the next refusal tells.
+   * One ping for all requests that are refused at about the same time. It may be older than the refusal, so that a
+   * key withdrawn in between passes as good: the next refusal corrects that.
    */
   async #isStillGood(key: AccountKey, request: Waiting): Promise<boolean> {
     return !this.#refused.has(key) && (await this.#isGood(key, request));
@@ -198,7 +206,7 @@ export class AccountSource implements Api {
       await this.#ownership.prove(key, stop === undefined ? { signal } : { signal, stop });
       return true;
     } catch (error) {
-      if (error instanceof KeyRefused && !(error instanceof AccountMoved)) return false;
+      if (refusesKey(error)) return false;
       throw error;
     }
   }
@@ -218,4 +226,25 @@ async function sendIf<T>(
   const answer = await send({ ...request, claim });
   if (withheld) throw new Withheld('not sent: it may not go out now');
   return answer;
+}
+
+/**
+ * Proves that everything that was read so far is the account's own.
+ * @returns why that can't be proven now; undefined: it is proven
+ * @throws KeyRefused, LeaseLost; the signal's reason
+ */
+export async function whyNotProven(
+  { source }: { readonly source: Pick<AccountSource, 'proveAll'> },
+  signal: AbortSignal,
+): Promise<Error | undefined> {
+  try {
+    const proven = await source.proveAll({ signal });
+    return proven
+      ? undefined
+      : new RequestRefused('an API key was refused before it was proven whose data it read', 401);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ClassifiedError) || error.remedy === 'stop') throw error;
+    return error;
+  }
 }

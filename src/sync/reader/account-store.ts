@@ -2,9 +2,8 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/suspects.ts';
+import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/stored-suspects.ts';
 import {
-  type ListDirection,
   liveCount,
   nthNewest,
   predecessor,
@@ -19,8 +18,9 @@ import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { SuspectedDeletion, MissingRow } from '../../model/absence.ts';
 import { type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
+import type { ListDirection } from '../../walk/memory/order.ts';
 
-/** What walks ask of an account's rows in Postgres, and what is stored beside pages. */
+/** What readings look up in Postgres, and store apart from pages. */
 export interface AccountStore {
   openScope(scope: Scope): Promise<StoredScope>;
   dueScopes(lists: ListCollection, due: DueScopesBounds): Promise<StoredScope[]>;
@@ -29,15 +29,15 @@ export interface AccountStore {
   liveRows(scope: Scope): Promise<number>;
   unfinishedRows(scope: Scope, changedSince: Date): Promise<UnfinishedRow[]>;
   saveCollection(name: CollectionName, change: CollectionChange): Promise<void>;
-  /** All of a scope's rows in doubt. */
+  /** The scope's suspected deletions. */
   suspectsOf(scope: Scope): Promise<SuspectedDeletion[]>;
-  /** The collection's scopes that have rows in doubt, those first that are ripe first. */
+  /** The collection's scopes with suspects; first those that are due first. */
   suspectScopes(name: CollectionName): Promise<SuspectScope[]>;
-  /** Live rows not among `seen` that last changed before then, as far as one observation may tell. */
+  /** Live rows that were not seen, and that last changed before then. */
   liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
   /**
    * Stores what a reading of lists says of their collection, and as of when all of them are mirrored.
-   * @param judge gets why lists could not be read when they were read last, in one sentence; undefined: all were
+   * @param judge gets in one sentence why lists could not be read last; undefined: all were read
    */
   saveLists(lists: ListCollection, judge: (failing: string | undefined) => CollectionChange): Promise<void>;
   standingOf(name: CollectionName): Promise<Standing>;
@@ -45,9 +45,9 @@ export interface AccountStore {
   now(): Promise<Date>;
   /** The account's own state: stopped while its keys are refused. */
   saveState(state: 'active' | 'stopped', error: string | null): Promise<void>;
-  /** What is promised for each collection, as last stored. */
+  /** When each collection is to be read next, as last stored. */
   scheduledRuns(): Promise<ReadonlyMap<string, ScheduledRuns>>;
-  /** Stores what is promised for collections that this process is asked to mirror. */
+  /** Stores it for the collections that this process mirrors. */
   scheduleRuns(next: ReadonlyMap<CollectionName, Omit<ScheduledRuns, 'paused'>>): Promise<void>;
   readonly recordFreed: RecordFreed;
 }
@@ -63,18 +63,18 @@ export interface ScheduledRuns {
 /** How a collection stands. */
 export interface Standing {
   readonly liveRows: number;
-  /** Proven, and held back by the brake. */
+  /** Proven deletions that the brake blocks. */
   readonly held: number;
-  /** In doubt: the second proof has to come. */
+  /** Suspected deletions: the second proof has to come. */
   readonly waiting: number;
   /** As of when everything, deletions included, is mirrored; undefined: of no moment yet. */
   readonly completeAsOf: Date | undefined;
 }
 
 export interface DueScopesBounds {
-  /** Scopes read since then are left out, unless they have come due again. */
+  /** Scopes read since then are left out, unless they came due again. */
   readonly notReadSince: Date;
-  /** By full walks, not by any read. */
+  /** Only full walks count as such reads. */
   readonly fully: boolean;
   readonly except: readonly string[];
   readonly limit: number;
@@ -94,7 +94,7 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
     suspectsOf: (scope) => suspectsOf(db, scope),
     suspectScopes: (name) => suspectScopes(db, userId, name),
     liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, scope, seen, changedBefore),
-    // In one transaction: what is stored of the lists is what is promised of them, whatever became of the database.
+    // In one transaction: the collection says what its lists say, whatever happens to the database.
     saveLists: (lists, judge) =>
       fenced(db, fence, async (trx) => {
         const { polledAt, completeAsOf } = await listsAsOf(trx, userId, lists);

@@ -6,14 +6,14 @@ import type {
   WalkStarted,
 } from '../../model/sync-events.ts';
 
-/** Who may know what happens: logs, metrics and progress are made of these, and of nothing else. */
+/** Gets the events of readings. Logs, metrics and progress are made of these alone. */
 export interface SyncObserver {
   walkStarted?(event: WalkStarted): void;
   pageWritten?(event: PageWritten): void;
   walkEnded?(event: WalkEnded): void;
-  /** Rows are in doubt; they are read again when the settle time is over. */
+  /** A reading waits until suspects may be read again: until the grace period is over. */
   suspectsWait?(event: SuspectsWait): void;
-  /** Proven deletions were carried out, or the brake held them. */
+  /** Proven deletions were carried out, or blocked by the brake. */
   deletionsJudged?(event: DeletionsJudged): void;
 }
 

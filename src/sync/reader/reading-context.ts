@@ -8,14 +8,14 @@ import type { AccountSource } from './account-source.ts';
 import type { AccountStore } from './account-store.ts';
 import type { SyncObserver } from './observer.ts';
 
-/** What reading an account takes: both sides of the joint, and who is told. */
+/** What functions that read an account need: service, mirror, and who gets their events. */
 export interface ReadingContext {
   readonly fence: Fence;
   readonly source: AccountSource;
   readonly mirror: Mirror;
   readonly store: AccountStore;
   readonly observer: Required<SyncObserver>;
-  /** Told after a commit that changed rows: for NOTIFY. Must not throw. */
+  /** Called after a commit that changed rows: for NOTIFY. Must not throw. */
   readonly onChanged: (table: ChangedTable) => void;
   readonly clock: Clock;
   /** `MIRROR_SETTLE`, milliseconds: least time between the two proofs of a deletion. */
@@ -23,9 +23,9 @@ export interface ReadingContext {
 }
 
 /**
- * Runs a write that carries the budget's freed slots in its transaction. Where it fails, or leaves them out, they
- * wait for the next one.
- * @param write gets what to do inside the transaction; may do it again when it tries again
+ * Runs a write that stores the budget's freed slots in its transaction. If it fails, or leaves them out, they wait
+ * for the next one.
+ * @param write gets what to do inside the transaction; does it again where it tries again
  */
 export async function carryingFreed<T>(
   reader: Pick<ReadingContext, 'source' | 'store'>,
@@ -35,7 +35,7 @@ export async function carryingFreed<T>(
   let carried = false;
   try {
     return await write(async (trx) => {
-      // Of what was fetched before a key turned out to be another's, nothing is written any more.
+      // Once a key turned out to be another account's, nothing is written of earlier answers.
       reader.source.assertOwn();
       carried = true;
       for (const each of freed) await reader.store.recordFreed(trx, each);

@@ -18,18 +18,18 @@ export class ScopeSession {
   fullWalk: Checkpoint | undefined;
   /** A full walk of the scope was completed at some time. */
   everComplete: boolean;
-  /** As of when its new and unsettled rows are mirrored. */
+  /** As of when its new and unfinished rows are mirrored. */
   polledAt: Date | undefined;
-  /** What the full walk under way has seen, where that may come to prove something. */
+  /** What the full walk under way has seen, where that may prove something. */
   whole: WholeReading | undefined;
   /**
-   * Number of the observation that is committed last, as far as this process knows. What rests on memory is written
-   * only where the database has the same (invariant 4): one that went back is told from one that did not.
+   * Number of the last committed observation, as far as this process knows. What rests on memory is written only
+   * where the database has the same number (invariant 4): so a database that went back is recognised.
    */
   committed: number;
-  /** Keys that walks saw since all pages were asked for, where that reading goes on with an interrupted walk. */
+  /** While a reading of all pages goes on with an interrupted walk: keys that walks saw since it began. */
   since: Set<string> | undefined;
-  /** Items in quarantine seen since the full walk under way began; undefined for one that was continued, and for none. */
+  /** Items in quarantine seen since the full walk under way began; undefined for a resumed one, and for none. */
   badItems: BadItems | undefined;
   #obs: number;
   readonly #readings = new Mutex();
@@ -68,12 +68,12 @@ export class ScopeSession {
     return processed;
   }
 
-  /** One reading after another, where each may be a walk over all pages. */
+  /** One reading after another, where each may walk over all pages. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     return this.#readings.run(task);
   }
 
-  /** Does in the write lane what is no page: no page of the scope is written meanwhile. */
+  /** Writes something else than a page: no page of the scope is written meanwhile. */
   write<T>(task: () => Promise<T>): Promise<T> {
     return this.#writes.run(task);
   }

@@ -3,9 +3,9 @@ import type { AccountStore } from '../reader/account-store.ts';
 import { ScopeSession } from './scope-session.ts';
 
 /**
- * One session per scope that is being read: all its readers share its lanes and its memory. When the last of them
- * is done the session is dropped, so that ten thousand lists are rows in Postgres, not memory; and after a failure
- * whose outcome is unknown the next reader begins with what the database has.
+ * One session for each scope that is being read: its readers share it. When the last of them is done, the session is
+ * dropped: ten thousand lists are rows in Postgres, not memory, and after a failure with unknown outcome the next
+ * reader begins with what the database has.
  */
 export class SessionPool {
   readonly #store: Pick<AccountStore, 'openScope'>;

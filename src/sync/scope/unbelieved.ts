@@ -4,8 +4,8 @@ import type { Scope } from '../../model/collections.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 
 /**
- * Keys of rows that were seen, but so soon after what says otherwise that the page may have been stale: the mirror
- * does not have them as they were seen, and they wait for a second sighting (docs/design/deletions.md, "Returns").
+ * Keys of rows that a page showed too soon after they were deleted or changed: the page may be stale. The mirror does
+ * not have them as that page had them; they wait for a second sighting (docs/design/deletions.md, "Returns").
  */
 export async function unbelievedRows(
   { store, gracePeriodMs }: Pick<ReadingContext, 'store' | 'gracePeriodMs'>,
@@ -17,7 +17,7 @@ export async function unbelievedRows(
   return returned.filter(({ at }) => at > stale).map(({ key }) => key);
 }
 
-/** What `freshness` is to say where a row is not believed yet: nothing of as of when the collection is mirrored. */
+/** The change of `freshness` while a row is not believed: `polled_at` stays as it is. */
 export function withoutPolledAt(change: CollectionChange): CollectionChange {
   const { polledAt: _, ...rest } = change;
   return rest;

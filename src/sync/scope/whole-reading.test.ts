@@ -59,7 +59,7 @@ describe('a whole walk', () => {
     expect(await told(['1', '2'])).toMatchObject({ raised: false, proven: false, looked: 0 });
   });
 
-  it('puts in doubt what it did not see, and proves it when the next one saw the same', async () => {
+  it('suspects what it did not see, and proves it gone when the next one saw the same', async () => {
     const first = await told(['1', '2', '3']);
     expect(first).toMatchObject({ raised: true, proven: false });
     expect(first.changes[0]?.add).toEqual([{ key: '3', kind: 'pair' }]);

@@ -8,20 +8,20 @@ import type { Scope } from '../../model/collections.ts';
 const MIRRORED: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
 
 /**
- * What a full walk saw, kept while it runs: two whole walks that saw the same prove what neither did (docs/design/deletions.md, "P2").
- * For a walk that was continued, or begins again, there is none.
+ * What a full walk saw, kept while it runs: two whole walks that saw the same prove absent what neither saw
+ * (docs/design/deletions.md, "P2"). A resumed or restarted walk has none.
  */
 export class WholeReading {
   readonly #sequence = new WalkSequence();
-  /** Keys among them whose rows may not be live. */
+  /** Keys that it saw and whose rows may not be live. */
   readonly #notMirrored = new Set<string>();
-  /** An item without usable key may be any row. */
+  /** It saw an item without usable key, which may be any row. */
   #keyless = false;
-  /** Keys that other walks of the scope saw meanwhile. */
+  /** Keys that only other walks of the scope saw meanwhile. */
   readonly #sighted = new Set<string>();
   #served: ServedWalk | undefined;
 
-  /** Takes a page in, as it is being written; the same page may come again when the write is tried again. */
+  /** Takes a page that is being written; the same page comes again where the write is tried again. */
   note(items: readonly Item[], { outcomes, hashes }: ObservedPage, served?: Served): void {
     if (served !== undefined) this.#served = withAnswer(this.#served, served);
     for (const [index, { key }] of items.entries()) {
@@ -41,12 +41,12 @@ export class WholeReading {
     return this.#sequence.has(key) || this.#sighted.has(key);
   }
 
-  /** Rows that it saw and that the mirror holds as live: where that has more, it did not see some. */
+  /** Live rows that it saw: where the mirror has more, it did not see some. */
   get mirrored(): number {
     return this.#sequence.size - this.#notMirrored.size;
   }
 
-  /** Null where an item changed while the walk was reading, or can't be told. */
+  /** Null where an item changed while the walk was reading, or has no usable key. */
   walk(began: Date, ended: Date): WholeWalk | null {
     const digest = this.#keyless ? undefined : this.#sequence.digest();
     if (digest === undefined) return null;
@@ -55,7 +55,7 @@ export class WholeReading {
   }
 }
 
-/** Of an answer without a `Date` its age alone is known. */
+/** An answer without a `Date` adds its age alone. */
 function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
   if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
   return {
@@ -67,13 +67,13 @@ function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): Se
 
 /** What a whole walk says of the rows that it did not see. */
 export interface Absences {
-  /** They are in doubt, proven gone, or there are none. */
+  /** They are suspected, or proven gone, or there are none. */
   readonly judged: boolean;
-  /** Some came into doubt. */
+  /** Some are newly suspected. */
   readonly raised: boolean;
   /** Some are proven gone now. */
   readonly proven: boolean;
-  /** Some came or changed too lately to be doubted. */
+  /** Some came or changed too lately to be suspected. */
   readonly overlooks: boolean;
 }
 
@@ -81,11 +81,11 @@ export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: fals
 const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
 
 /**
- * Records what a whole walk says of live rows that it did not see. To be called in the write lane right after its last
+ * Records what a whole walk says of live rows that it did not see. Call it in the write lane right after the last
  * page, so that no other page comes between.
- * @param present null where the walk can't be compared with another: then it judges only that no row is missing
+ * @param present null where the walk can't be compared with another: it can only say that no row is missing
  * @param ended when its last answer was written
- * @param previous the whole walk before it, as far as one is remembered
+ * @param previous the whole walk before it, if one is remembered
  * @param obs observation number of its last page
  */
 export async function recordAbsences(

@@ -6,20 +6,26 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import { needsReading, DueSuspects } from './due-suspects.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
-import { readingOf, SecondReadings } from './second-readings.ts';
-import type { FinishOptions, ConfirmResult, ConfirmOptions } from './confirm-result.ts';
+import {
+  type ConfirmOptions,
+  type ConfirmResult,
+  type FinishOptions,
+  readingOf,
+  SecondReadings,
+} from './second-readings.ts';
 import { forEachConcurrently } from '@research-mirror/runtime/for-each-concurrently';
 import type { ReadWhole, WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
-import { whyNotProven } from '../reader/why-not-proven.ts';
+import { whyNotProven } from '../reader/account-source.ts';
 
-/** Scopes that are settled side by side at most. */
+/** Scopes whose suspects are read side by side at most. */
 const WORKERS = 4;
 
 /**
- * Second observations of rows in doubt (docs/design/deletions.md, "Confirming"): waits until the settle time after the first ones is over, reads
- * the rows again in the fewest pages, and has deleted what is proven then. All scopes are read before anything is
- * deleted or called complete: one proof of whose data it was, which begins after the last request, serves them all.
+ * Second proofs of suspected deletions (docs/design/deletions.md, "Confirming"): waits for the end of the grace
+ * period, reads the rows again in the fewest pages, and deletes what is proven then. All scopes are read before
+ * anything is deleted or called complete: so one proof of whose data it is, begun after the last request, serves them
+ * all.
  */
 export class DeletionConfirmer {
   readonly #context: ReadingContext;
@@ -35,8 +41,8 @@ export class DeletionConfirmer {
   }
 
   /**
-   * Ends a full reading: all scopes of the collection are waited for together, whatever their number.
-   * @param read the scopes that were read whole and are not known to be complete yet
+   * Ends a full reading; waits once for all scopes of the collection.
+   * @param read by parent, the scopes that were read whole and are not known to be complete yet
    */
   async finish(
     lists: ListCollection,
@@ -53,7 +59,7 @@ export class DeletionConfirmer {
     const again = await this.#each(lists, [...parents], options, (session) =>
       this.#again.afterWalk(lists, session, walked, options),
     );
-    // What pages said of being complete waits for it, too.
+    // This also confirms what pages found complete.
     const unproven = await whyNotProven(this.#context, options.signal);
     if (unproven !== undefined) return { ...again, error: again.error ?? unproven, unproven: 0 };
     const left = [...parents].filter((parent) => !again.failed.has(parent));
@@ -69,7 +75,7 @@ export class DeletionConfirmer {
     return confirmed;
   }
 
-  /** Deletes what is proven gone in the collection's scopes, unless the brake holds it. */
+  /** Deletes what is proven gone in the collection's scopes, unless the brake blocks it. */
   async deleteProven(lists: ListCollection, options: ConfirmOptions): Promise<ConfirmResult> {
     const scopes = await this.#context.store.suspectScopes(lists.name);
     const parents = scopes.filter(({ proven }) => proven > 0).map(({ scope }) => scope.parent);
@@ -83,8 +89,8 @@ export class DeletionConfirmer {
   }
 
   /**
-   * Settles what is ripe now: doubts of polls, and those that an earlier process left.
-   * @returns when (ms from now) there will be more to do; undefined: not before new doubts come
+   * Reads suspects again whose grace period is over: those that polls found, and those that an earlier process left.
+   * @returns when (ms from now) there will be more to do; undefined: not before new suspects come
    */
   async confirmDue(
     lists: ListCollection,
@@ -106,7 +112,7 @@ export class DeletionConfirmer {
       options,
       (session) => this.#again.ofSuspects(lists, session, options),
     );
-    // What a stop left, and what the brake held: it may let them go now.
+    // Also what a stop left, and what the brake blocked: it may let them pass now.
     const deleted = await this.deleteProven(lists, options);
     const error = read.error ?? deleted.error;
     if (error === undefined) for (const each of due) this.#due.noteTried(each);
@@ -118,7 +124,7 @@ export class DeletionConfirmer {
     };
   }
 
-  /** Reads rows again of which something else says that they are gone: first proofs, where they are. */
+  /** Reads rows again that seem to be gone: their first proof, if they are. */
   async suspect(lists: ListCollection, keys: readonly string[], signal: AbortSignal): Promise<WalkResult> {
     const scope: Scope = { userId: this.#context.fence.userId, collection: lists.name, parent: '' };
     return this.#sessions.use(scope, lists, (session) =>
@@ -126,7 +132,7 @@ export class DeletionConfirmer {
     );
   }
 
-  /** What follows for a scope from all that was read of it, once it is proven whose data that is. */
+  /** Once it is proven whose data was read: deletes what the scope lacks, and says whether it is complete. */
   async #finishScope(
     session: ScopeSession,
     read: ReadWhole | undefined,
@@ -138,7 +144,7 @@ export class DeletionConfirmer {
     const totals = hasProven ? addTotals(NO_TOTALS, await this.#delete(session, options)) : NO_TOTALS;
     if (read === undefined) return { totals, error: undefined, unproven: 0 };
     const left = await store.suspectsOf(scope);
-    // A doubt that is younger than the walk counts too: another reading may have raised anew what this one missed.
+    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed.
     if (read.clean && !read.complete && left.length === 0) {
       await this.#saveComplete(session, new Date(read.began.getTime() - this.#context.gracePeriodMs));
     }
@@ -173,7 +179,7 @@ export class DeletionConfirmer {
       error ??= confirmed.error;
       if (confirmed.error !== undefined) failed.add(parent);
     });
-    // What a stop broke off ends without an error, and has not been tried.
+    // A stopped reading has no error, but has not been tried.
     signal.throwIfAborted();
     return { totals, error, unproven, failed };
   }
@@ -181,7 +187,7 @@ export class DeletionConfirmer {
   #saveComplete(session: ScopeSession, completeAsOf: Date): Promise<void> {
     const { mirror, fence } = this.#context;
     const { scope } = session;
-    // Of lists the collection's is the least over all of them, and saved when all are read.
+    // A collection of lists is complete as of the earliest of them: that is saved when all are read.
     const collection = scope.parent === '' ? { collection: { completeAsOf } } : {};
     return session.write(() =>
       mirror.endWalk(fence, scope, { scope: { completeAsOf }, ...collection }, session.committed),

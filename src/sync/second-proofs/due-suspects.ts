@@ -1,20 +1,20 @@
-import type { SuspectScope } from '../../mirror/deletion/suspects.ts';
+import type { SuspectScope } from '../../mirror/deletion/stored-suspects.ts';
 import type { SuspectKind } from '../../model/absence.ts';
 import { type ListCollection, scopeName } from '../../model/collections.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 
 /**
- * Waited beyond the settle time (ms). When a request was sent is told by the database's clock no better than the way
- * of its time to us allows; that it was sent earlier is then assumed, and it would be too early for a proof.
+ * Waited beyond the grace period (ms). When a request was sent is known by the database's clock only up to the time's
+ * way to us: the earliest moment counts, which without the margin would be too early for a proof.
  */
 const MARGIN_MS = 20;
 
-/** When rows in doubt may be read a second time, and which were. */
+/** When suspects may be read a second time, and which scopes were read. */
 export class DueSuspects {
   readonly #context: ReadingContext;
   /**
-   * Of scopes that were read again: the youngest doubt that there was then (ms). What is still in doubt waits for a
-   * full walk, or for the next doubt: reading it again and again would tell nothing.
+   * By scope that was read again: when its last suspect was found (ms). Suspects that remain wait for a full walk, or
+   * for the next suspect: nothing is learnt from reading them again and again.
    */
   readonly #tried = new Map<string, number>();
 
@@ -42,7 +42,7 @@ export class DueSuspects {
     if (milliseconds > 0) {
       observer.suspectsWait({ userId: fence.userId, collection: lists.name, rows, milliseconds });
     }
-    // Asked again after each wait: the database's clock decides, and ours may run faster.
+    // Asked again after each wait: the database's clock counts, and ours may run faster.
     for (; milliseconds > 0; milliseconds = await left()) await clock.sleep(milliseconds, signal);
     signal.throwIfAborted();
   }
@@ -56,7 +56,7 @@ export class DueSuspects {
   }
 }
 
-/** Whether a second reading of the row itself may tell: all but what only two whole walks can. */
+/** Whether a second reading of the row may prove it gone; for `pair` only two whole walks can. */
 export function isReadAgain(kind: SuspectKind): boolean {
   return kind !== 'pair';
 }

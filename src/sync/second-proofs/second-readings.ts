@@ -1,19 +1,40 @@
 import { PRIORITY } from '../../budget/priorities.ts';
-import type { SuspectScope } from '../../mirror/deletion/suspects.ts';
+import type { SuspectScope } from '../../mirror/deletion/stored-suspects.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import { confirmRows } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import { isReadAgain, needsReading, type DueSuspects } from './due-suspects.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
-import type { FinishOptions, ConfirmResult, ConfirmOptions } from './confirm-result.ts';
 import { isUnknown, type ReadWhole } from '../walk-run/walk-result.ts';
-import { addTotals, NO_TOTALS } from '../walk-run/walk-totals.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
 
-/** Waited beyond the settle time (ms) where a little was not enough, or where a second try would be dear. */
+export interface ConfirmOptions {
+  readonly signal: AbortSignal;
+  /** Lifts the brake. */
+  readonly accept: boolean;
+}
+
+export interface FinishOptions extends ConfirmOptions {
+  /** Waits for second proofs; else suspects are left to later readings. */
+  readonly patient: boolean;
+  /** Takes the turn for one more full walk of a scope. */
+  readonly walkTurn: <T>(task: () => Promise<T>) => Promise<T>;
+}
+
+/** What became of a collection's suspects. */
+export interface ConfirmResult {
+  readonly totals: ReadTotals;
+  /** The first failure; other scopes were finished all the same. */
+  readonly error: Error | undefined;
+  /** Rows that a full reading found missing, and that no second one has confirmed: they wait for the next. */
+  readonly unproven: number;
+}
+
+/** Waited beyond the grace period (ms) where a little was not enough, or where a second try would be expensive. */
 const WIDE_MARGIN_MS = 250;
 
-/** Reads again what a first reading left in doubt. Nothing is deleted, or called complete, by it. */
+/** Reads suspects again. It deletes nothing, and calls nothing complete. */
 export class SecondReadings {
   readonly #context: ReadingContext;
   readonly #due: DueSuspects;
@@ -23,7 +44,7 @@ export class SecondReadings {
     this.#due = due;
   }
 
-  /** Reads the scope's rows in doubt again. */
+  /** Reads the scope's suspects again. */
   async ofSuspects(
     lists: ListCollection,
     session: ScopeSession,
@@ -31,7 +52,7 @@ export class SecondReadings {
   ): Promise<ConfirmResult> {
     const { store, clock } = this.#context;
     const { scope } = session;
-    // A row that an unfinished full walk missed in its place may have moved: the rest of that walk finds out.
+    // A row that an unfinished full walk missed in its place may have moved: the rest of that walk may see it.
     const unfinished = session.fullWalk !== undefined;
     const unproven = async (): Promise<string[]> =>
       (await store.suspectsOf(scope))
@@ -43,7 +64,7 @@ export class SecondReadings {
       if (tries > 0) await clock.sleep(WIDE_MARGIN_MS, options.signal);
       const result = await confirmRows(readingOf(this.#context, lists, session, options), keys);
       totals = addTotals(totals, result.totals);
-      // Whether such a list is gone its own row tells (unknown-lists.ts).
+      // The list's own row says whether it is gone (unknown-lists.ts).
       if (scope.parent !== '' && isUnknown(result)) break;
       if (result.error !== undefined) return { totals, error: result.error, unproven: 0 };
       if (result.outcome === 'full-needed' || result.outcome === 'interrupted') break;
@@ -54,8 +75,8 @@ export class SecondReadings {
   }
 
   /**
-   * Everything of one scope's full reading that is read after its walk.
-   * @param walked whole walks by scope: a second one takes the place of the first
+   * Everything that one scope's full reading reads after its walk.
+   * @param walked whole walks by parent: a second one takes the place of the first
    */
   async afterWalk(
     lists: ListCollection,
@@ -93,15 +114,15 @@ export class SecondReadings {
       left = await store.suspectsOf(scope);
       return undefined;
     };
-    // What came too lately to be doubted is old enough when the settle time is over.
+    // Rows that came too lately to be suspected are old enough after the grace period.
     if (options.patient && read?.overlooks === true) {
       const error = (await walkAgain(gracePeriodMs + WIDE_MARGIN_MS)) ?? (await confirmAgain(() => true));
       if (error !== undefined) return { totals, error, unproven: 0 };
     }
-    // In an unordered list a second whole walk tells, and one more is what a full reading may cost. (Where the order came
-    // to be trusted meanwhile, that walk doubts by intervals what the first one missed.)
+    // In an unordered list it takes a second whole walk: one more is what a full reading may cost. (If the order is
+    // trusted by then, that walk suspects by intervals what the first one missed.)
     if (read !== undefined && left.some(({ kind, proven }) => kind === 'pair' && !proven)) {
-      // Another reading may have walked meanwhile: the pair is made of its walk and the next one.
+      // Another reading may have walked meanwhile: its walk and the next one are the pair.
       const ended = session.memory.whole?.ended ?? 0;
       const waitMs = ended + gracePeriodMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
       const error = (await walkAgain(Math.max(WIDE_MARGIN_MS, waitMs))) ?? (await confirmAgain(needsReading));

@@ -1,28 +1,28 @@
 import { type Discrepancy, DISCREPANCY_KINDS, type DiscrepancyKind } from './report.ts';
 
-/** Discrepancies of a collection that are told one by one; all are counted. */
+/** Discrepancies of a collection that are listed one by one; all are counted. */
 export const MOST_LISTED = 1_000;
 
 /** What was found out about one collection. */
 export class Findings {
   readonly #counts = new Map<DiscrepancyKind | 'quarantined', number>();
-  /** Certain ones, and those of which nothing can be said: these fill only the room that is left. */
+  /** `changed` ones are uncertain: they are listed only where certain ones leave room. */
   readonly #certain: Discrepancy[] = [];
   readonly #uncertain: Discrepancy[] = [];
   #readOnce = 0;
 
-  /** @param tell makes what is told of it; not asked once enough is told */
-  add(kind: DiscrepancyKind, tell: () => Omit<Discrepancy, 'kind'>): void {
+  /** @param describe called only while there is room in the list */
+  add(kind: DiscrepancyKind, describe: () => Omit<Discrepancy, 'kind'>): void {
     this.#count(kind, 1);
     const listed = kind === 'changed' ? this.#uncertain : this.#certain;
-    if (listed.length < MOST_LISTED) listed.push({ kind, ...tell() });
+    if (listed.length < MOST_LISTED) listed.push({ kind, ...describe() });
   }
 
   quarantined(count: number): void {
     this.#count('quarantined', count);
   }
 
-  /** Counted after one reading only. */
+  /** Counts rows that were read only once. */
   addReadOnce(kind: DiscrepancyKind, count: number): void {
     this.#count(kind, count);
     this.#readOnce += count;

@@ -2,12 +2,12 @@ import type { FieldDifference } from '../../mirror/page/compare-rows.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
 /**
- * What may be said of a row, after both sides were read twice:
+ * What is known of a row after both sides were read twice:
  * - `missing`: the service has it, the mirror has not, or has it marked deleted
  * - `extra`: the mirror has it live, the service does not have it
  * - `different`: both have it, and not the same
- * - `changed`: one of the two changed while they were read, or the mirror waits for a second proof of what it has
- *   seen of the row: nothing can be said
+ * - `changed`: nothing certain: a side changed while they were read, or the mirror suspects the row's deletion, and
+ *   waits for the second proof
  */
 export type DiscrepancyKind = 'missing' | 'extra' | 'different' | 'changed';
 
@@ -21,7 +21,7 @@ export interface Discrepancy {
   readonly key: string | undefined;
   /** Of a `different` row: where. */
   readonly fields: readonly FieldDifference[];
-  /** More, for people; '' where there is nothing to say. */
+  /** More, for people; '' where there is nothing more. */
   readonly note: string;
 }
 
@@ -37,9 +37,9 @@ export interface VerifiedCollection {
   readonly extra: number;
   readonly different: number;
   readonly changed: number;
-  /** Items that the service has and no table can hold; they are kept in quarantine. */
+  /** Items of the service that can't be mirrored: they are in quarantine. */
   readonly quarantined: number;
-  /** Of all these, how many were read only once, since there are too many. */
+  /** How many of all these were read only once, since there are too many. */
   readonly readOnce: number;
   /** The first ones; `changed` ones last. */
   readonly discrepancies: readonly Discrepancy[];
@@ -50,7 +50,7 @@ export interface VerifiedCollection {
   readonly error: string | null;
 }
 
-/** How far the reading of a collection is; sums. */
+/** How far a collection is read; sums. */
 export interface VerifyProgress {
   readonly userId: string;
   readonly collection: CollectionName;

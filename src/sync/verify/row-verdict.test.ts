@@ -36,12 +36,12 @@ describe('the verdict of two readings', () => {
 
   it('accuses nobody on the word of one reading', () => {
     fc.assert(
-      fc.property(sighting, sighting, fc.boolean(), (first, second, inDoubt) => {
-        const told = verdict(first, second, inDoubt);
-        if (told === 'changed' || told === 'quarantined') return;
+      fc.property(sighting, sighting, fc.boolean(), (first, second, suspected) => {
+        const kind = verdict(first, second, suspected);
+        if (kind === 'changed' || kind === 'quarantined') return;
         expect(first).toEqual(second);
-        expect(inDoubt).toBe(false);
-        expect(told).toBe(first.kind);
+        expect(suspected).toBe(false);
+        expect(kind).toBe(first.kind);
       }),
     );
   });

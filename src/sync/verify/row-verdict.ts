@@ -11,16 +11,16 @@ export interface Sighting {
 
 /**
  * What two readings say together: only what both say of the same item and the same version of the row counts. A
- * mirror that is a step behind its service looks the same twice: it is different. One that caught up between the
+ * mirror that stays behind its service looks the same twice: it is different. A mirror that caught up between the
  * readings, or a service that changed meanwhile, does not.
- * @param inDoubt the mirror waits for a second proof of what it saw of the row
+ * @param suspected the mirror suspects the row's deletion, and waits for the second proof
  */
 export function verdict(
   first: Sighting,
   second: Sighting,
-  inDoubt: boolean,
+  suspected: boolean,
 ): DiscrepancyKind | 'quarantined' {
   if (second.kind === 'quarantined') return 'quarantined';
   const same = first.kind === second.kind && first.source === second.source && first.row === second.row;
-  return same && !inDoubt && second.kind !== 'equal' ? second.kind : 'changed';
+  return same && !suspected && second.kind !== 'equal' ? second.kind : 'changed';
 }

@@ -30,21 +30,21 @@ export interface AccountVerification {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: VerifyProgress) => void;
   /**
-   * Polls the collection, before what differs is read again: what is new since the last poll is no difference. Given
-   * where a daemon polls anyway; else nothing of the mirror is written.
+   * Polls the collection before differing rows are read again, so that rows since the last poll are no difference.
+   * Given where a daemon polls anyway; else nothing of the mirror is written.
    */
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
-/** A collection that stands by itself: its verification, and the keys that the service has, where lists hang on them. */
+/** The verification of a collection without parent; `keys` are the service's, collected where it has lists. */
 interface Begun {
   readonly verified: Promise<VerifiedCollection>;
   readonly keys: ReadonlySet<string>;
 }
 
 /**
- * Reads an account's collections again under its budget, side by side, and compares them with the mirror; nothing of
- * the mirror is written. What can't be read is told in its collection's `error`.
+ * Reads an account's collections again within its budget, side by side, and compares them with the mirror, which it
+ * does not write. Where a collection can't be read, its `error` says why.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {
@@ -99,7 +99,7 @@ async function verifyCollection(
   });
 }
 
-/** Every list that the service has, and every other one whose items the mirror holds as live. */
+/** Verifies every list of the service, and every other one that has live items in the mirror. */
 async function verifyLists(
   of: AccountVerification,
   lists: ListCollection,

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 const FIRST_SLOTS = 1024;
 
 /**
- * A set of keys in 16 to 32 bytes each, whatever their length: 64 bits of each key's SHA-256. A key that was not added
- * is taken for one that was in 1 of 2⁶⁴ / n cases: with ten million keys, in one of two million millions.
+ * A set of keys in 16 to 32 bytes each, whatever their length: 64 bits of each key's SHA-256. `has` is wrongly true
+ * for 1 in 2⁶⁴ / n keys that were not added: with n = ten million, for 1 in two million millions.
  */
 export class KeySet {
   /** Open addressing; 0 is an empty slot. */

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
-import { suspectsAmong } from '../../mirror/deletion/suspects.ts';
+import { suspectsAmong } from '../../mirror/deletion/stored-suspects.ts';
 import { liveAmong, liveRows } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
@@ -25,25 +25,25 @@ export interface ScopeVerification {
   readonly db: Db;
   readonly rules: StorageRules;
   readonly findings: Findings;
-  /** Told of each page of the first reading. */
+  /** Called for each page of the first reading. */
   readonly onPage: (page: { readonly items: number; readonly unequal: number }) => void;
-  /** Lets the mirror catch up with the service, before what differs is read again; left out: it stays as it is. */
+  /** Lets the mirror catch up with the service before differing rows are read again; left out: it stays as it is. */
   readonly catchUp?: () => Promise<void>;
-  /** Told of each key that the service has. */
+  /** Called for each key that the service has. */
   readonly onKey?: (key: string) => void;
 }
 
-/** A row that was not equal when it was read first, by key; an item without key stands under its hash. */
+/** Rows that were not equal at the first reading, by key; an item without key is under its hash. */
 type SecondLook = Map<string, Sighting & { readonly key: string | undefined }>;
 
-/** How it was found at the second reading. */
+/** What the second reading found. */
 type Again = Map<string, Sighting & Pick<UnequalItem, 'fields'>>;
 
 /**
- * Compares one scope with the service: all pages, and the mirror's live rows that were on none of them. What is not
- * equal is read again on both sides before it is told.
+ * Compares one scope with the service: all pages, and the mirror's live rows that were on none of them. Unequal rows
+ * are read again on both sides before they are reported.
  * @returns live rows of the mirror
- * @throws RequestRefused where the service does not let it be read to its end; what requests throw
+ * @throws RequestRefused where the service can't be read to the end; what requests throw
  */
 export async function verifyScope(verification: ScopeVerification): Promise<number> {
   return new ScopeReadings(verification).run();

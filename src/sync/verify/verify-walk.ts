@@ -5,16 +5,16 @@ import type { End, Step } from '../../walk/walk.ts';
 import { askPage, type AskOptions } from '../walk-run/ask-page.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 
-/** What a walk that writes nothing takes. */
+/** A walk that writes nothing. */
 export interface QuietReading extends Omit<AskOptions, 'broken'> {
   readonly context: Pick<ReadingContext, 'source' | 'store' | 'clock'>;
 }
 
 /**
- * Runs a walk over a scope to its end over a copy of the scope's memory: nothing of it is stored, and the mirror's own
- * walks know nothing of it.
- * @param onPage takes each page's items; says which of their keys the mirror has
- * @throws what requests throw, refusals apart: those are the walk's to judge; the signal's reason
+ * Walks a scope to its end on a copy of the scope's memory: nothing is stored, and the mirror's own walks are not
+ * affected.
+ * @param onPage gets each page's items; says which of their keys the mirror has
+ * @throws what requests throw, except refusals, which the walk judges; the signal's reason
  */
 export async function walkQuietly(
   reading: QuietReading,
@@ -32,8 +32,9 @@ export async function walkQuietly(
       continue;
     }
     const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
-    const { page, answer } = await askPage(context, ask, { ...reading, broken });
-    ({ walk, memory, ask } = step(walk, memory, answer, context.clock.now()));
+    const asked = await askPage(context, ask, { ...reading, broken });
+    ({ walk, memory, ask } = step(walk, memory, asked, context.clock.now()));
+    const { page } = asked;
     if (page === undefined) continue;
     const isKnown = await onPage(page.items);
     const rows = page.items.flatMap(({ key }) =>

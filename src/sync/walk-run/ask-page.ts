@@ -9,28 +9,23 @@ import type { WalkOptions } from './walk-result.ts';
 
 export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
 
-/** What the service said to a walk's request. */
-export interface AskedPage {
-  /** Undefined where it was refused, or too large to be held. */
-  readonly page: Page | undefined;
-  /** The same as the walk is told. */
-  readonly answer: WalkAnswer;
-  /**
-   * A moment of the monotonic clock, milliseconds: the request was not sent before; where a cache on the way answered, it
-   * had the answer no longer than since then, and what the answer says is as of then.
-   */
+/** The service's answer to a walk's request: what the walk takes of it, and what is written. */
+export type AskedPage = Exclude<WalkAnswer, { readonly type: 'predecessor' }> & {
+  /** Left out where the request was refused, or the page was too large for memory. */
+  readonly page?: Page;
+  /** As of when the answer is (`PageWrite.sentAfter`). */
   readonly sentAfter: number;
-}
+};
 
 export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
   readonly scope: Scope;
-  /** Aborted: the answer is not wanted any more. */
+  /** Aborted when the answer is no longer wanted. */
   readonly broken: AbortSignal;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
 /**
- * Sends a walk's request. A refusal, or a page that is too large, is an answer for the walk to judge.
+ * Sends a walk's request. A refusal, or a page that is too large, is an answer: the walk judges it.
  * @throws every other error of the request
  */
 export async function askPage(
@@ -58,16 +53,12 @@ export async function askPage(
       onExchange,
     });
     const { items, hasMore, nextCursor } = page;
+    const keys = items.map(({ key }) => key);
     const ageMs = ageOf(page);
-    return {
-      page,
-      answer: { type: 'page', keys: items.map(({ key }) => key), hasMore, nextCursor, ageMs },
-      sentAfter: sentAfter - ageMs,
-    };
+    return { type: 'page', keys, hasMore, nextCursor, ageMs, page, sentAfter: sentAfter - ageMs };
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return { page: undefined, answer: { type: 'too-large' }, sentAfter };
+    if (error instanceof AnswerTooLarge) return { type: 'too-large', sentAfter };
     if (!(error instanceof RequestRefused)) throw error;
-    const { status } = error;
-    return { page: undefined, answer: { type: 'refused', status, message: messageOf(error) }, sentAfter };
+    return { type: 'refused', status: error.status, message: messageOf(error), sentAfter };
   }
 }

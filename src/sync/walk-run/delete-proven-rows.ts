@@ -3,8 +3,8 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 
 /**
- * Deletes the scope's rows that are proven gone, unless the brake holds them. To be called in the scope's write lane, when
- * it is proven whose answers prove that (`AccountSource.proveAll`).
+ * Deletes the scope's rows that are proven gone, unless the brake blocks that. Call it in the scope's write lane,
+ * after the answers behind it are proven to be the account's (`AccountSource.proveAll`).
  * @param accept lifts the brake
  */
 export async function deleteProvenRows(

@@ -24,7 +24,9 @@ const taken: PageStep = {
   before: memory,
   walk: beginFull(memory, { liveRows: 3, now: began }).walk,
   memory,
+  obs: 1,
   items,
+  sentAfter: 0,
   end: undefined,
   polledAt: undefined,
   unbelieved: [],
@@ -172,7 +174,7 @@ describe('what is stored with a page', () => {
       expect([overlooks(began - 59_999), overlooks(began - 60_000)]).toEqual([true, false]);
     });
 
-    it('is a second proof when its request was sent the settle time after the first one', () => {
+    it('is a second proof when its request was sent the grace period after the first one', () => {
       const missing = [{ key: '7', changedAt: long }];
       const prove = (ago: number): readonly string[] | undefined => {
         const first = { key: '7', kind: 'snapshot', obs: 1, at: began - ago, proven: false } as const;
@@ -190,14 +192,14 @@ describe('what is stored with a page', () => {
       expect(decision.suspectChange?.withdraw).toEqual(['2']);
     });
 
-    it('completes the scope in one answer, once it is proven whose it was, but for what is in doubt', () => {
+    it('completes the scope in one answer, once it is proven whose it was, unless rows are suspected', () => {
       const asOf = (view: ObservedPage): Date | undefined =>
         decide({ ...taken, page: snapshot, end }, view, null).completeAsOf;
       expect(asOf(seen)).toEqual(new Date(began - 60_000));
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: long }] })).toBeUndefined();
       // A row that is seen and not believed is not here.
       expect(asOf(observed('unchanged', 'deferred', 'unchanged'))).toBeUndefined();
-      // It may have gone right after it came: as of the settle time ago the mirror would have a row too many.
+      // It may have gone right after it came: as of a grace period ago the mirror would have a row too many.
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: began - 1 }] })).toBeUndefined();
       const suspect = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
       expect(asOf({ ...seen, suspects: [{ ...suspect, key: '7' }] })).toBeUndefined();
@@ -231,7 +233,7 @@ describe('what a complete reading says of items in quarantine', () => {
     return decide({ ...taken, end, ...step }, seen, null, known && badItems).decision.unseen;
   };
 
-  it('is that those are gone which it did not see, nor anybody less than the settle time before it began', () => {
+  it('is that items are gone that it did not see, and that nobody saw within the grace period before it began', () => {
     expect(unseen({}, ['a', 'b'])).toEqual({ seen: ['a', 'b'], before: new Date(began + 5 - 60_000) });
     const whole = { ...taken.page, proof: null, contradiction: false, place: { after: null, ends: true } };
     expect(unseen({ page: whole }, ['a', 'b'])).toEqual({ seen: ['b'], before: new Date(began - 60_000) });

@@ -1,5 +1,5 @@
 import { type SuspectChange, NO_SUSPECTS } from '../../model/absence.ts';
-import type { Decision, ObservedPage } from '../../mirror/page-write.ts';
+import type { Decision, ObservedPage, PageWrite } from '../../mirror/page-write.ts';
 import { STAMP_EVERY_MS } from '../../mirror/quarantine/plan.ts';
 import type { Unseen } from '../../mirror/quarantine/plan.ts';
 import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
@@ -17,29 +17,27 @@ import { surelyBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
-export interface PageStep {
-  readonly scope: Scope;
+export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'sentAfter'> {
   /** When this run of the walk began. */
   readonly startedAt: Date;
-  /** When its first request was sent, by the database's clock; undefined: the page's is the first. */
+  /** When its first request was sent, by the database's clock; undefined: that was this page's. */
   readonly firstSentAt: Date | undefined;
-  /** Of this run of the walk, without what the page will have changed. */
+  /** Of this run of the walk, without the changes by this page. */
   readonly totals: ReadTotals;
   /** The scope's memory as stored. */
   readonly before: ScopeMemory;
   readonly walk: Walk;
   /** The scope's memory as the step left it. */
   readonly memory: ScopeMemory;
-  readonly items: readonly Item[];
-  /** What the page says of absence; undefined where there is none (the request was refused). */
+  /** What the page says of absence; undefined where there is no page: the request was refused. */
   readonly page: TakenPage | undefined;
-  /** What its answer said of caches on the way; left out: nothing is known of it. */
+  /** What its answer said of caches on the way; left out: not known. */
   readonly served?: Served | undefined;
   /** Given when the walk ends with this page. */
   readonly end: End | undefined;
-  /** As of when the scope's new and unsettled rows are mirrored then, where the walk's end makes that true. */
+  /** As of when the scope's new and unfinished rows are mirrored, where the walk's end makes that true. */
   readonly polledAt: Date | undefined;
-  /** Rows that were seen before and not believed, when the page came. */
+  /** Keys of rows that earlier pages showed and that are not believed yet. */
   readonly unbelieved: readonly string[];
   /** Freshness to store at the end of a walk that ended well. */
   readonly collection: CollectionChange | undefined;
@@ -47,21 +45,21 @@ export interface PageStep {
   readonly gracePeriodMs: number;
 }
 
-/** What is stored with a page, and what its walk has to know of it. */
+/** What is stored with a page, and what its walk goes on with. */
 export interface Decided {
   readonly decision: Decision;
   /** The scope's memory from then on. */
   readonly memory: ScopeMemory;
-  /** Everything is mirrored as of then, if the page is the account's own: true with the next proof. */
+  /** Everything is mirrored as of then, once a proof confirms that the page is the account's own. */
   readonly completeAsOf: Date | undefined;
-  /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
+  /** Rows are missing that came or changed too lately to be suspected: the next walk decides. */
   readonly overlooks: boolean;
 }
 
 /**
- * Tells it from what the page was to the mirror.
- * @param whole the whole walk that the page ends, null where that is none, as a later one is to find it
- * @param badItems what was seen of quarantine since the full walk began; left out: not known
+ * Decides that by what the page was to the mirror. Pure.
+ * @param whole the whole walk that ends with the page, to be compared with a later one; null where there is none
+ * @param badItems items in quarantine seen since the full walk began; left out: not known
  */
 export function decide(
   step: PageStep,
@@ -112,7 +110,7 @@ function suspectsIn({ page, served, items, gracePeriodMs }: PageStep, observed: 
   });
 }
 
-/** Whether the mirror has every row as the walk saw it: a row that waits for a second sighting is new, and not here. */
+/** Whether the mirror has every row as the walk saw it: no row waits for a second sighting. */
 function isBelieved(
   { unbelieved }: PageStep,
   { outcomes }: ObservedPage,
@@ -121,7 +119,7 @@ function isBelieved(
   return !outcomes.includes('deferred') && unbelieved.every((key) => withdraw.includes(key));
 }
 
-/** The page as of no moment: the next poll after the doubt is settled moves it. */
+/** The page without its `polledAt`: the next poll after the second sighting moves that. */
 function withoutPoll(step: PageStep): PageStep {
   const { collection } = step;
   return { ...step, polledAt: undefined, collection: collection && withoutPolledAt(collection) };
@@ -132,9 +130,9 @@ function isNothing({ add, prove, withdraw, withdrawOrdered }: SuspectChange): bo
 }
 
 /**
- * One answer that is the whole scope, and lacks no row, says that everything is mirrored as of then: a
- * replica may lag by the settle time. Other walks know it only when their doubts are settled. Whose answer it was must
- * be proven by what is asked after it.
+ * One answer that is the whole scope, and lacks no row, makes everything mirrored as of then, less the grace period,
+ * by which a replica may lag. Other walks know it only after their second proofs. A later proof must show that the
+ * answer was the account's own.
  */
 function completeFrom(
   { page, end, gracePeriodMs, startedAt, walk }: PageStep,
@@ -149,15 +147,15 @@ function completeFrom(
 }
 
 /**
- * What a complete reading says of items in quarantine that it did not see: they are gone, unless others saw them so
- * late that it may have been too early. One that was continued in another process knows only when items were seen.
+ * What a complete reading says of items in quarantine that it did not see: they are gone, unless they were seen too
+ * shortly before it. A walk that was resumed in another process knows only when they were seen.
  */
 function unseenBy(
   { page, end, walk, startedAt, firstSentAt, gracePeriodMs }: PageStep,
   { sentAt, quarantined }: ObservedPage,
   badItems: BadItems | undefined,
 ): Unseen | undefined {
-  // An end with a status is one that no page brought.
+  // An end with a status came without a page.
   if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
   const graceBefore = (moment: Date): Date => new Date(moment.getTime() - gracePeriodMs);
   const whole = page?.place.after === null && page.place.ends;
@@ -169,17 +167,17 @@ function unseenBy(
   return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 
-/** What a walk that ended well says of its scope; a failure is remembered with its message. */
+/** How the end of a walk changes its scope; a failure is stored with its message. */
 function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Decision['scope'] {
   if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
-  // A confirming walk reads what is in doubt: of what is new it says nothing.
+  // A confirming walk reads suspects: it says nothing of new rows.
   if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
     return {};
   const began = new Date(taken.walk.began);
   const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
   return {
     lastReadAt: began,
-    // What came due is told by the database's clock.
+    // Scopes come due by the database's clock.
     clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,
     ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
@@ -196,7 +194,7 @@ const OUTCOMES = {
 
 function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
   const { scope, startedAt, walk, totals } = taken;
-  // Whether a list that is refused is gone is not known yet (unknown-lists.ts).
+  // It is not known yet whether a refused list is gone (unknown-lists.ts).
   const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
   const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
   const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);
@@ -211,7 +209,7 @@ function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
   };
 }
 
-/** Freshness of a collection whose walk failed; one list among many says nothing of its collection. */
+/** The failure of a collection whose walk failed; one list among many says nothing of its collection. */
 export function failing(scope: Scope, message: string, at: Date): CollectionChange | undefined {
   return scope.parent === '' ? { state: 'failing', failure: { message, at } } : undefined;
 }
@@ -220,7 +218,7 @@ function failureOf({ scope }: PageStep, end: End): string {
   return `${scopeName(scope)}: ${end.reason ?? 'the walk failed'}`;
 }
 
-/** The page's rows that the mirror now holds as the page has them, in the page's order. */
+/** The page's rows that the mirror has now as the page has them, in the page's order. */
 function writtenRows(items: readonly Item[], { outcomes }: ObservedPage): WrittenRow[] {
   return items.flatMap((item, index) => {
     const outcome = outcomes[index];

@@ -19,7 +19,7 @@ import { addTotals } from './walk-totals.ts';
 
 /** Live rows from the newest that every poll reads again (docs/design/walks.md, "Overlap"). */
 const OVERLAP_ROWS = 200;
-/** An unfinished full walk older than this is begun anew: its first pages tell little of today (7 days). */
+/** An unfinished full walk older than this (7 days) is not resumed: its first pages say little of today. */
 const STALE_WALK_MS = 7 * 86_400_000;
 
 export interface ScopeReading {
@@ -28,18 +28,18 @@ export interface ScopeReading {
   readonly session: ScopeSession;
   readonly priority: Priority;
   readonly signal: AbortSignal;
-  /** After as many requests a walk breaks off, and the next reading goes on. Left out: it goes to its end. */
+  /** After so many requests the walk stops, and the next reading goes on; default: it goes to its end. */
   readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
-  /** What `freshness` says of the collection once it is read well; left out for one list among many. */
+  /** What `freshness` says once the collection was read; left out for one list among many. */
   readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
 }
 
 /**
- * Makes the scope's new rows and the changes of its unsettled rows true: a poll, then a refresh of those unsettled
- * rows that the poll did not pass.
- * @returns `full-needed` where the order is not known (yet) or lost: only a full walk can do the work
+ * Mirrors the scope's new rows and the changes of its unfinished rows: a poll, then a refresh of the unfinished rows
+ * that the poll did not pass.
+ * @returns `full-needed` where the order is not known, or was lost: only a full walk can do the work
  */
 export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const { context, session } = reading;
@@ -50,7 +50,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     ...reading,
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
-      // A poll that went on where one was interrupted does not read again what that one passed.
+      // A resumed poll does not read again what the interrupted one passed.
       began = Math.min(now, walk.began);
       asOf = began - walk.agedMs;
       const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
@@ -81,7 +81,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
 }
 
 /**
- * Reads what is new, and nothing else: of the scope's unsettled rows it says nothing.
+ * Reads the scope's new rows alone, and no unfinished ones.
  * @returns `full-needed` as `pollScope`
  */
 export async function readNew(reading: ScopeReading): Promise<WalkResult> {
@@ -89,23 +89,23 @@ export async function readNew(reading: ScopeReading): Promise<WalkResult> {
   return runWalk(context, session, (now) => beginNextPoll(reading, now), reading);
 }
 
-/** Reads given rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
+/** Reads these rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
 export async function rereadRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
   const { context, session } = reading;
   const begin = (now: number): Step => beginRefresh(session.memory, { unfinished: keys, now });
   return runWalk(context, session, begin, reading);
 }
 
-/** All pages are asked for, and less may do. */
+/** A reading of all pages that may end earlier. */
 export interface ReadPart {
-  /** What is read counts from then (ms), earlier than the reading begins. */
+  /** What it reads counts as of then (ms), earlier than it begins. */
   readonly asOf: number;
   readonly enough: Required<WalkOptions>['enough'];
 }
 
 /**
- * Reads all pages, going on at the stored cursor where a full walk was interrupted: what that one had read is as of its
- * own beginning.
+ * Reads all pages. An interrupted full walk is resumed at its stored cursor: its earlier pages count as of its own
+ * beginning.
  */
 export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<WalkResult> {
   const { context, session } = reading;
@@ -114,7 +114,7 @@ export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<W
     ...(part === undefined ? {} : { enough: part.enough }),
     onEnd: (end, { walk, memory }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
-      // Polls meanwhile may know of later rows; but where the order broke, what they said rested on nothing.
+      // Polls meanwhile may have seen later rows; but in a broken order they proved nothing.
       const polled = memory.evidence.contradicted ? undefined : session.polledAt;
       const asOf = Math.max(readAsOf(walk), polled?.getTime() ?? 0);
       return mirroredAsOf(reading, asOf, walk.began, true);
@@ -122,14 +122,16 @@ export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<W
   });
 }
 
-/** Reads rows in doubt again. @returns `full-needed` where only whole walks can tell, for want of an order */
+/**
+ * Reads suspects again. @returns `full-needed` where there is no order to go by: only whole walks can prove them gone
+ */
 export async function confirmRows(reading: ScopeReading, keys: readonly string[]): Promise<WalkResult> {
   const { context, session } = reading;
   const begin = (now: number): Step => beginConfirm(session.memory, { keys, now });
   return runWalk(context, session, begin, reading);
 }
 
-/** Two walks one after the other: how the later one ended, and what both did. */
+/** The results of two successive walks: the end of the later one, the work of both. */
 export function both(first: WalkResult, then: WalkResult): WalkResult {
   return {
     ...then,
@@ -142,9 +144,9 @@ export function both(first: WalkResult, then: WalkResult): WalkResult {
 }
 
 /**
- * What to store when the scope's new and unsettled rows are mirrored as of then. A poll during the first load says
- * nothing of that: it reads what is new, and all else is still to come.
- * @param began when the walk was: what was promised for later it does not keep
+ * What to store when the scope's new and unfinished rows are mirrored as of then. Nothing after a poll during the
+ * first load: it reads new rows, and all others are still to come.
+ * @param began when the walk began: runs that came due later stay due
  */
 async function mirroredAsOf(
   { context, onRead, session }: ScopeReading,
@@ -165,7 +167,7 @@ async function beginNextPoll({ context, session }: ScopeReading, now: number): P
   return beginPoll(session.memory, { overlapKey, now });
 }
 
-/** Checkpoint of the full walk that a reading of all pages goes on with now; undefined: it begins anew. */
+/** Checkpoint of the full walk that a reading of all pages resumes; undefined: it begins a new one. */
 export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkpoint | undefined {
   return fullWalk === undefined || now - fullWalk.began >= STALE_WALK_MS ? undefined : fullWalk;
 }
@@ -181,7 +183,7 @@ async function beginOrResume(
   return beginFull(session.memory, { liveRows: await context.store.liveRows(session.scope), now: asOf });
 }
 
-/** Keys of unsettled rows that are due at `now` and are not among `seen`. */
+/** Keys of unfinished rows that are due at `now` and were not seen. */
 async function dueRows(
   { context, session }: ScopeReading,
   memory: ScopeMemory,

@@ -5,14 +5,14 @@ import { both, interruptedWalk, readAll, type ReadPart, type ScopeReading } from
 import type { ReadWhole, WalkResult } from './walk-result.ts';
 
 export interface WholeScopeReading extends ScopeReading {
-  /** What `freshness` says of the collection when only the rest of an interrupted walk is read. */
+  /** What `freshness` says when only the rest of an interrupted walk was read. */
   readonly onRest?: ScopeReading['onRead'];
 }
 
 /**
- * Reads all pages as of the call. Where a full walk was interrupted it goes on at the stored cursor, so that whatever
- * kills walks in the middle, the list's end is reached; then it reads again what that walk had read before the call,
- * from the top: rows there may be gone since.
+ * Reads all pages as of the call. An interrupted full walk is resumed at its stored cursor, so that the list's end is
+ * reached whatever kills walks in the middle. Then the pages before that cursor are read again, from the top: rows
+ * there may be gone since.
  */
 export async function readWhole(reading: WholeScopeReading): Promise<WalkResult> {
   const { session, context, onRest, ...options } = reading;
@@ -27,7 +27,7 @@ export async function readWhole(reading: WholeScopeReading): Promise<WalkResult>
       ...options,
       ...(onRest === undefined ? {} : { onRead: onRest }),
     });
-    // A list that is gone has nothing to be read again.
+    // A list that is gone has nothing to read again.
     if (rest.outcome !== 'complete' || rest.status !== undefined) return rest;
     return await readAgain(reading, interrupted, rest, began);
   } finally {
@@ -36,9 +36,9 @@ export async function readWhole(reading: WholeScopeReading): Promise<WalkResult>
 }
 
 /**
- * Reads from the top what an interrupted walk had read. It ends there when nothing in the list can be missing
- * unnoticed; else it goes on to the list's end, and is a whole walk of its own.
- * @param began when the rest of that walk began to be read (ms): what both read counts from then
+ * Reads from the top what an interrupted walk had read. It ends there if no row can be missing unnoticed; else it
+ * goes on to the list's end, as a whole walk of its own.
+ * @param began when the rest of that walk began to be read (ms): both count as of then
  */
 async function readAgain(
   reading: WholeScopeReading,
@@ -51,11 +51,11 @@ async function readAgain(
   const enough: ReadPart['enough'] = async ({ walk, memory }) => {
     const { since } = session;
     if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
-    // Looked at once: it takes all live keys.
+    // Asked once: it reads all live keys.
     session.since = undefined;
     const { store } = context;
     const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
-    // Where rows are missing, or pages may put some in doubt, it goes on to the end: a row that moved there meanwhile
+    // If rows are missing, or pages may suspect some, it goes on to the end: else a row that moved there meanwhile
     // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
     return missing.length === 0 && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted';
   };

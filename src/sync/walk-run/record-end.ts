@@ -6,7 +6,10 @@ import { failing } from './page-decision.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 
-/** A walk that no page ended: its failure is remembered, its checkpoint stays as its last page left it. @throws LeaseLost */
+/**
+ * Stores the end of a walk that ended without a page; its checkpoint stays as its last page left it. @throws
+ * LeaseLost
+ */
 export async function recordEnd(
   { clock, mirror, fence }: ReadingContext,
   session: ScopeSession,
@@ -29,7 +32,7 @@ export async function recordEnd(
     };
     await session.write(() => mirror.endWalk(fence, scope, stop, session.committed));
   } catch (cause) {
-    // The database may be what ended the walk; then nothing can be stored of it, and the caller hears of it.
+    // The database itself may have ended the walk: then nothing can be stored, and the caller gets the walk's error.
     if (cause instanceof LeaseLost || !(cause instanceof ClassifiedError)) throw cause;
   }
 }

@@ -1,12 +1,11 @@
 import type { Walk } from '../../walk/walk.ts';
 
 /**
- * When a walk began: what it reads counts from then. One that goes on where an earlier one stopped keeps that one's
- * beginning, however long this run then waited for its first slot. What a cache on the way answered counts from when
- * that had it from the service.
+ * When a walk began: what it reads counts as of then. A resumed walk keeps its first beginning, however long this run
+ * waited for its first slot. An answer from a cache counts as of when the cache got it.
  * @param startedAt when this run of the walk began
- * @param firstSentAt as of when its earliest answer is: when the request was sent, early by the way of an answer at
- *   most, less the answer's age. Neither is ever late, so that the later one is nearer
+ * @param firstSentAt when its first request was sent, less the answer's age; too early by at most the way of an
+ *   answer. Both are never late, so the later one is nearer
  */
 export function walkBegan(
   { began, agedMs }: Pick<Walk, 'began' | 'agedMs'>,
@@ -19,9 +18,9 @@ export function walkBegan(
 }
 
 /**
- * A moment that is not after the walk's beginning, also where this process takes the database's clock to be later than
- * it is: the first request is dated by the database itself. Whoever does away with what was noted before the walk goes
- * by this one.
+ * A moment that is surely not after the walk's beginning, even if this process takes the database's clock to be later
+ * than it is: the database itself dates the first request. What was noted before this moment may be cleared by the
+ * walk.
  * @param startedAt and
  * @param firstSentAt as in `walkBegan`
  */

@@ -44,7 +44,7 @@ function played(
     const items = keys.map((key) => ({ source: '{}', fields: {}, key, problem: undefined }));
     const came =
       answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
-    proofs.pageCame(at.walk, { page: came, answer: answer, sentAfter: 0 }, keys);
+    proofs.pageCame(at.walk, came, keys);
     const end = at.ask.type === 'end' ? at.ask : undefined;
     proofs.pageWritten(at.walk, end, at.page?.proof ?? null, { ...written, ...wrote });
   }

@@ -1,8 +1,7 @@
 import type { AbsenceProof } from '../../model/absence.ts';
-import { isCopy } from '../../model/page.ts';
+import { isCopy, type Page } from '../../model/page.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';
 import type { End, Walk } from '../../walk/walk.ts';
-import type { AskedPage } from './ask-page.ts';
 import { BadItems } from '../scope/bad-items.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
@@ -13,17 +12,17 @@ import type { WrittenStep } from './write-step.ts';
 /** Rows of which a full walk remembers key and content, some 200 bytes each, though their order is trusted. */
 const REMEMBERED_ROWS = 100_000;
 
-/** What a running walk puts in doubt and proves, told page by page. */
+/** What a running walk suspects and proves, page by page. */
 export class WalkProofs {
   readonly #session: ScopeSession;
   readonly #startedAt: Date;
-  /** What a full walk sees, while that may come to prove something. */
+  /** What a full walk sees, while that may prove something. */
   #reading: WholeReading | undefined;
   /** When the first request was sent, by the database's clock. */
   #began: Date | undefined;
-  /** Nothing was there before, so nothing can be missing. (A first load that failed leaves rows that may go since.) */
+  /** Nothing was there before, so nothing can be missing. (A failed first load leaves rows, which may go since.) */
   readonly #firstLoad: boolean;
-  /** Every page so far was read in trusted order: each told what it lacks. */
+  /** Every page so far was read in trusted order: each shows what it lacks. */
   #trusted = true;
   #overlooks = false;
   #raised = false;
@@ -48,7 +47,7 @@ export class WalkProofs {
     return this.#began;
   }
 
-  /** Rows came into doubt. */
+  /** Rows are newly suspected. */
   get raised(): boolean {
     return this.#raised;
   }
@@ -63,18 +62,18 @@ export class WalkProofs {
     return this.#whole;
   }
 
-  /** A page has come; `walk` is the step that took it, `keys` are its items'. */
-  pageCame(walk: Walk, { page }: AskedPage, keys: readonly string[]): void {
-    // An item without usable key may be any row: what its page lacks is not known.
+  /** Call it for each answer, before it is written. @param walk after its step @param keys of the page's items */
+  pageCame(walk: Walk, page: Page | undefined, keys: readonly string[]): void {
+    // An item without usable key may be any row: the page does not show what it lacks.
     if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
-    // What a copy shows may be gone since before the walk that counts it.
+    // A copy may show rows that were gone before the walk began.
     if (!isCopy(page?.served)) {
       for (const key of keys) this.#session.since?.add(key);
       if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
     }
     if (walk.kind !== 'full') return;
-    // Where the order proves what is missing, the keys of a great many rows need not be remembered. (It does not prove
-    // the end where the service leaves out `has_more`, or gives one item at a time.)
+    // A trusted order proves what is missing, so the keys of very many rows need not be remembered. (It does not
+    // prove the list's end where the service leaves out `has_more`, or gives one item at a time.)
     const first = this.#began === undefined && page?.hasMore !== undefined && keys.length > 1;
     const trusted = first && orderGrade(this.#session.memory) === 'trusted';
     const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
@@ -91,13 +90,13 @@ export class WalkProofs {
     this.#raised ||= step.raised;
     this.#proven ||= step.proven;
     this.#overlooks ||= step.overlooks;
-    // A later answer may be an older one: a cache on the way held it.
+    // A later answer may be an older one, from a cache.
     if (this.#began === undefined || step.sentAt < this.#began) this.#began = step.sentAt;
     this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
     const isPart = walk.kind === 'full' && end?.outcome === 'reached';
-    // An end with a status is one that no page brought.
+    // An end with a status came without a page.
     if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
-    // Beyond its last item a page tells only where it shows that nothing follows.
+    // A page proves absent what is beyond its last item only if it shows that nothing follows.
     const isCovered = isPart || proof?.kind === 'snapshot' || proof?.through === null;
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);

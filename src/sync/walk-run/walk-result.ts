@@ -8,19 +8,19 @@ import type { ReadTotals } from './walk-totals.ts';
 export interface WalkOptions {
   readonly collection: ListCollection;
   readonly priority: Priority;
-  /** Aborted: no further request; the page in hand is still written. */
+  /** Aborted: no further request; the page that has come is still written. */
   readonly signal: AbortSignal;
-  /** After as many requests, and not before one of them led on, the walk breaks off, as by a stop. Left out: never. */
+  /** After so many requests, at least one of which led on, the walk stops, as by `signal`; default: never. */
   readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
-  /** Asked at each page of a full walk that does not end it: true ends it there, as one that has reached its aim. */
+  /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */
   readonly enough?: (read: PartRead) => Promise<boolean>;
-  /** What to store besides when the walk ends, asked in the step that ends it. */
+  /** What else to store when the walk ends; asked in the step that ends it. */
   readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
 }
 
-/** A full walk that has not come to its end, with a page that is about to be written. */
+/** A full walk before its end, with a page that is about to be written. */
 export interface PartRead {
   readonly walk: FullWalk;
   /** The scope's memory as the step left it. */
@@ -37,9 +37,9 @@ export interface Ended {
 }
 
 export interface AtEnd {
-  /** As of when the scope's new and unsettled rows are mirrored, where the walk's end makes that true. */
+  /** As of when the scope's new and unfinished rows are mirrored, where the walk's end makes that true. */
   readonly polledAt?: Date;
-  /** Rows that earlier pages showed and that are not believed yet: until they are, `polledAt` stays as it was. */
+  /** Keys of rows that earlier pages showed and that are not believed yet: until they are, `polledAt` stays. */
   readonly unbelieved?: readonly string[];
   /** Freshness of the collection. */
   readonly collection?: CollectionChange;
@@ -47,20 +47,20 @@ export interface AtEnd {
   readonly memory?: ScopeMemory;
 }
 
-/** How a walk ended. `error` is given when it failed; an interrupted one goes on from its checkpoint next time. */
+/** How a walk ended. `error` is given when it failed; an interrupted full walk is resumed at its checkpoint. */
 export interface WalkResult {
   readonly outcome: End['outcome'] | 'interrupted' | 'parent-deleted';
   readonly error: Error | undefined;
-  /** Status of the service's refusal, where that ended the walk. */
+  /** Status of the refusal that ended the walk. */
   readonly status: number | undefined;
-  /** Where it stood then. */
+  /** Its state at the end. */
   readonly walk: Walk;
   /** Keys that the walk read; not kept for a full walk. */
   readonly seen: ReadonlySet<string>;
   readonly totals: ReadTotals;
-  /** It put rows in doubt: a second observation has to come. */
+  /** It suspects rows: a second proof has to come. */
   readonly suspects: boolean;
-  /** It proved rows of a list gone: `DoubtSettler.deleteProven` has them deleted. */
+  /** It proved items of a list gone: `DeletionConfirmer.deleteProven` deletes them. */
   readonly proven: boolean;
   /** Given where it read every item of the scope, or enough of them (`WalkOptions.enough`). */
   readonly whole: ReadWhole | undefined;
@@ -70,15 +70,15 @@ export interface WalkResult {
 export interface ReadWhole {
   /** When its first request was sent, by the database's clock. */
   readonly began: Date;
-  /** What it did not see is known: proven absent, in doubt, or not in the mirror either. */
+  /** All rows that it did not see are proven absent, suspected, or not in the mirror. */
   readonly clean: boolean;
-  /** Rows are missing that came or changed too lately to be doubted: the next walk tells whether they are gone. */
+  /** Rows are missing that came or changed too lately to be suspected: the next walk decides. */
   readonly overlooks: boolean;
-  /** Nothing is in doubt: that everything is mirrored as of its beginning is stored, to be true with the next proof. */
+  /** Nothing is suspected: everything is mirrored as of its beginning, once the next proof confirms it. */
   readonly complete: boolean;
 }
 
-/** 404 and 410 say that the list is gone, or else that the service is confused: its row in the lists tells. */
+/** 404 and 410: the list is gone, or the service is confused; its row among the lists decides. */
 export function isUnknown(result: WalkResult): result is WalkResult & { readonly status: 404 | 410 } {
   return result.error !== undefined && (result.status === 404 || result.status === 410);
 }

@@ -101,9 +101,9 @@ describe('a page', () => {
         },
       },
       mirror: {
-        applyPage: async (_: unknown, { sentAgo }: { readonly sentAgo: () => number }) => {
+        applyPage: async (_: unknown, { sentAfter }: { readonly sentAfter: number }) => {
           await clock.sleep(70);
-          age = sentAgo();
+          age = clock.monotonic() - sentAfter;
           return { state: 'parent_deleted' };
         },
         endWalk: async () => {},

@@ -13,7 +13,7 @@ import type { WalkOptions, WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, totalsOf, type ReadTotals } from './walk-totals.ts';
 import { writeStep } from './write-step.ts';
 
-/** One page's turn: what the walk asks next; its request is under way already when the page is written. */
+/** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
 interface Turn {
   readonly end: End | undefined;
   readonly following: Promise<Turn> | undefined;
@@ -24,10 +24,10 @@ type Resolved = Step & { readonly ask: PageAsk | End };
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
 /**
- * Runs one walk of one scope to its end: asks page after page and writes each in its own transaction, together with
- * the checkpoint (invariant 1). While a page is written the next one is fetched. What it proved gone is deleted at its
- * end.
- * @param begin gives the first step of a walk that begins now, or goes on from then on: milliseconds since the epoch
+ * Runs one walk of one scope to its end: asks for page after page, and writes each in its own transaction together
+ * with the checkpoint (invariant 1). While a page is written the next one is fetched. At the end, rows that it proved
+ * gone are deleted.
+ * @param begin gives the first step; `now` in milliseconds since the epoch
  * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
  */
 export async function runWalk(
@@ -46,18 +46,18 @@ class WalkRun {
   readonly #options: WalkOptions;
   readonly #begun: Step;
   readonly #startedAt: Date;
-  /** The same on the monotonic clock. */
+  /** The same by the monotonic clock. */
   readonly #startedTick: number;
   readonly #seen = new Set<string>();
   readonly #proofs: WalkProofs;
-  /** Aborted when a page could not be written: what is under way for the next one is abandoned. */
+  /** Aborted when a page could not be written: the request for the next one is abandoned. */
   readonly #broken = new AbortController();
   #totals: ReadTotals = NO_TOTALS;
   #walk: Walk;
   #status: number | undefined;
   #parentDeleted = false;
   #ended = false;
-  /** The turn that was begun last. */
+  /** The last turn that was begun. */
   #latest: Promise<Turn> | undefined;
 
   constructor(
@@ -98,8 +98,8 @@ class WalkRun {
     } finally {
       this.#proofs.end(this.#walk);
     }
-    // What was under way when the walk broke is abandoned by now. (Not waited for where it broke: in the write lane
-    // its answer would stand behind us.)
+    // The request that was under way when the walk broke is abandoned. (It can't be awaited where the walk broke: its
+    // answer would wait behind us in the write lane.)
     await this.#latest?.catch(() => {});
     if (!this.#ended) {
       const walk = { kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
@@ -154,27 +154,27 @@ class WalkRun {
       (asked, obs) => this.#process(asked, obs),
     );
     this.#latest = turn;
-    turn.catch(() => {}); // heard by whoever awaits the turn before it; never an unhandled rejection meanwhile
+    turn.catch(() => {}); // `#readAll` gets the error; meanwhile it must not be an unhandled rejection
     return turn;
   }
 
-  /** In the scope's write lane: one step of the walk, the next request on its way, then the page's transaction. */
+  /** In the scope's write lane: one step of the walk, then the next request begins, then the page's transaction. */
   async #process(asked: AskedPage, obs: number): Promise<Turn> {
     this.#broken.signal.throwIfAborted();
     const before = this.#walk;
     const stepped = await this.#resolve(
-      step(this.#walk, this.#session.memory, asked.answer, this.#context.clock.now()),
+      step(this.#walk, this.#session.memory, asked, this.#context.clock.now()),
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
     if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
-    this.#proofs.pageCame(stepped.walk, asked, keys);
+    this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
     const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
       await this.#write(asked, obs, stepped, end);
-      // Lists come by the thousand: of them, one proof serves all that a pass deletes (settle-doubts.ts).
+      // Lists come by the thousand: there, one proof serves everything that a pass deletes (deletion-confirmer.ts).
       if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
     } catch (error) {
       this.#broken.abort(error);
@@ -191,20 +191,20 @@ class WalkRun {
     return { end, following };
   }
 
-  /** A part of the list was all that was wanted. */
+  /** Whether the pages so far are all that was wanted. */
   async #isEnough({ walk, memory, ask }: Resolved): Promise<boolean> {
     const { enough } = this.#options;
     if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
     return enough({ walk, memory });
   }
 
-  /** Nothing more is to be asked. A bound counts once a page led on: a reading that goes on later is never stuck. */
+  /** No further request. A bound counts only after a page that led on, so that bounded readings are never stuck. */
   #isOver(before: Walk): boolean {
     const { signal, requests = Infinity } = this.#options;
     return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
   }
 
-  /** Looks up the stored rows that the walk asks for, until it asks the service (or nothing more). */
+  /** Looks up the stored rows that the walk asks for, until it asks the service or ends. */
   async #resolve(from: Step): Promise<Resolved> {
     let { walk, memory, ask } = from;
     while (ask.type === 'predecessor') {
@@ -219,33 +219,31 @@ class WalkRun {
   async #write(asked: AskedPage, obs: number, stepped: Resolved, end: End | undefined): Promise<void> {
     const { scope } = this.#session;
     const { walk, memory, page } = stepped;
-    // Asked before the transaction: it reads other rows, and the answer does not depend on this page's write.
+    // Before the transaction: it reads other rows, and does not depend on this page's write.
     const ended = { walk, memory, seen: this.#seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
     this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
-    const written = await writeStep(this.#context, this.#session, {
-      taken: {
-        scope,
-        startedAt: this.#startedAt,
-        firstSentAt: this.#proofs.began,
-        totals: this.#totals,
-        before: this.#session.memory,
-        walk,
-        memory: atEnd.memory ?? memory,
-        items,
-        page,
-        served: asked.page?.served,
-        end,
-        polledAt: atEnd.polledAt,
-        unbelieved: atEnd.unbelieved ?? [],
-        collection: atEnd.collection,
-        gracePeriodMs: this.#context.gracePeriodMs,
-      },
+    const taken = {
+      scope,
       obs,
+      items,
       sentAfter: asked.sentAfter,
-      whole: this.#proofs.reading,
-    });
+      startedAt: this.#startedAt,
+      firstSentAt: this.#proofs.began,
+      totals: this.#totals,
+      before: this.#session.memory,
+      walk,
+      memory: atEnd.memory ?? memory,
+      page,
+      served: asked.page?.served,
+      end,
+      polledAt: atEnd.polledAt,
+      unbelieved: atEnd.unbelieved ?? [],
+      collection: atEnd.collection,
+      gracePeriodMs: this.#context.gracePeriodMs,
+    };
+    const written = await writeStep(this.#context, this.#session, taken, this.#proofs.reading);
     if (end !== undefined) this.#ended = true;
     if (written.state === 'parent_deleted') {
       this.#parentDeleted = true;
@@ -268,7 +266,7 @@ class WalkRun {
 
   /**
    * Still in the write lane: no page comes between the walk's end, the proof of whose data it read, and the deletion.
-   * What can't be proven is left in doubt.
+   * Without that proof the rows stay.
    */
   async #delete(): Promise<void> {
     const { signal } = this.#options;
@@ -279,7 +277,7 @@ class WalkRun {
   }
 }
 
-/** The walk has come further: what is left to be covered has become less, or else it read rows that it had not read. */
+/** Whether the walk has come further: fewer rows are left to be covered, or it read rows that it had not read. */
 function hasLedOn(before: Walk, after: Walk): boolean {
   if ('todo' in before && 'todo' in after) return after.todo.length < before.todo.length;
   return after.recent.at(-1) !== before.recent.at(-1);

@@ -7,16 +7,6 @@ import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
 
-/** A page in the write lane. */
-export interface StepWrite {
-  readonly taken: PageStep;
-  readonly obs: number;
-  /** A moment of the monotonic clock, milliseconds: the page's request was not sent before. */
-  readonly sentAfter: number;
-  /** What its walk has seen, while that may come to prove something. */
-  readonly whole: WholeReading | undefined;
-}
-
 /** What became of a page. */
 export type WrittenStep =
   | {
@@ -24,31 +14,32 @@ export type WrittenStep =
       readonly result: Extract<PageResult, { readonly state: 'applied' }>;
       /** When its request was sent, by the database's clock. */
       readonly sentAt: Date;
-      /** It ends a whole walk, and the rows that this did not see are in doubt or proven gone. */
+      /** It ends a whole walk, and the rows that this did not see are suspected or proven gone. */
       readonly judged: boolean;
-      /** It put rows in doubt. */
+      /** It suspects rows. */
       readonly raised: boolean;
       /** It proved rows gone. */
       readonly proven: boolean;
-      /** Rows are missing that came or changed too lately to be doubted. */
+      /** Rows are missing that came or changed too lately to be suspected. */
       readonly overlooks: boolean;
-      /** Everything is mirrored as of its request, if it is the account's own. */
+      /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
       readonly complete: boolean;
     }
   | { readonly state: 'parent_deleted' };
 
 /**
- * Writes a page with its checkpoint, its evidence, its rows in doubt and the budget's slots: one transaction. Then the
- * session goes on with what is committed. After the last page of a whole walk, what that proves follows.
+ * Writes a page with its checkpoint, its evidence, its suspects and the budget's slots: one transaction. Then the
+ * session goes on with what is committed. After the last page of a whole walk, what that walk proves is recorded.
+ * @param whole what the walk has seen, while that may prove something
  */
 export async function writeStep(
   context: ReadingContext,
   session: ScopeSession,
-  write: StepWrite,
+  taken: PageStep,
+  whole: WholeReading | undefined,
 ): Promise<WrittenStep> {
-  const { taken, obs, whole } = write;
-  const { scope, walk, page, end } = taken;
-  // What is the whole scope in one answer needs no second walk like it.
+  const { scope, obs, items, sentAfter, served, walk, page, end } = taken;
+  // The whole scope in one answer needs no second walk like it.
   const snapshot = page?.proof?.kind === 'snapshot';
   const judges = end?.outcome === 'complete' && !snapshot;
   let decided: Decided | undefined;
@@ -59,15 +50,15 @@ export async function writeStep(
       scope,
       obs,
       after: session.committed,
-      items: taken.items,
+      items,
+      sentAfter,
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       ...(page === undefined ? {} : { where: page.place }),
-      ...(isCopy(taken.served) ? { copy: { knownAsOf: session.polledAt } } : {}),
-      sentAgo: () => context.clock.monotonic() - write.sentAfter,
+      ...(isCopy(served) ? { copy: { knownAsOf: session.polledAt } } : {}),
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
-        whole?.note(taken.items, observed, taken.served);
+        whole?.note(items, observed, served);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
         session.badItems?.note(observed.quarantined);
         decided = decide(taken, observed, present, session.badItems);

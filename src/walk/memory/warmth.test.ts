@@ -1,37 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { afterRefresh, dueForRefresh, refreshHorizon, stateClass } from './warmth.ts';
+import { afterRefresh, dueForRefresh, refreshHorizon } from './warmth.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NOW = 100 * DAY;
-
-describe('the class of a state', () => {
-  it('knows final words in any spelling', () => {
-    for (const word of [
-      'completed',
-      'DONE',
-      ' Partial-Failure',
-      'partialFailure',
-      'partial failure',
-      'Analyzed',
-    ]) {
-      expect([word, stateClass(word)]).toEqual([word, 'finished']);
-    }
-    for (const word of ['failed', 'ERROR', 'timedOut'])
-      expect([word, stateClass(word)]).toEqual([word, 'failed']);
-  });
-
-  it('takes everything else for open', () => {
-    for (const value of ['queued', 'processing', 'completing', '', null, 3, true, { state: 'done' }]) {
-      expect(stateClass(value)).toBe('open');
-    }
-  });
-
-  it('takes an item without any state for finished', () => {
-    expect(stateClass(undefined)).toBe('finished');
-  });
-});
 
 describe('warmth', () => {
   it('cools with the time since the last change', () => {

@@ -137,10 +137,10 @@ describe('polled_at of a collection', () => {
     await poll;
     expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
     expect(await polledAt(account, 'research_jobs')).toBeLessThan(begun);
-    const [scope] = await account.query<{ suspect: boolean }>(
-      `select (memory->'evidence'->>'contradicted')::boolean as doubt from mirror_sync.scope where collection = 'research_jobs'`,
+    const [scope] = await account.query<{ contradicted: boolean }>(
+      `select (memory->'evidence'->>'contradicted')::boolean as contradicted from mirror_sync.scope where collection = 'research_jobs'`,
     );
-    expect(scope).toEqual({ doubt: true });
+    expect(scope).toEqual({ contradicted: true });
   });
 });
 

@@ -10,7 +10,7 @@ import { createMirror } from '../../../src/mirror/create-mirror.ts';
 import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
-import { suspectsOf } from '../../../src/mirror/deletion/suspects.ts';
+import { suspectsOf } from '../../../src/mirror/deletion/stored-suspects.ts';
 import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 
@@ -18,6 +18,9 @@ import type { MigratedDatabase } from '../databases/migrated-database.ts';
 export function changeId(nth: number): string {
   return String(9_000_000_000_000_000n + BigInt(nth));
 }
+
+/** The accounts' monotonic clock stands still. */
+const NOW = 0;
 
 /** An account in a test database, and pages written for it. */
 export class MirroredAccount {
@@ -40,12 +43,7 @@ export class MirroredAccount {
       gracePeriodMs: this.gracePeriodMs,
       deletes: 'soft',
       history: true,
-      stateOf: (_collection, item) =>
-        item.fields['status'] === 'failed'
-          ? 'failed'
-          : item.fields['status'] === 'open'
-            ? 'open'
-            : 'finished',
+      clock: { monotonic: () => NOW },
       ...options,
     });
   }
@@ -67,13 +65,16 @@ export class MirroredAccount {
     return { userId: this.fence.userId, collection: name, parent };
   }
 
-  /** Writes a page given as a JSON array of items, as the next observation of its scope. */
+  /**
+   * Writes a page given as a JSON array of items, as the next observation of its scope.
+   * @param more.sentAgo milliseconds since its request was sent
+   */
   async page(
     name: CollectionName,
     itemsJson: string,
-    more: Partial<PageWrite> & { readonly parent?: string } = {},
+    more: Partial<PageWrite> & { readonly parent?: string; readonly sentAgo?: number } = {},
   ): Promise<PageResult> {
-    const { parent = '', ...write } = more;
+    const { parent = '', sentAgo = 0, ...write } = more;
     const scope = this.scope(name, parent);
     const id = `${name}/${parent}`;
     const last = this.#committed.get(id) ?? (await this.storedScope(name, parent)).lastObs;
@@ -83,7 +84,7 @@ export class MirroredAccount {
       scope,
       after: last,
       items: itemsOf(name, itemsJson),
-      sentAgo: () => 0,
+      sentAfter: NOW - sentAgo,
       decide: () => ({ scope: {} }),
       ...write,
       obs,
@@ -94,7 +95,7 @@ export class MirroredAccount {
 
   /**
    * Writes a page as a walk does: what it shows about suspected deletions is judged and stored with it.
-   * @param page.sentAgo milliseconds since its request was sent
+   * @param page.sentAgo as for `page`
    */
   observe(
     name: CollectionName,
@@ -115,7 +116,7 @@ export class MirroredAccount {
       ...(obs === undefined ? {} : { obs }),
       ...(after === undefined ? {} : { after }),
       ...(proof === undefined ? {} : { proof }),
-      sentAgo: () => sentAgo,
+      sentAgo,
       decide: ({ outcomes, sentAt, missing, suspects }) => {
         const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
           outcomes[index] === 'deferred' ? (key ?? []) : [],
@@ -175,7 +176,7 @@ export class MirroredAccount {
       after: stored.lastObs,
       item,
       ...(copiedMs === undefined ? {} : { copy: { knownAsOf: undefined } }),
-      sentAgo: () => copiedMs ?? 0,
+      sentAfter: NOW - (copiedMs ?? 0),
       decide: () => ({ scope: {} }),
     });
   }

@@ -100,7 +100,7 @@ export class MemoryMirror {
       quarantined: 0,
       conflicts: 0,
     };
-    const sentAt = new Date(at.getTime() - write.sentAgo());
+    const sentAt = new Date(at.getTime() - (this.#clock.monotonic() - write.sentAfter));
     const hashes = write.items.map(({ source }) => source);
     const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
     const decision = write.decide(observed);
@@ -114,6 +114,6 @@ export class MemoryMirror {
       ...(fullAt === undefined ? {} : { fullAt }),
       ...(polledAt === undefined ? {} : { polledAt }),
     });
-    return { state: 'applied', outcomes, counts, at, decision, changed: undefined };
+    return { state: 'applied', outcomes, counts, at, decision, changed: undefined, refused: [] };
   }
 }

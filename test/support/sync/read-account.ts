@@ -11,7 +11,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { ReadRequest } from '../../../src/sync/account/account-reader.ts';
+import type { ReadRequest } from '../../../src/sync/account/read-root.ts';
 import type { ReadOutcome } from '../../../src/sync/account/read-outcome.ts';
 import type { SuspectsWait, WalkEnded } from '../../../src/model/sync-events.ts';
 import type { SyncObserver } from '../../../src/sync/reader/observer.ts';

@@ -4,7 +4,7 @@ import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import { mendMoments } from '../../../../src/db/accounts/mend-moments.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
-import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
 import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SuspectChange } from '../../../../src/model/absence.ts';
 import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
-import { suspectScopes } from '../../../../src/mirror/deletion/suspects.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
 import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
 import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';

@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { CollectionChange, WalkEnd } from '../../../../src/mirror/scope/walk-end.ts';
+import {
+  type CollectionChange,
+  NO_WALK_TOTALS,
+  type WalkEnd,
+} from '../../../../src/mirror/scope/walk-end.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-
-const NO_TOTALS = {
-  pages: 0,
-  items: 0,
-  inserted: 0,
-  updated: 0,
-  deleted: 0,
-  unchanged: 0,
-  quarantined: 0,
-  requests: 0,
-  rateLimited: 0,
-};
 
 describe('rows that may still change', () => {
   it('are kept apart while their state says so', async () => {
@@ -133,7 +125,7 @@ describe('the end of a walk', () => {
           kind: 'full',
           startedAt: at,
           outcome: 'completed',
-          totals: { ...NO_TOTALS, pages: 1, items: 2, inserted: counts.inserted, requests: 1 },
+          totals: { ...NO_WALK_TOTALS, pages: 1, items: 2, inserted: counts.inserted, requests: 1 },
           collection: { polledAt: at, state: 'current', failure: null },
         },
       }),
@@ -161,7 +153,7 @@ describe('the end of a walk', () => {
         kind: 'poll',
         startedAt: at,
         outcome: 'completed',
-        totals: NO_TOTALS,
+        totals: NO_WALK_TOTALS,
       } as const;
       await account.mirror.endWalk(
         account.fence,
@@ -197,7 +189,7 @@ describe('the end of a walk', () => {
       startedAt: at,
       outcome: 'failed',
       error: failure.message,
-      totals: { ...NO_TOTALS, requests: 3 },
+      totals: { ...NO_WALK_TOTALS, requests: 3 },
       collection: { state: 'failing', failure },
     };
     await account.mirror.endWalk(account.fence, scope, { scope: { failure }, walkEnd }, 1);

@@ -199,7 +199,7 @@ describe('a page', () => {
       obs: 1,
       after: 0,
       items: itemsOf('watchlist', '[{"id":"a"}]'),
-      sentAgo: () => 0,
+      sentAfter: 0,
       decide: () => ({ scope: {} }),
     });
     // Whoever reads a scope has made its row: where that is missing, the database went back.

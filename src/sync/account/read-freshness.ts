@@ -1,0 +1,38 @@
+import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+
+/** When a collection is to be polled and walked next, after `after`. */
+export type RunsAfter = (
+  name: CollectionName,
+  after: Date,
+) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
+
+export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
+
+/** What `freshness` says of collections that were read. */
+export class ReadFreshness {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #nextRuns: RunsAfter;
+
+  constructor(clock: Pick<Clock, 'now'>, nextRuns: RunsAfter) {
+    this.#clock = clock;
+    this.#nextRuns = nextRuns;
+  }
+
+  /** The change that a good reading makes. */
+  onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date, began: Date) => CollectionChange {
+    return (asOf, began) => ({ polledAt: asOf, ...CURRENT, ...this.runsAfter(name, what, began) });
+  }
+
+  /**
+   * When the collection is due next. A full walk stays due until one has ended that began after it was due: a poll does
+   * not put it off, nor does a walk that went on from before.
+   */
+  runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
+    const ended = new Date(this.#clock.now());
+    const { nextPollAt, nextFullAt } = this.#nextRuns(name, ended);
+    const keeps = { begun, ended };
+    return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
+  }
+}
