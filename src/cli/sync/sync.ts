@@ -10,7 +10,7 @@ import { EXIT } from '../terminal/exit-code.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { readingLine } from './reading-line.ts';
 import { showPass } from './show-pass.ts';
-import { figuresTable } from './figures-table.ts';
+import { formatTable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 interface Options {
@@ -95,17 +95,15 @@ function asOf({ completeAsOf }: CollectionPass): string {
 }
 
 function describe(report: SyncReport, width: number | undefined, full: boolean): string {
-  const table = figuresTable(
-    report.collections,
-    ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined'],
-    ({ items, inserted, updated, deleted, unchanged, quarantined }) => [
-      items,
-      inserted,
-      updated,
-      deleted,
-      unchanged,
-      quarantined,
+  const figures = ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined', 'took'];
+  const table = formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      ...figures.map((title) => ({ title, align: 'right' }) as const),
+      { title: '', align: 'left' },
     ],
+    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
     width,
   );
   const refused =
@@ -114,4 +112,12 @@ function describe(report: SyncReport, width: number | undefined, full: boolean):
     .filter(({ complete }) => full && complete === true)
     .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
   return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
+}
+
+function figuresOf(report: CollectionPass): string[] {
+  const { items, inserted, updated, deleted, unchanged, quarantined, milliseconds } = report;
+  return [
+    ...[items, inserted, updated, deleted, unchanged, quarantined].map(formatCount),
+    `${(milliseconds / 1000).toFixed(1)} s`,
+  ];
 }

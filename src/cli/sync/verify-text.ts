@@ -5,8 +5,7 @@ import type {
   VerifyReport,
 } from '../../app/verify/run-verify.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { printable } from '../terminal/text-table.ts';
-import { figuresTable } from './figures-table.ts';
+import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** Discrepancies of a collection that are printed for people; `--json` has more. */
 const PRINTED = 20;
@@ -28,23 +27,28 @@ export function verifyingLine(progress: Iterable<VerifyProgress>): string {
 }
 
 export function describeVerification(report: VerifyReport, width: number | undefined): string {
-  const table = figuresTable(
-    report.collections,
-    ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined'],
-    ({ items, rows, missing, extra, different, changed, quarantined }) => [
-      items,
-      rows,
-      missing,
-      extra,
-      different,
-      changed,
-      quarantined,
+  const figures = ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined', 'took'];
+  const table = formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      ...figures.map((title) => ({ title, align: 'right' }) as const),
+      { title: '', align: 'left' },
     ],
+    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
     width,
   );
   const requests = report.collections.reduce((sum, each) => sum + each.requests, 0);
   const rows = report.collections.map(describeRows).join('');
   return `${table}${rows}${countOf(requests, 'request')}; ${conclusion(report)}\n`;
+}
+
+function figuresOf(each: VerifiedCollection): string[] {
+  const { items, rows, missing, extra, different, changed, quarantined, milliseconds } = each;
+  return [
+    ...[items, rows, missing, extra, different, changed, quarantined].map(formatCount),
+    `${(milliseconds / 1000).toFixed(1)} s`,
+  ];
 }
 
 function describeRows(verified: VerifiedCollection): string {
