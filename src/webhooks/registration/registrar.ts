@@ -50,7 +50,7 @@ export interface RegistrationNews {
   readonly host: string | null;
   /** What is wrong, with the remedy. */
   readonly error: string | null;
-  /** It has just been registered: nobody was told of earlier changes, and only a reading finds them. */
+  /** It has just been registered: no event announced earlier changes, and only a reading finds them. */
   readonly renewed: boolean;
   /** Deliveries match no secret: only a reading shows whether the service announces its changes. */
   readonly mistrusted: boolean;
