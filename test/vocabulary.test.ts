@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT, sourceFiles } from './support/rules/source-files.ts';
-import { exportedTwice, retiredWords, tokens } from './support/rules/vocabulary.ts';
+import { exportedTwice, retiredProse, retiredWords, tokens } from './support/rules/vocabulary.ts';
 
 /** Words that readers of ARCHITECTURE.md are asked to learn, at most. */
 const MOST_WORDS = 25;
@@ -36,6 +36,16 @@ describe('the vocabulary', () => {
     const found = files
       .filter(({ path }) => !SQL_NAMES.test(path) && !path.includes('rules/vocabulary'))
       .flatMap((file) => retiredWords(file, (identifier) => PUBLIC.has(identifier)));
+    expect(found.map(({ place, word, instead }) => `${place}: "${word}" (rather: ${instead})`)).toEqual([]);
+  });
+
+  it('is that of the documents for developers, too', () => {
+    const folder = join(ROOT, 'docs/design');
+    const documents = ['../../ARCHITECTURE.md', ...readdirSync(folder)].map((name) => ({
+      path: name,
+      text: readFileSync(join(folder, name), 'utf8'),
+    }));
+    const found = documents.flatMap((document) => retiredProse(document));
     expect(found.map(({ place, word, instead }) => `${place}: "${word}" (rather: ${instead})`)).toEqual([]);
   });
 

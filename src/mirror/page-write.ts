@@ -34,7 +34,7 @@ export interface PageWrite {
   };
   /**
    * Decides what is stored with the page, by what it was to the mirror. Called inside the transaction, once for each
-   * attempt to write the page: it must be pure.
+   * attempt to write the page: a second call must give the same, and leave the same behind, as if it were the first.
    */
   readonly decide: (observed: ObservedPage) => Decision;
   /**

@@ -145,7 +145,7 @@ export class DeletionConfirmer {
     if (read === undefined) return { totals, error: undefined, unproven: 0 };
     const left = await store.suspectsOf(scope);
     // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed.
-    if (read.clean && !read.complete && left.length === 0) {
+    if (read.conclusive && !read.complete && left.length === 0) {
       await this.#saveComplete(session, new Date(read.began.getTime() - this.#context.gracePeriodMs));
     }
     return { totals, error: undefined, unproven: left.filter(({ proven }) => !proven).length };

@@ -62,6 +62,6 @@ async function readAgain(
   const again = await readAll(reading, { asOf: began, enough });
   const read = both(rest, again);
   if (again.outcome !== 'reached' || again.whole === undefined) return read;
-  const whole: ReadWhole = { ...again.whole, clean: true };
+  const whole: ReadWhole = { ...again.whole, conclusive: true };
   return { ...read, outcome: 'complete', whole };
 }

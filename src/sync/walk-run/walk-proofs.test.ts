@@ -57,7 +57,7 @@ describe('what a full walk proves', () => {
 
   it('is that all is read as of its first request, where it was read in one go', () => {
     const { proofs, session } = played(pages);
-    expect(proofs.whole).toMatchObject({ began: new Date(1000), clean: true });
+    expect(proofs.whole).toMatchObject({ began: new Date(1000), conclusive: true });
     expect(session.whole).toBeDefined();
     expect(proofs.reading).toBeDefined();
   });
@@ -71,29 +71,30 @@ describe('what a full walk proves', () => {
 
   it('is all on a first load, and nothing is remembered: there is no row that could be missing', () => {
     const { proofs, session } = played(pages, { judged: false }, { liveRows: 0, fullAt: undefined });
-    expect(proofs.whole?.clean).toBe(true);
+    expect(proofs.whole?.conclusive).toBe(true);
     expect([session.whole, proofs.reading]).toEqual([undefined, undefined]);
   });
 
   it('is nothing of what may lie beyond its last item, where that does not show that it is the last', () => {
-    const clean = (answers: readonly WalkAnswer[]): boolean | undefined =>
-      played(answers, { judged: false }, undefined, { resumed: true, trusted: true }).proofs.whole?.clean;
-    expect(clean([page(['9', '8'], true), page(['4', '2'], false)])).toBe(true);
+    const conclusive = (answers: readonly WalkAnswer[]): boolean | undefined =>
+      played(answers, { judged: false }, undefined, { resumed: true, trusted: true }).proofs.whole
+        ?.conclusive;
+    expect(conclusive([page(['9', '8'], true), page(['4', '2'], false)])).toBe(true);
     // Single items: the last one is read once more, and nothing comes after it.
     const [last, empty] = [page(['4'], true), page([], false)];
-    expect(clean([page(['9'], true), last, empty, last, empty])).toBe(false);
+    expect(conclusive([page(['9'], true), last, empty, last, empty])).toBe(false);
   });
 
   it('is what it judged, where an earlier first load failed: rows that it left may be gone since', () => {
     const before = { liveRows: 5, fullAt: undefined };
     const { proofs } = played(pages, { judged: false }, before);
-    expect(proofs.whole?.clean).toBe(false);
+    expect(proofs.whole?.conclusive).toBe(false);
     expect(proofs.reading).toBeDefined();
-    expect(played(pages, {}, before).proofs.whole?.clean).toBe(true);
+    expect(played(pages, {}, before).proofs.whole?.conclusive).toBe(true);
   });
 
   it('is not all where rows are missing that came too lately to be doubted', () => {
-    expect(played(pages, { overlooks: true }).proofs.whole?.clean).toBe(false);
+    expect(played(pages, { overlooks: true }).proofs.whole?.conclusive).toBe(false);
   });
 
   it('is nothing where it was refused and began again at the top: neither as of when, nor half of a pair', () => {
@@ -104,7 +105,7 @@ describe('what a full walk proves', () => {
       ...pages,
     ]);
     expect(walk.restarts).toBe(1);
-    expect(proofs.whole?.clean).toBe(false);
+    expect(proofs.whole?.conclusive).toBe(false);
     expect([session.whole, proofs.reading]).toEqual([undefined, undefined]);
   });
 });

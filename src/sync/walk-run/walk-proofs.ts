@@ -102,7 +102,7 @@ export class WalkProofs {
     const sawAll = !resumed && (step.judged || this.#firstLoad);
     this.#whole = {
       began: walkBegan(walk, this.#startedAt, this.#began),
-      clean: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isCovered) || sawAll),
+      conclusive: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isCovered) || sawAll),
       overlooks: this.#overlooks,
       complete: step.complete,
     };

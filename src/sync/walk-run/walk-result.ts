@@ -71,7 +71,7 @@ export interface ReadWhole {
   /** When its first request was sent, by the database's clock. */
   readonly began: Date;
   /** All rows that it did not see are proven absent, suspected, or not in the mirror. */
-  readonly clean: boolean;
+  readonly conclusive: boolean;
   /** Rows are missing that came or changed too lately to be suspected: the next walk decides. */
   readonly overlooks: boolean;
   /** Nothing is suspected: everything is mirrored as of its beginning, once the next proof confirms it. */

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** A MAC as a header claims it: 32 bytes. */
 type Mac = Buffer;
 
-/** The signatures that a delivery's headers claim, whatever they are worth. */
+/** The signatures that a delivery's headers claim, whatever they are worth: by their form, which several schemes may share. */
 export interface Presented {
   /** MACs alone, of the raw body or its canonical form. */
   readonly bare: readonly { readonly spelling: 'hex' | 'sha256-hex' | 'base64'; readonly mac: Mac }[];

@@ -54,6 +54,7 @@ export function signedBody(
       return printed.text;
     },
     mac: (key, before, text) => {
+      // Two texts there are: the body as it came, and its canonical form.
       const name = `${text === undefined ? 'raw' : 'canonical'} ${key.toString('hex')} ${before}`;
       const known = macs.get(name);
       if (known !== undefined) return known;
@@ -109,7 +110,10 @@ export function proofsOf(
   return proofs;
 }
 
-/** Whether some claimed MAC is one of the right ones: all pairs are compared, in constant time each. */
+/**
+ * Whether some claimed MAC is one of the right ones: all pairs are compared, in constant time each. All have the 32
+ * bytes of SHA-256: presented.ts lets no others in.
+ */
 function equalsAny(right: readonly Buffer[], claimed: readonly Buffer[]): boolean {
   let equal = 0;
   for (const mac of right) {

@@ -125,7 +125,7 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
   };
 }
 
-/** Of a collection of which nothing was ever read. */
+/** Of a collection that was never read. */
 export const NO_FIGURES = Object.fromEntries(
   COLLECTION_COLUMNS.map(({ field, kind }) => [field, kind === 'count' ? 0 : null]),
 ) as CollectionFigures;

@@ -73,6 +73,16 @@ export function retiredWords(
   });
 }
 
+/** Retired words in the prose of a Markdown document; what stands between backticks is a name. */
+export function retiredProse({ path, text }: Pick<SourceFile, 'path' | 'text'>): Found[] {
+  return text.split('\n').flatMap((line, index) =>
+    RETIRED.flatMap(({ prose, instead }) => {
+      const word = prose?.exec(line.replaceAll(/`[^`]*`/g, ''))?.[0];
+      return word === undefined ? [] : [{ place: `${path}:${index + 1}`, word, instead }];
+    }),
+  );
+}
+
 /** `brakeHolds` → `brake`, `holds`; `HELD_MS` → `held`, `ms`. */
 function partsOf(identifier: string): string[] {
   return identifier
