@@ -60,10 +60,7 @@ export function retiredWords(
   return tokens(text).flatMap(({ kind, text: token, line }) => {
     const place = `${path}:${line}`;
     if (kind === 'comment') {
-      return RETIRED.flatMap(({ prose, instead }) => {
-        const word = prose?.exec(token)?.[0];
-        return word === undefined ? [] : [{ place, word, instead }];
-      });
+      return retiredIn(token, place);
     }
     if (isExempt(token)) return [];
     const parts = partsOf(token);
@@ -75,12 +72,16 @@ export function retiredWords(
 
 /** Retired words in the prose of a Markdown document; what stands between backticks is a name. */
 export function retiredProse({ path, text }: Pick<SourceFile, 'path' | 'text'>): Found[] {
-  return text.split('\n').flatMap((line, index) =>
-    RETIRED.flatMap(({ prose, instead }) => {
-      const word = prose?.exec(line.replaceAll(/`[^`]*`/g, ''))?.[0];
-      return word === undefined ? [] : [{ place: `${path}:${index + 1}`, word, instead }];
-    }),
-  );
+  return text
+    .split('\n')
+    .flatMap((line, index) => retiredIn(line.replaceAll(/`[^`]*`/g, ''), `${path}:${index + 1}`));
+}
+
+function retiredIn(text: string, place: string): Found[] {
+  return RETIRED.flatMap(({ prose, instead }) => {
+    const word = prose?.exec(text)?.[0];
+    return word === undefined ? [] : [{ place, word, instead }];
+  });
 }
 
 /** `brakeHolds` → `brake`, `holds`; `HELD_MS` → `held`, `ms`. */
