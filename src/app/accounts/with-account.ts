@@ -48,10 +48,11 @@ export async function withAccount<T>(
   if ('why' in servable) return { state: 'unservable', why: servable.why };
   const taken = await take();
   if (taken.state === 'owned') return taken;
-  const account = await openAccount(context, taken.fence, servable.keys);
+  const noting = <R>(task: () => Promise<R>): Promise<R> =>
+    notingRecovery(context, taken.fence, signal, task);
+  const account = await noting(() => openAccount(context, taken.fence, servable.keys));
   try {
-    const result = await notingRecovery(context, taken.fence, signal, () => work(account));
-    return { state: 'done', result };
+    return { state: 'done', result: await noting(() => work(account)) };
   } finally {
     beforeClose?.();
     await account.close();

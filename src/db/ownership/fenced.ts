@@ -5,6 +5,7 @@ import type { Fence } from '../../model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { beginChangeIds, endChangeIds } from './change-ids.ts';
+import { type KnownCommit, knownCommit, rememberCommit } from './known-commits.ts';
 import {
   hasNewTimeline,
   type KnownNodes,
@@ -21,7 +22,7 @@ interface Ownership {
    */
   readonly line: Mutex;
   /**
-   * `change_id` as committed last; two where nobody knows whether that commit took place; undefined before the first.
+   * `change_id` as committed last under this fence; two where nobody knows whether that commit took place; undefined before the first.
    */
   changeIds: readonly bigint[] | undefined;
   /** As of the first transaction. */
@@ -35,6 +36,8 @@ interface Installed {
   readonly floor: bigint;
   /** When it was last noticed that the database went back, as text. */
   readonly recovery: string | null;
+  /** What this process had committed under an earlier fence is not there any more, and nobody has noticed that yet. */
+  readonly wentBack: boolean;
 }
 
 const ownerships = new WeakMap<Fence, Ownership>();
@@ -43,6 +46,7 @@ const ownerships = new WeakMap<Fence, Ownership>();
 interface FenceRow {
   readonly micros: string;
   readonly changeId: string;
+  readonly createdAt: Date;
   readonly node: ServerNode;
 }
 
@@ -54,7 +58,7 @@ interface FenceRow {
  *
  * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes
  * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
- * last. Round trips: begin, fence, commit, and those of `work`; two more the first time.
+ * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips: begin, fence, commit, and those of `work`; two more the first time.
  * @param work gets the transaction and the time, by the database's clock
  * @param monotonic milliseconds; bounds a transaction that takes change IDs
  * @throws LeaseLost, nothing written; DatabaseWentBack, nothing written; OutcomeUnknown, where the commit was not
@@ -114,24 +118,28 @@ async function inTransaction<T>(
   monotonic: () => number,
 ): Promise<T> {
   const node = await nodeExpression(db);
-  /** `change_id` before and after, once only the commit is left. */
-  let moved: { readonly from: bigint; readonly to: bigint } | undefined;
+  /** The account before and after, once only the commit is left. */
+  let moved: { readonly from: KnownCommit; readonly to: KnownCommit } | undefined;
   try {
     const result = await db.transaction(async (trx) => {
       const { rows } = await trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
-          ${node} as node
+          created_at as "createdAt", ${node} as node
         from ${trx.stateTable('account')}
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
         for no key update`;
       const [row] = rows;
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
-      const { nodes, floor } = (ownership.installation ??= await installationOf(trx, row.node));
+      const createdAt = row.createdAt.getTime();
+      const earlier = knownCommit(db, fence.userId);
+      const known = earlier?.createdAt === createdAt ? earlier : undefined;
+      ownership.installation ??= await installationOf(trx, row.node, from, known);
+      const { nodes, floor, recovery, wentBack } = ownership.installation;
       if (hasNewTimeline(nodes, row.node)) {
         throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');
       }
-      if (ownership.changeIds?.includes(from) === false) {
+      if (ownership.changeIds === undefined ? wentBack : !ownership.changeIds.includes(from)) {
         throw new DatabaseWentBack(
           `account ${fence.userId}: what this process committed last is not there any more`,
           'commits',
@@ -139,14 +147,19 @@ async function inTransaction<T>(
       }
       beginChangeIds(trx, { now: BigInt(row.micros), floor, monotonic });
       const done = await work(trx, new Date(Number(row.micros) / 1000));
-      moved = { from, to: endChangeIds(trx) ?? from };
+      const before = { changeId: from, createdAt, recovery };
+      moved = { from: before, to: { ...before, changeId: endChangeIds(trx) ?? from } };
       return done;
     });
-    ownership.changeIds = moved && [moved.to];
+    if (moved !== undefined) {
+      ownership.changeIds = [moved.to.changeId];
+      rememberCommit(db, fence.userId, moved.to);
+    }
     return result;
   } catch (error) {
     if (moved === undefined || !(error instanceof DatabaseUnavailable)) throw error;
-    ownership.changeIds = [moved.from, moved.to];
+    ownership.changeIds = [moved.from.changeId, moved.to.changeId];
+    rememberCommit(db, fence.userId, moved.from);
     throw new OutcomeUnknown(
       `account ${fence.userId}: a commit was not answered, so it is not known whether it took place: the account is opened anew`,
       { cause: error },
@@ -154,16 +167,33 @@ async function inTransaction<T>(
   }
 }
 
-/** Read behind the fence, since whoever raises the floor first takes all accounts from their owners (recovery.ts). */
-async function installationOf(trx: Db, node: ServerNode): Promise<Installed> {
-  const { rows } = await trx.sql<{ nodes: KnownNodes | null; floor: string | null; recovery: string | null }>`
-    select i.nodes, i.change_floor as floor, r.recovery
-    from (select max(detected_at)::text as recovery from ${trx.table('recoveries')}) as r
+/**
+ * Read behind the fence, since whoever raises the floor first takes all accounts from their owners (recovery.ts).
+ * @param from the account's `change_id`
+ */
+async function installationOf(
+  trx: Db,
+  node: ServerNode,
+  from: bigint,
+  known: KnownCommit | undefined,
+): Promise<Installed> {
+  const { rows } = await trx.sql<{
+    nodes: KnownNodes | null;
+    floor: string | null;
+    recovery: string | null;
+    noticed: boolean;
+    gone: boolean;
+  }>`
+    select i.nodes, i.change_floor as floor, r.at::text as recovery,
+      coalesce(r.at, '-infinity') > r.known as noticed, coalesce(r.at, '-infinity') < r.known as gone
+    from (select max(detected_at) as at, coalesce(${known?.recovery ?? null}::timestamptz, '-infinity') as known
+        from ${trx.table('recoveries')}) as r
       left join ${trx.stateTable('installation')} as i on true`;
   const [row] = rows;
   return {
     nodes: withUnknownNode(row?.nodes ?? {}, node),
     floor: BigInt(row?.floor ?? 0),
     recovery: row?.recovery ?? null,
+    wentBack: known !== undefined && row?.noticed !== true && (row?.gone === true || from < known.changeId),
   };
 }

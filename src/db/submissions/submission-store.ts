@@ -64,8 +64,14 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       throw new DatabaseUnavailable(messageOf(error), { cause: error });
     }
   };
+  /**
+   * Takes a change ID that no row gets. This process rests on what it wrote: a claim is sent, and what is finished or
+   * given up is not looked at again. Where the database goes back behind that, the next fence misses the ID (fenced.ts).
+   */
+  const leaveMark = (trx: Db): Promise<unknown> => takeChangeIds(trx, userId, 1);
   const unclaim = async (): Promise<void> => {
     const ids = await again(async (trx) => {
+      await leaveMark(trx);
       const ids = [...unconfirmed];
       await trx.sql`
         update ${submissions} set state = 'queued', sent_at = null, _send_before = null
@@ -87,8 +93,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       try {
         row = await again(async (trx, now) => {
           if (!(await maySend(trx, db, now))) return undefined;
-          // No row gets the ID. Where the database goes back behind the claim, the next fence misses it (fenced.ts).
-          await takeChangeIds(trx, userId, 1);
+          await leaveMark(trx);
           const { rows } = await trx.sql<ClaimedRow>`
             update ${submissions}
             set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,
@@ -121,6 +126,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
           update ${submissions} set ${changes(outcome, response, now)}
           where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`;
         if (numAffectedRows === 0n) return;
+        await leaveMark(trx);
         const named = outcome.state === 'queued' ? [] : rowsOfAnswer(outcome.body ?? '');
         const rows = named.filter(({ collection }) => options.collections.has(collection));
         await addHints(trx, userId, rows, now);
@@ -132,13 +138,14 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
       again(async (trx, now) => {
         const bound = timeoutMs + MARGIN;
         const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
-        await trx.sql`
+        const { numAffectedRows: gaveUp } = await trx.sql`
           update ${submissions}
           set state = ${UNKNOWN}, done_at = ${now}::timestamptz,
             _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER)}::timestamptz,
             error = 'the program that sent it ended before it had an answer: it may have taken effect'
           where _user_id = ${userId} and ${left}
             and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`;
+        if (gaveUp !== 0n) await leaveMark(trx);
         const { rows } = await trx.sql<{ next: Date | null }>`
           select min(_send_before) as next from ${submissions}
           where _user_id = ${userId} and ${left}`;

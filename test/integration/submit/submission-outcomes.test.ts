@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LeaseLost } from '../../../src/model/errors.ts';
-import type { SubmissionOutcome } from '../../../src/model/submission.ts';
+import { fenced } from '../../../src/db/ownership/fenced.ts';
+import { DatabaseWentBack, LeaseLost } from '../../../src/model/errors.ts';
+import type { SubmissionOutcome, SubmissionStore } from '../../../src/model/submission.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
 
 const scene = storedSubmissions();
@@ -108,6 +109,25 @@ describe('an outcome', () => {
     await takeover();
     await expect(scene.store.finish(id, accepted('{}'))).rejects.toThrow(LeaseLost);
     expect(await state(id)).toBe('sending');
+  });
+});
+
+describe('where the database went back behind', () => {
+  // Nobody looks at such a row again: it would be "sending" until the account is opened anew.
+  it.each<[string, (store: SubmissionStore, id: string) => Promise<unknown>]>([
+    ['an outcome', (store, id) => store.finish(id, accepted('{}'))],
+    ['what was given up', (store) => age(100_000).then(() => store.recover(TIMEOUT, []))],
+  ])('%s, its owner misses it at whatever it writes next', async (_name, write) => {
+    const { db, fence, user } = scene;
+    const store = storeOf(fence);
+    const id = await queue();
+    await store.claim(id);
+    const [before] = await run(`select change_id from mirror_sync.account where _user_id = ${user}`);
+    await write(store, id);
+    await run(
+      `update mirror_sync.account set change_id = ${String(before?.['change_id'])} where _user_id = ${user}`,
+    );
+    await expect(fenced(db, fence, () => Promise.resolve())).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 });
 

@@ -5,8 +5,9 @@ import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/model/errors.ts';
 import { NO_TOTALS } from '../../../../src/sync/walk-run/walk-totals.ts';
+import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { deleteAllBut, jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 // Commits are taken back by writing the rows as they were before them: that is what an owner sees of a promoted
@@ -25,6 +26,28 @@ async function withPage(): Promise<MirroredAccount> {
 
 const setObservation = (account: MirroredAccount, obs: number): Promise<unknown> =>
   account.query(`update mirror_sync.scope set last_obs = ${obs} where _user_id = ${account.fence.userId}`);
+
+/** As if the account's last change ID had never been taken. */
+const setBack = (account: MirroredAccount): Promise<unknown> =>
+  account.query(
+    `update mirror_sync.account set change_id = change_id - 1 where _user_id = ${account.fence.userId}`,
+  );
+
+/** Writes a page whose connection ends while its transaction commits. */
+async function cutCommit(account: MirroredAccount): Promise<void> {
+  await account.query(`
+    create function public.cut() returns trigger language plpgsql as
+      $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+    create constraint trigger cut after insert on mirror.research_jobs deferrable initially deferred
+      for each row execute function public.cut()`);
+  try {
+    const error = await account.page('research_jobs', jobs(2)).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(OutcomeUnknown);
+    expect(error).toBeInstanceOf(LeaseLost);
+  } finally {
+    await account.query('drop trigger cut on mirror.research_jobs; drop function public.cut()');
+  }
+}
 
 const stored = async (account: MirroredAccount): Promise<unknown> =>
   account.query(
@@ -106,20 +129,99 @@ describe('where commits of other scopes are gone', () => {
     const account = await newAccount();
     await account.page('lists', '[{"list_id":1}]');
     const { userId } = account.fence;
-    const back = `update mirror_sync.account set change_id = change_id - 1 where _user_id = ${userId}`;
-    await account.query(back);
+    await setBack(account);
     await expect(account.page('research_jobs', jobs(1))).rejects.toThrow(/what this process committed last/);
     expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${userId}`)).toEqual([]);
   });
 
-  it('another owner, who knows nothing of them, goes on', async () => {
+  it('another process, which knows nothing of them, goes on', async () => {
     const account = await newAccount();
     await account.page('lists', '[{"list_id":1}]');
+    await setBack(account);
+    const other = await openTestDatabase(account.database.url);
+    try {
+      const database = { ...account.database, ...other };
+      const next = await MirroredAccount.make(database, account.fence.userId);
+      await expect(next.page('research_jobs', jobs(1))).resolves.toMatchObject({ state: 'applied' });
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('what this process committed before it took the account anew', () => {
+  /** Another fence of the same process, as after an outage. */
+  const takenAnew = ({ database, fence }: MirroredAccount): Promise<MirroredAccount> =>
+    MirroredAccount.make(database, fence.userId);
+  const write = async (account: MirroredAccount): Promise<unknown> =>
+    (await takenAnew(account)).page('research_jobs', jobs(1));
+  const committed = async (): Promise<MirroredAccount> => {
+    const account = await newAccount();
+    await account.page('lists', '[{"list_id":1}]');
+    return account;
+  };
+  const APPLIED = { state: 'applied' };
+  const recover = (account: MirroredAccount, at: string): Promise<unknown> =>
+    account.query(`insert into mirror.recoveries (detected_at, reason) values (${at}, 'tests')`);
+  const RECOVERIES = 'delete from mirror.recoveries';
+
+  it('is missed by the new fence, and by each one after it', async () => {
+    const account = await committed();
+    await setBack(account);
+    for (let n = 0; n < 2; n += 1) await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
+  });
+
+  it('is missed also where the last commit was not answered', async () => {
+    const account = await committed();
+    await cutCommit(account);
+    // Whatever became of that commit, the one before it was there.
     await account.query(
-      `update mirror_sync.account set change_id = change_id - 1 where _user_id = ${account.fence.userId}`,
+      `update mirror_sync.account set change_id = ${changeId(0)} where _user_id = ${account.fence.userId}`,
     );
-    const next = await MirroredAccount.make(account.database, account.fence.userId);
-    await expect(next.page('research_jobs', jobs(1))).resolves.toMatchObject({ state: 'applied' });
+    await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
+  });
+
+  it('is there, or more, where nothing went back', async () => {
+    const account = await committed();
+    await expect(write(account)).resolves.toMatchObject(APPLIED);
+    await account.query(
+      `update mirror_sync.account set change_id = change_id + 5 where _user_id = ${account.fence.userId}`,
+    );
+    await expect(write(account)).resolves.toMatchObject(APPLIED);
+  });
+
+  it('is missed no more once that is recorded', async () => {
+    const account = await committed();
+    await setBack(account);
+    await recover(account, 'now()');
+    try {
+      await expect(write(account)).resolves.toMatchObject(APPLIED);
+      await setBack(account);
+      await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
+    } finally {
+      await account.query(RECOVERIES);
+    }
+  });
+
+  it('is missed where a record that it knew of is gone, whatever the change ID says', async () => {
+    const account = await newAccount();
+    await recover(account, `now() - interval '1 s'`);
+    await recover(account, 'now()');
+    await account.page('lists', '[{"list_id":1}]');
+    await account.query(`${RECOVERIES} where detected_at = (select max(detected_at) from mirror.recoveries)`);
+    try {
+      await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
+    } finally {
+      await account.query(RECOVERIES);
+    }
+    await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
+  });
+
+  it('is not missed in an account that was removed and made again', async () => {
+    const account = await committed();
+    const { userId } = account.fence;
+    await account.query(`delete from mirror_sync.account where _user_id = ${userId}`);
+    await expect(write(account)).resolves.toMatchObject(APPLIED);
   });
 });
 
@@ -149,19 +251,7 @@ describe('a commit that is not answered', () => {
   it('leaves its outcome unknown: the account is to be opened anew, whatever became of it', async () => {
     const account = await newAccount();
     await account.page('research_jobs', jobs(1));
-    // Ends the connection while the transaction commits.
-    await account.query(`
-      create function public.cut() returns trigger language plpgsql as
-        $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
-      create constraint trigger cut after insert on mirror.research_jobs deferrable initially deferred
-        for each row execute function public.cut()`);
-    try {
-      const error = await account.page('research_jobs', jobs(2)).catch((cause: unknown) => cause);
-      expect(error).toBeInstanceOf(OutcomeUnknown);
-      expect(error).toBeInstanceOf(LeaseLost);
-    } finally {
-      await account.query('drop trigger cut on mirror.research_jobs; drop function public.cut()');
-    }
+    await cutCommit(account);
     // Both outcomes are as good: neither is taken for a database that went back.
     const { db } = account.database;
     const one = await fenced(db, account.fence, async (trx) => {
