@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Ready } from '../../status/answers.ts';
@@ -17,8 +16,8 @@ export interface ReadinessSources {
  * @throws where the database does not answer
  */
 export async function readiness({ db, ownsUntil, clock }: ReadinessSources): Promise<Ready> {
-  const { rows } = await sql<{ refuses: boolean }>`
-    select current_setting('transaction_read_only')::boolean as refuses`.execute(db);
+  const { rows } = await db.sql<{ refuses: boolean }>`
+    select current_setting('transaction_read_only')::boolean as refuses`;
   if (rows[0]?.refuses === true) {
     return {
       ok: false,

@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { type ReplayedEvent, replayEvents } from '../../db/events/stored-events.ts';
@@ -80,11 +79,11 @@ function namedRows(replayed: readonly ReplayedEvent[]): NamedRow[] {
 /** How many of the rows have not been read since: each reading removes a hint, or raises its step. */
 async function unread(db: Db, rows: readonly NamedRow[]): Promise<number> {
   const column = (field: keyof NamedRow): string[] => rows.map((row) => row[field]);
-  const { rows: found } = await sql<{ unread: string }>`
+  const { rows: found } = await db.sql<{ unread: string }>`
     select count(*) as unread from ${db.stateTable('hint')} as h
     join unnest(${column('userId')}::bigint[], ${column('collection')}::text[], ${column('parent')}::text[],
       ${column('key')}::text[]) as x (user_id, collection, parent, key)
       on h._user_id = x.user_id and h.collection = x.collection and h.parent = x.parent and h.key = x.key
-    where h.step = 0`.execute(db);
+    where h.step = 0`;
   return Number(found[0]?.unread ?? 0);
 }

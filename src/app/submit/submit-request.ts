@@ -38,9 +38,9 @@ export async function queueSubmission(
   { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
 ): Promise<string> {
   return refusing(async () => {
-    const { rows } = await sql<{ id: string }>`
+    const { rows } = await db.sql<{ id: string }>`
       select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
-        ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`.execute(db);
+        ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`;
     const id = rows[0]?.id;
     if (id === undefined) throw new RangeError('a select of a function gave no row');
     return id;
@@ -49,7 +49,7 @@ export async function queueSubmission(
 
 /** Cancels a submission that has not been sent. @param id decimal digits @throws SubmitRefused */
 export async function cancelSubmission(db: Db, id: string): Promise<void> {
-  await refusing(() => sql`select ${db.table('cancel_submission')}(${id}::bigint)`.execute(db));
+  await refusing(() => db.sql`select ${db.table('cancel_submission')}(${id}::bigint)`);
 }
 
 /** The account that is meant; undefined where that is not clear: the SQL function then says so. */

@@ -28,10 +28,10 @@ export async function addColumns(
   drift: 'add' | 'raw',
 ): Promise<void> {
   await db.transaction(async (trx) => {
-    await sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
-      set_config('citus.multi_shard_modify_mode', 'sequential', true)`.execute(trx);
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`.execute(trx);
-    await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`.execute(trx);
+    await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
+      set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
+    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`;
+    await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
     const registry = await readRegistry(trx, table);
     const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
     const waiting = drift === 'add' ? registry.waiting : [];
@@ -53,12 +53,12 @@ export async function addColumns(
 type NamedColumn = PlannedColumn & { readonly name: string };
 
 async function alter(trx: Db, table: RawBuilder<unknown>, added: readonly NamedColumn[]): Promise<void> {
-  await sql`alter table ${table} ${sql.join(
+  await trx.sql`alter table ${table} ${sql.join(
     added.map(({ name, type }) => sql`add column ${sql.id(name)} ${sql.raw(type)}`),
-  )}`.execute(trx);
+  )}`;
   for (const { field, name } of added) {
     const comment = `Field ${JSON.stringify(field)} of the items.`;
-    await sql`comment on column ${table}.${sql.id(name)} is ${sql.lit(comment)}`.execute(trx);
+    await trx.sql`comment on column ${table}.${sql.id(name)} is ${sql.lit(comment)}`;
   }
 }
 
@@ -73,22 +73,20 @@ function hasName(column: PlannedColumn): column is NamedColumn {
 
 async function register(db: Db, table: Table, planned: readonly PlannedColumn[]): Promise<void> {
   if (planned.length === 0) return;
-  await sql`
+  await db.sql`
     insert into ${db.table('_columns')} as c (collection, field, column_name, type, documented, first_seen_at)
     select ${table.name}, x.field, x.name, x.type, false, statement_timestamp()
     from json_to_recordset(${JSON.stringify(planned)}::text::json) as x (field text, name text, type text)
     on conflict (collection, field) do update set column_name = excluded.column_name
-    where c.column_name is null and excluded.column_name is not null`.execute(db);
+    where c.column_name is null and excluded.column_name is not null`;
 }
 
 /** Has the columns filled from `_raw`, which alone may have these fields in rows up to the account's change ID. */
 async function requestBackfill(trx: Db, table: Table, fields: readonly string[]): Promise<void> {
   if (fields.length === 0) return;
-  await sql`
+  await trx.sql`
     insert into ${trx.stateTable('backfill')} (_user_id, collection, field, done_through, until)
     select a._user_id, ${table.name}, x.field, 0, a.change_id
     from ${trx.stateTable('account')} as a cross join unnest(${[...fields]}::text[]) as x (field)
-    on conflict (_user_id, collection, field) do update set done_through = 0, until = excluded.until`.execute(
-    trx,
-  );
+    on conflict (_user_id, collection, field) do update set done_through = 0, until = excluded.until`;
 }

@@ -32,10 +32,10 @@ interface Task {
  */
 export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   const { userId } = fence;
-  const { rows: tasks } = await sql<Task>`
+  const { rows: tasks } = await db.sql<Task>`
     select collection, field, done_through as "doneThrough", until, history_through::text as "historyThrough"
     from ${db.stateTable('backfill')}
-    where _user_id = ${userId}::bigint order by collection, field limit 1`.execute(db);
+    where _user_id = ${userId}::bigint order by collection, field limit 1`;
   const [task] = tasks;
   if (task === undefined) return false;
   const table = tableOf(db.schema, task.collection);
@@ -116,10 +116,10 @@ async function fillBatch(
   rest: Rest,
   column: FieldColumn,
 ): Promise<Place | undefined> {
-  const { rows } = await sql<Place & { raw: string }>`
+  const { rows } = await trx.sql<Place & { raw: string }>`
     select t._change_id as id, ${rest.moment} as moment, t._raw::text as raw from ${rest.table} as t
     where t._user_id = ${userId}::bigint and ${rest.left}
-    order by ${rest.order} limit ${BATCH}`.execute(trx);
+    order by ${rest.order} limit ${BATCH}`;
   const last = rows.at(-1);
   if (last === undefined) return undefined;
   let conflicts = 0;
@@ -133,12 +133,10 @@ async function fillBatch(
     return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
   });
   if (filled.length > 0) {
-    await sql`
+    await trx.sql`
       update ${rest.table} as t set ${sql.id(column.name)} = ${columnExpression(column)}
       from jsonb_to_recordset(${`[${filled.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
-      where t._user_id = ${userId}::bigint and ${rest.left} and ${rest.upTo(last)} and t._change_id = x.c`.execute(
-      trx,
-    );
+      where t._user_id = ${userId}::bigint and ${rest.left} and ${rest.upTo(last)} and t._change_id = x.c`;
   }
   if (conflicts > 0) {
     const scope = { userId, collection: table.name as CollectionName, parent: '' };

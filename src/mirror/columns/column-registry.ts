@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import type { ColumnType } from '../rows/column-value.ts';
 import { historyColumns } from '../history/archive.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
@@ -36,19 +35,19 @@ interface RegistryRow {
 }
 
 export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry> {
-  const names = await sql<{ name: string }>`
+  const names = await db.sql<{ name: string }>`
     select attname as name from pg_attribute
     where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
     union
     select attname from pg_attribute
     where attrelid = ${relation(table, '_history')}
-      and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')`.execute(db);
-  const registered = await sql<RegistryRow>`
+      and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')`;
+  const registered = await db.sql<RegistryRow>`
     select r.field, r.column_name as name, r.type, a.attname is not null as usable
     from ${db.table('_columns')} r
     left join pg_attribute a on a.attrelid = ${relation(table)} and a.attname = r.column_name and not a.attisdropped
       and format_type(a.atttypid, a.atttypmod) = case r.type when 'timestamptz' then 'timestamp with time zone' else r.type end
-    where r.collection = ${table.name}`.execute(db);
+    where r.collection = ${table.name}`;
   const keys = new Set(keyColumns(table));
   return {
     columns: registered.rows.flatMap(({ field, name, type, usable }) =>
@@ -64,7 +63,7 @@ export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry
 
 /** The table's version now. It stays the same in a transaction that has read the table. */
 export async function tableVersion(trx: Db, table: Table): Promise<number> {
-  const { rows } = await sql<{ relnatts: number }>`
-    select relnatts from pg_class where oid = ${relation(table)}`.execute(trx);
+  const { rows } = await trx.sql<{ relnatts: number }>`
+    select relnatts from pg_class where oid = ${relation(table)}`;
   return rows[0]?.relnatts ?? 0;
 }

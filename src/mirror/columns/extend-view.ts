@@ -24,22 +24,18 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
   if (added.length === 0) return;
   if (present !== undefined && !(await isOurs(trx, table, view, present))) return;
   const options = present?.options ? sql`with (${sql.raw(present.options)})` : sql``;
-  await sql`create or replace view ${name} ${options} as ${view.query([...before, ...added])}`.execute(trx);
+  await trx.sql`create or replace view ${name} ${options} as ${view.query([...before, ...added])}`;
   await describe(trx, table, view, added);
 }
 
 /** Copies the comments of the table's columns: BI tools show those of the view's. */
 async function describe(trx: Db, table: Table, view: TableView, added: readonly string[]): Promise<void> {
-  const { rows } = await sql<{ column: string; comment: string }>`
+  const { rows } = await trx.sql<{ column: string; comment: string }>`
     select a.attname as column, col_description(a.attrelid, a.attnum) as comment from pg_attribute as a
     where a.attrelid = ${relation(table)}
-      and a.attname = any(${[...added]}::text[]) and col_description(a.attrelid, a.attnum) is not null`.execute(
-    trx,
-  );
+      and a.attname = any(${[...added]}::text[]) and col_description(a.attrelid, a.attnum) is not null`;
   for (const { column, comment } of rows) {
-    await sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`.execute(
-      trx,
-    );
+    await trx.sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`;
   }
 }
 
@@ -53,13 +49,13 @@ interface PresentView {
 }
 
 async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {
-  const { rows } = await sql<PresentView>`
+  const { rows } = await db.sql<PresentView>`
     select pg_get_viewdef(c.oid) as definition, array_to_string(c.reloptions, ', ') as options,
       pg_has_role(c.relowner, 'usage') as owned,
       array(select a.attname::text from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns
     from pg_class c
-    where c.oid = ${relation(table, suffix)} and c.relkind = 'v'`.execute(db);
+    where c.oid = ${relation(table, suffix)} and c.relkind = 'v'`;
   return rows[0];
 }
 
@@ -72,8 +68,8 @@ async function isOurs(
 ): Promise<boolean> {
   if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;
-  await sql`create view ${dataTable(table, suffix)} as ${view.query(columns)}`.execute(trx);
+  await trx.sql`create view ${dataTable(table, suffix)} as ${view.query(columns)}`;
   const written = await presentView(trx, table, suffix);
-  await sql`drop view ${dataTable(table, suffix)}`.execute(trx);
+  await trx.sql`drop view ${dataTable(table, suffix)}`;
   return written?.definition === definition;
 }

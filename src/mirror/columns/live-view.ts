@@ -8,10 +8,10 @@ const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
 
 /** `<table>_live`: for BI tools, without deleted rows and `_raw`. */
 export async function liveView(db: Db, table: Table): Promise<TableView> {
-  const { rows } = await sql<{ name: string }>`
+  const { rows } = await db.sql<{ name: string }>`
     select attname as name from pg_attribute
     where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
-    order by attnum`.execute(db);
+    order by attnum`;
   const derived = derivedColumns(table);
   const shown = rows.map(({ name }) => name).filter((name) => !HIDDEN.has(name));
   return {

@@ -59,13 +59,13 @@ async function bothSides(db: Db, table: Table): Promise<BothSides[]> {
   const attributes = (suffix: string): RawBuilder<unknown> => sql`
     select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
     where attrelid = ${relation(table, suffix)} and attnum > 0 and not attisdropped`;
-  const { rows } = await sql<BothSides>`
+  const { rows } = await db.sql<BothSides>`
     select coalesce(a.attname, h.attname) as name,
       format_type(coalesce(a.atttypid, h.atttypid), coalesce(a.atttypmod, h.atttypmod)) as type,
       a.attname is not null as in_table,
       h.attname is not null and (a.attname is null
         or (a.atttypid, a.atttypmod, a.attcollation) = (h.atttypid, h.atttypmod, h.attcollation)) as in_history
     from (${attributes('')}) as a full join (${attributes('_history')}) as h on h.attname = a.attname
-    order by a.attnum, h.attnum`.execute(db);
+    order by a.attnum, h.attnum`;
   return rows;
 }

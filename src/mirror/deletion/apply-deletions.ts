@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -135,33 +134,31 @@ function countByCollection(deletedScopes: readonly DeletedScope[]): RowsByCollec
 }
 
 async function countIn(trx: Db, scope: Scope): Promise<SuspectCounts> {
-  const { rows } = await sql<Record<keyof SuspectCounts, string>>`
+  const { rows } = await trx.sql<Record<keyof SuspectCounts, string>>`
     select count(*) filter (where c.proven_at is null) as waiting,
       count(*) filter (where c.proven_at is not null) as proven
     from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}`.execute(trx);
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}`;
   return { waiting: Number(rows[0]?.waiting), proven: Number(rows[0]?.proven) };
 }
 
 async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
-  const { numAffectedRows } = await sql`
+  const { numAffectedRows } = await trx.sql`
     delete from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`.execute(
-    trx,
-  );
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`;
   await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
 /** The next proven keys in their order; of lists, as many as have no more than `MAX_ITEMS` together, one at least. */
 async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
-  const { rows } = await sql<{ key: string; items: string }>`
+  const { rows } = await trx.sql<{ key: string; items: string }>`
     select c.key, (
       select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
     from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null
-    order by c.key limit ${MAX_ROWS}`.execute(trx);
+    order by c.key limit ${MAX_ROWS}`;
   let items = 0;
   const cost = children.length === 0 ? 0 : LIST_COST;
   const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);
@@ -170,17 +167,17 @@ async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
 
 /** Shows readers (`data_quality`) how many of the collection's deletions are blocked, where that has changed. */
 async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
-  const { rows } = await sql<{ total: string; proven: string }>`
+  const { rows } = await trx.sql<{ total: string; proven: string }>`
     select count(*) as total, count(*) filter (where c.proven_at is not null) as proven
     from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
+    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`;
   const proven = blocked ? Number(rows[0]?.proven) : 0;
   const waiting = Number(rows[0]?.total) - proven;
-  await sql`
+  await trx.sql`
     update ${trx.table('_collections')} as c
     set held_deletions = ${proven}::bigint, waiting_deletions = ${waiting}::bigint
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}
-      and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${waiting}::bigint)`.execute(trx);
+      and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${waiting}::bigint)`;
 }
 
 function logDeletion(

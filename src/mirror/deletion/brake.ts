@@ -69,12 +69,12 @@ async function volumeOf(
   at: Date,
   suspected: RawBuilder<unknown>,
 ): Promise<DeletionVolume> {
-  const { rows } = await sql<Record<keyof DeletionVolume, string>>`
+  const { rows } = await trx.sql<Record<keyof DeletionVolume, string>>`
     select (${suspected}) as suspected,
       (select coalesce(sum(d.deleted), 0) from ${trx.stateTable('deletions')} as d
        where d._user_id = ${userId}::bigint and d.collection = ${collection} and d.hour > ${dayBefore(at)}) as deleted,
       (select coalesce(sum(c.live_rows), 0) from ${trx.table('_collections')} as c
-       where c._user_id = ${userId}::bigint and c.collection = ${collection}) as live`.execute(trx);
+       where c._user_id = ${userId}::bigint and c.collection = ${collection}) as live`;
   const [row] = rows;
   return { suspected: Number(row?.suspected), deleted: Number(row?.deleted), live: Number(row?.live) };
 }
@@ -87,24 +87,20 @@ export async function addDeletions(
   deleted: number,
 ): Promise<void> {
   const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS);
-  await sql`
+  await trx.sql`
     delete from ${trx.stateTable('deletions')}
-    where _user_id = ${userId}::bigint and collection = ${collection} and hour <= ${dayBefore(at)}`.execute(
-    trx,
-  );
-  await sql`
+    where _user_id = ${userId}::bigint and collection = ${collection} and hour <= ${dayBefore(at)}`;
+  await trx.sql`
     insert into ${trx.stateTable('deletions')} as d (_user_id, collection, hour, deleted)
     values (${userId}::bigint, ${collection}, ${hour}::timestamptz, ${deleted}::bigint)
-    on conflict (_user_id, collection, hour) do update set deleted = d.deleted + excluded.deleted`.execute(
-    trx,
-  );
+    on conflict (_user_id, collection, hour) do update set deleted = d.deleted + excluded.deleted`;
 }
 
 /** What was deleted so far does not count any more: a person accepted it. */
 export async function clearDeletions(trx: Db, { userId, collection }: AccountCollection): Promise<void> {
-  await sql`
+  await trx.sql`
     delete from ${trx.stateTable('deletions')}
-    where _user_id = ${userId}::bigint and collection = ${collection}`.execute(trx);
+    where _user_id = ${userId}::bigint and collection = ${collection}`;
 }
 
 function dayBefore(at: Date): Date {

@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
@@ -56,13 +55,11 @@ async function olderThanKnown(
   const goneSince = knownAsOf !== undefined && madeAt < knownAsOf;
   const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
   if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && goneSince);
-  const { rows } = await sql<{ key: string }>`
+  const { rows } = await trx.sql<{ key: string }>`
     select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
     where exists (
       select from ${dataTable(table)} as t
-      where ${inScope(table, scope)} and ${hasKey(table)} and t._changed_at > ${madeAt} offset 0)`.execute(
-    trx,
-  );
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._changed_at > ${madeAt} offset 0)`;
   const later = new Set(rows.map((row) => row.key));
   return changed.filter(({ key, change }) => (change === 'inserted' ? goneSince : later.has(key)));
 }
@@ -75,13 +72,13 @@ async function recentVersions(
   rows: readonly ChangedRow[],
   since: Date,
 ): Promise<ReadonlySet<string>> {
-  const { rows: found } = await sql<{ key: string }>`
+  const { rows: found } = await trx.sql<{ key: string }>`
     select k.key::text as key
     from unnest(${rows.map(({ key }) => key)}::${keyTypeName(table)}[], ${rows.map(({ hash }) => hash)}::text[],
       ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
     where exists (
       select from ${dataTable(table, '_history')} as t
       where ${inScope(table, scope)} and ${hasKey(table)} and t._valid_to > ${since}
-        and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`.execute(trx);
+        and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`;
   return new Set(found.map(({ key }) => key));
 }

@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import { childrenOf, type Scope } from '../../model/collections.ts';
 import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-rows.ts';
 import type { ChangedTable } from '../page-write.ts';
@@ -67,13 +66,13 @@ const BEYOND_ANY_WALK = 1_000_000;
  * before may go on then, with rows that are deleted: it finds itself superseded.
  */
 async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
-  await sql`
+  await trx.sql`
     update ${trx.stateTable('scope')} as s
     set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
       full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
       last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
-    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`.execute(trx);
-  await sql`
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
+  await trx.sql`
     delete from ${trx.stateTable('unsettled')} as u
-    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`.execute(trx);
+    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`;
 }

@@ -39,23 +39,23 @@ export interface RowToDelete {
 /** Which of these keys are live, in key order. */
 export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {
   const table = tableOf(trx.schema, scope.collection);
-  const { rows } = await sql<RowToDelete>`
+  const { rows } = await trx.sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, t.bytes
     from unnest(${[...keys]}::${keyTypeName(table)}[]) as k (key)
     cross join lateral (
       select ${keyColumn(table)}, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${keyColumn(table)} = k.key and t._deleted_at is null offset 0) as t
-    order by ${placeOrder(table, 'up')}`.execute(trx);
+    order by ${placeOrder(table, 'up')}`;
   return rows;
 }
 
 /** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
 export async function rowsToDeleteAfter(trx: Db, scope: Scope, after?: string): Promise<RowToDelete[]> {
   const table = tableOf(trx.schema, scope.collection);
-  const { rows } = await sql<RowToDelete>`
+  const { rows } = await trx.sql<RowToDelete>`
     select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
     where ${inScope(table, scope)} and ${behind(table, after)} and t._deleted_at is null
-    order by ${placeOrder(table, 'up')} limit ${MAX_ROWS}`.execute(trx);
+    order by ${placeOrder(table, 'up')} limit ${MAX_ROWS}`;
   return rows;
 }
 
@@ -92,13 +92,13 @@ export async function deleteRows(
   const given = sql`unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)`;
   const which = sql`${inParent(table, scope)} and ${keyColumn(table)} = x.key and t._deleted_at is null`;
   const { numAffectedRows } = hard
-    ? await sql`
+    ? await trx.sql`
         delete from ${dataTable(table)} as t using ${given}
-        where t._user_id = ${scope.userId}::bigint and ${which}`.execute(trx)
-    : await sql`
+        where t._user_id = ${scope.userId}::bigint and ${which}`
+    : await trx.sql`
         update ${dataTable(table)} as t
         set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id from ${given}
-        where t._user_id = ${scope.userId}::bigint and ${which}`.execute(trx);
+        where t._user_id = ${scope.userId}::bigint and ${which}`;
   const deleted = Number(numAffectedRows ?? 0n);
   if (deleted !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);

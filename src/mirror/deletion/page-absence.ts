@@ -62,7 +62,7 @@ export async function readAbsence(
   if (proof !== undefined) parts.push(missingRows(page, proof, undefined));
   if (hasSuspects) parts.push(suspectsOnPage(page));
   if (hasSuspects && proof !== undefined) parts.push(suspectedReturns(page));
-  const { rows: first } = await sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`.execute(trx);
+  const { rows: first } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
   const rows = proof === undefined ? first : first.concat(await furtherMissing(page, proof, type, first));
   const onPage = new Set(keys);
   return {
@@ -87,7 +87,7 @@ async function furtherMissing(
   let batch = first.filter((row) => row.changedAt !== null);
   while (batch.length === BATCH && BATCH + further.length < MAX_MISSING) {
     const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
-    batch = (await sql<AbsenceRow>`${missingRows(page, proof, last)}`.execute(page.trx)).rows;
+    batch = (await page.trx.sql<AbsenceRow>`${missingRows(page, proof, last)}`).rows;
     for (const row of batch) further.push(row);
   }
   return further;

@@ -31,13 +31,13 @@ export async function recordSuspects(
   obs: number,
   at: Date,
 ): Promise<void> {
-  const { rows } = await sql<{ last: string; gone: boolean; hasSuspects: boolean }>`
+  const { rows } = await trx.sql<{ last: string; gone: boolean; hasSuspects: boolean }>`
     select s.last_obs as last, s.gone_at is not null as gone,
       exists (
         select from ${trx.stateTable('candidate')} as c
         where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as "hasSuspects"
     from ${trx.stateTable('scope')} as s
-    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`.execute(trx);
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
   const [row] = rows;
   if (row?.gone === true) return;
   if (Number(row?.last) !== obs) await throwUnlessAt(trx, scope, obs);
@@ -66,20 +66,20 @@ export async function saveSuspects(
     }
   }
   for (const rows of batches(add)) {
-    await sql`
+    await trx.sql`
       insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at, served_at)
       select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.kind, ${obs}::bigint, ${at}::timestamptz,
         ${servedAt}::timestamptz
       from ${trx.stateTable('account')} as a
       cross join unnest(${rows.map(({ key }) => key)}::text[], ${rows.map(({ kind }) => kind)}::text[]) as x (key, kind)
-      where a._user_id = ${scope.userId}::bigint`.execute(trx);
+      where a._user_id = ${scope.userId}::bigint`;
     total += rows.length;
   }
   for (const keys of batches(hasSuspects ? prove : [])) {
-    const { numAffectedRows } = await sql`
+    const { numAffectedRows } = await trx.sql`
       update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
       where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = any(${[...keys]}::text[])
-        and c.proven_at is null`.execute(trx);
+        and c.proven_at is null`;
     proven += Number(numAffectedRows ?? 0n);
   }
   await countSuspects(trx, scope, total, proven);
@@ -104,10 +104,10 @@ export function forgetAllSuspects(trx: Db, scope: Scope): Promise<Forgotten> {
 
 /** @param which condition on the table aliased `c` */
 async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<Forgotten> {
-  const { rows } = await sql<{ proven: boolean }>`
+  const { rows } = await trx.sql<{ proven: boolean }>`
     delete from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and ${which}
-    returning c.proven_at is not null as proven`.execute(trx);
+    returning c.proven_at is not null as proven`;
   return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
 }
 
@@ -118,11 +118,11 @@ async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): P
 export async function countSuspects(trx: Db, scope: Scope, total: number, proven: number): Promise<void> {
   if (total === 0 && proven === 0) return;
   const blocked = sql`case when c.held_deletions > 0 then ${proven}::bigint else 0 end`;
-  await sql`
+  await trx.sql`
     update ${trx.table('_collections')} as c
     set held_deletions = c.held_deletions + ${blocked},
       waiting_deletions = c.waiting_deletions + ${total}::bigint - ${blocked}
-    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`.execute(trx);
+    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`;
 }
 
 function* batches<T>(all: readonly T[]): Generator<readonly T[]> {

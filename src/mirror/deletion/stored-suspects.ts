@@ -24,9 +24,9 @@ export function toSuspect({ key, kind, obs, at, servedAt, proven }: SuspectRow):
 
 /** All suspected deletions of a scope. */
 export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletion[]> {
-  const { rows } = await sql<SuspectRow>`
+  const { rows } = await db.sql<SuspectRow>`
     select c.key, ${SUSPECT_COLUMNS} from ${db.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} order by c.key`.execute(db);
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} order by c.key`;
   return rows.map(toSuspect);
 }
 
@@ -44,10 +44,10 @@ export async function suspectsAmong(
 ): Promise<Map<string, 'waiting' | 'proven'>> {
   const suspects = new Map<string, 'waiting' | 'proven'>();
   for (let start = 0; start < keys.length; start += BATCH) {
-    const { rows } = await sql<{ key: string; proven: boolean }>`
+    const { rows } = await db.sql<{ key: string; proven: boolean }>`
       select c.key, c.proven_at is not null as proven from ${db.stateTable('candidate')} as c
       where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}
-        and c.key = any(${keys.slice(start, start + BATCH)}::text[])`.execute(db);
+        and c.key = any(${keys.slice(start, start + BATCH)}::text[])`;
     for (const { key, proven } of rows) suspects.set(key, proven ? 'proven' : 'waiting');
   }
   return suspects;
@@ -72,13 +72,13 @@ export async function suspectScopes(
   userId: string,
   collection: CollectionName,
 ): Promise<SuspectScope[]> {
-  const { rows } = await sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
+  const { rows } = await db.sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
     select c.parent, max(c.at) as "lastSuspectedAt",
       coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
       (count(*) filter (where c.proven_at is null))::float8 as waiting,
       (count(*) filter (where c.proven_at is not null))::float8 as proven
     from ${db.stateTable('candidate')} as c
     where c._user_id = ${userId}::bigint and c.collection = ${collection}
-    group by c.parent order by "lastSuspectedAt", c.parent`.execute(db);
+    group by c.parent order by "lastSuspectedAt", c.parent`;
   return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
 }

@@ -40,14 +40,14 @@ export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
     name === '_change_id' && changeIds !== undefined ? sql`k.change_id` : sql`t.${sql.id(name)}`,
   );
   const ids = changeIds?.map(String) ?? keys.map(() => null);
-  const result = await sql`
+  const result = await trx.sql`
     insert into ${dataTable(table, '_history')} (${sql.join(names)}, _valid_from, _valid_to, _op)
     select ${sql.join(values)}, t._changed_at, greatest(${at}::timestamptz, t._changed_at), ${op}
     from unnest(${[...keys]}::${keyTypeName(table)}[], ${ids}::bigint[]) as k (key, change_id)
     cross join lateral (
       select t.* from ${dataTable(table)} as t
       where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${hasKey(table)}
-        and t._deleted_at is null offset 0) as t`.execute(trx);
+        and t._deleted_at is null offset 0) as t`;
   const archived = Number(result.numAffectedRows ?? 0n);
   if (archived !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} versions were to be archived, ${archived} were there`);
@@ -60,12 +60,12 @@ export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
  * the same: columns are added to both under the table's lock.
  */
 export async function historyColumns(db: Db, table: Table): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
+  const { rows } = await db.sql<{ name: string }>`
     select a.attname as name from pg_attribute a
       join pg_attribute h on h.attrelid = ${relation(table, '_history')} and h.attname = a.attname
         and h.atttypid = a.atttypid and h.atttypmod = a.atttypmod
     where a.attrelid = ${relation(table)} and a.attnum > 0 and not a.attisdropped
       and h.attnum > 0 and not h.attisdropped and h.attgenerated = ''
-    order by a.attnum`.execute(db);
+    order by a.attnum`;
   return rows.map(({ name }) => name);
 }

@@ -18,7 +18,7 @@ export async function openHistory(
 ): Promise<void> {
   await fenced(db, fence, async (trx, now) => {
     const since = kept ? sql`${now}::timestamptz` : sql`null::timestamptz`;
-    await sql`
+    await trx.sql`
       insert into ${trx.table('_collections')} as c (_user_id, collection, mirrored_from, history_from)
       select a._user_id, x.collection, ${now}::timestamptz, ${since}
       from ${trx.stateTable('account')} as a cross join unnest(${[...collections]}::text[]) as x (collection)
@@ -26,6 +26,6 @@ export async function openHistory(
       on conflict (_user_id, collection) do update
       set mirrored_from = coalesce(c.mirrored_from, '-infinity'),
         history_from = case when ${kept} then coalesce(c.history_from, excluded.history_from) end
-      where c.mirrored_from is null or (c.history_from is not null) <> ${kept}`.execute(trx);
+      where c.mirrored_from is null or (c.history_from is not null) <> ${kept}`;
   });
 }

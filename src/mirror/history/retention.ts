@@ -17,9 +17,9 @@ const BATCH = 5_000;
 export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
   const before = await fenced(db, fence, async (trx, now) => {
     const moment = new Date(now.getTime() - keepMs);
-    await sql`
+    await trx.sql`
       update ${trx.table('_collections')} set history_from = ${moment}::timestamptz
-      where _user_id = ${fence.userId}::bigint and history_from < ${moment}::timestamptz`.execute(trx);
+      where _user_id = ${fence.userId}::bigint and history_from < ${moment}::timestamptz`;
     return moment;
   });
   for (const name of COLLECTION_NAMES) {
@@ -32,15 +32,15 @@ async function pruneBatch(db: Db, fence: Fence, table: Table, before: Date): Pro
   return fenced(db, fence, async (trx) => {
     const old = sql`_valid_to <= ${before}::timestamptz`;
     // As text: a Date has no microseconds.
-    const { rows } = await sql<{ moment: string; id: string }>`
+    const { rows } = await trx.sql<{ moment: string; id: string }>`
       select _valid_to::text as moment, _change_id as id from ${dataTable(table, '_history')}
       where _user_id = ${fence.userId}::bigint and ${old}
-      order by _valid_to, _change_id offset ${BATCH - 1} limit 1`.execute(trx);
+      order by _valid_to, _change_id offset ${BATCH - 1} limit 1`;
     const [last] = rows;
     const some = last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
-    await sql`
+    await trx.sql`
       delete from ${dataTable(table, '_history')}
-      where _user_id = ${fence.userId}::bigint and ${some ?? old}`.execute(trx);
+      where _user_id = ${fence.userId}::bigint and ${some ?? old}`;
     return last !== undefined;
   });
 }

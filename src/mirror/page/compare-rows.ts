@@ -211,7 +211,7 @@ async function comparePart(
   const ignored = sql`${[...ignore]}::text[]`;
   const fieldsOf = (raw: RawBuilder<unknown>): RawBuilder<unknown> =>
     sql`case when jsonb_typeof(${raw}) = 'object' then ${raw} - ${ignored} else '{}' end`;
-  const { rows } = await sql<DifferenceRow>`
+  const { rows } = await db.sql<DifferenceRow>`
     select x.k::text as key, t._change_id as change_id, t._deleted_at is null as live, d.name, d.source, d.mirror
     from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
       as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
@@ -224,7 +224,7 @@ async function comparePart(
       select '_raw.' || coalesce(f.key, g.key), f.value::text, g.value::text
       from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
       where f.value::text is distinct from g.value::text) as d on t._user_id is not null and t._deleted_at is null
-    where t._user_id is null or t._deleted_at is not null or d.name is not null`.execute(db);
+    where t._user_id is null or t._deleted_at is not null or d.name is not null`;
   const compared = new Map<string, Compared>();
   for (const { key, change_id: row, live, name, source, mirror } of rows) {
     const before = compared.get(key)?.fields ?? [];
@@ -245,9 +245,9 @@ interface UnfilledRows {
 }
 
 async function unfilledColumns(db: Db, { userId, collection }: Scope): Promise<Map<string, UnfilledRows>> {
-  const { rows } = await sql<{ field: string; done_through: string; until: string }>`
+  const { rows } = await db.sql<{ field: string; done_through: string; until: string }>`
     select b.field, b.done_through, b.until from ${db.stateTable('backfill')} as b
-    where b._user_id = ${userId}::bigint and b.collection = ${collection}`.execute(db);
+    where b._user_id = ${userId}::bigint and b.collection = ${collection}`;
   return new Map(rows.map(({ field, done_through: after, until }) => [field, { after, until }]));
 }
 

@@ -52,11 +52,9 @@ export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<stri
 
 /** How many live rows the scope has, by its own counter. */
 export async function liveCount(db: Db, scope: Scope): Promise<number> {
-  const { rows } = await sql<{ live_rows: string }>`
+  const { rows } = await db.sql<{ live_rows: string }>`
     select t.live_rows from ${db.stateTable('scope')} as t
-    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`.execute(
-    db,
-  );
+    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`;
   return Number(rows[0]?.live_rows ?? 0);
 }
 
@@ -81,20 +79,20 @@ export async function unfinishedRows(
 ): Promise<UnfinishedRow[]> {
   const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
-  const { rows } = await sql<UnfinishedRow>`
+  const { rows } = await db.sql<UnfinishedRow>`
     select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
       and t.since >= ${changedSince} and (not t.finished or t.since >= ${failedSince})
-    order by ${order}`.execute(db);
+    order by ${order}`;
   return rows;
 }
 
 /** Forgets rows that failed before `failedSince`: they are finished for good. In a fenced transaction. */
 export async function forgetFailed(trx: Db, scope: Scope, failedSince: Date): Promise<void> {
-  await sql`
+  await trx.sql`
     delete from ${trx.stateTable('unsettled')}
     where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
-      and finished and since < ${failedSince}`.execute(trx);
+      and finished and since < ${failedSince}`;
 }
 
 function liveKeys(

@@ -65,23 +65,23 @@ async function storedItems(
 ): Promise<ReadonlyMap<string, StoredItem>> {
   const type = keyTypeName(table);
   const most = rows.map(({ item }) => 2 * Buffer.byteLength(item.source) + MORE_BYTES);
-  const { rows: found } = await sql<StoredItem & { key: string }>`
+  const { rows: found } = await trx.sql<StoredItem & { key: string }>`
     select k.key::text as key, t.raw, t._verbatim as verbatim
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${most}::bigint[]) as k (key, most)
     cross join lateral (
       select t._raw::text as raw, t._verbatim from ${dataTable(table)} as t
       where ${inScope(table, scope)} ${ofKey(table)} and t._deleted_at is null offset 0) as t
-    where octet_length(t.raw) <= k.most`.execute(trx);
+    where octet_length(t.raw) <= k.most`;
   return new Map(found.map(({ key, ...item }) => [key, item]));
 }
 
 async function writeHashes(trx: Db, table: Table, scope: Scope, rows: readonly ChangedRow[]): Promise<void> {
   if (rows.length === 0) return;
   const type = keyTypeName(table);
-  await sql`
+  await trx.sql`
     update ${dataTable(table)} as t set _hash = decode(k.hash, 'hex')
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
-    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`.execute(trx);
+    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`;
 }
 
 async function writePurged(
@@ -94,11 +94,11 @@ async function writePurged(
 ): Promise<void> {
   const type = keyTypeName(table);
   const nulls = emptied.map(({ name }) => sql`, ${sql.id(name)} = null`);
-  await sql`
+  await trx.sql`
     update ${dataTable(table)} as t
     set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(nulls, sql``)}
     from (select ${key}::${type} as key) as k
-    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`.execute(trx);
+    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`;
 }
 
 function ofKey(table: Table) {

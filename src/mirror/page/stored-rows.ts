@@ -48,7 +48,7 @@ export async function readStoredRows(
         cross join lateral (
           select t._hash, t._deleted_at from ${dataTable(table)} as t
           where ${inScope(table, scope)} and t.${sql.id(table.key.column)} = k.key offset 0) as t`;
-  const { rows } = await sql<KeyRow>`
+  const { rows } = await trx.sql<KeyRow>`
     select null as key, null as hash, s.gone_at as deleted_at,
       exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as has_suspects,
       exists (select from ${trx.table('quarantine')} as q
@@ -56,7 +56,7 @@ export async function readStoredRows(
                 and q.parent = ${scope.parent}) as in_quarantine
     from ${trx.stateTable('scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
-    union all ${stored}`.execute(trx);
+    union all ${stored}`;
   const found = new Map<string, StoredRow>();
   let gone = false;
   let hasSuspects = false;

@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { SeenItem } from './plan.ts';
 
@@ -34,7 +33,7 @@ export async function insertItems(
     return kept || !known ? [{ ...item, item: kept ? text : '', since, bytes, kept }] : [];
   });
   if (rows.length === 0) return;
-  await sql`
+  await trx.sql`
     insert into ${trx.table('quarantine')} as q
       (_user_id, collection, parent, item_hash, item, key, place, reason, bytes, kept, first_seen_at, last_seen_at)
     select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key, x.place,
@@ -42,15 +41,15 @@ export async function insertItems(
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as x
       (hash text, item text, key text, place text, reason text, bytes bigint, kept boolean, since timestamptz)
     on conflict (_user_id, collection, parent, item_hash) do update
-    set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`.execute(trx);
+    set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`;
 }
 
 /** How many texts the collection may still keep, and how many bytes. */
 async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items: number; bytes: number }> {
-  const { rows } = await sql<{ items: string; bytes: string }>`
+  const { rows } = await trx.sql<{ items: string; bytes: string }>`
     select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
     from ${trx.table('quarantine')} as q
-    where q._user_id = ${userId}::bigint and q.collection = ${collection} and q.kept`.execute(trx);
+    where q._user_id = ${userId}::bigint and q.collection = ${collection} and q.kept`;
   return {
     items: KEPT.items - Number(rows[0]?.items ?? 0),
     bytes: KEPT.bytes - Number(rows[0]?.bytes ?? 0),

@@ -28,10 +28,10 @@ export async function quarantinedScopes(
   userId: string,
   collections: readonly CollectionName[],
 ): Promise<Scope[]> {
-  const { rows } = await sql<{ collection: CollectionName; parent: string }>`
+  const { rows } = await db.sql<{ collection: CollectionName; parent: string }>`
     select distinct q.collection, q.parent from ${db.table('quarantine')} as q
     where q._user_id = ${userId}::bigint and q.collection = any(${[...collections]}::text[])
-    order by q.collection, q.parent`.execute(db);
+    order by q.collection, q.parent`;
   return rows.map(({ collection, parent }) => ({ userId, collection, parent }));
 }
 
@@ -46,7 +46,7 @@ export async function quarantinedItems(
   after: string,
   limit: number,
 ): Promise<QuarantinedItem[]> {
-  const { rows } = await sql<QuarantinedItem>`
+  const { rows } = await db.sql<QuarantinedItem>`
     select encode(q.item_hash, 'hex') as hash, q.item as source, q.last_seen_at as "lastSeenAt",
       case
         when ${deletedSince(tableOf(db.schema, scope.collection), scope)} then 'deleted'
@@ -57,7 +57,7 @@ export async function quarantinedItems(
     left join ${db.stateTable('scope')} as s
       on s._user_id = q._user_id and s.collection = q.collection and s.parent = q.parent
     where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash > decode(${after}, 'hex')
-    order by q.item_hash limit ${limit}`.execute(db);
+    order by q.item_hash limit ${limit}`;
   return rows;
 }
 
@@ -67,10 +67,10 @@ export async function reasonsOf(
   scope: Scope,
   hashes: readonly string[],
 ): Promise<Map<string, string>> {
-  const { rows } = await sql<{ hash: string; reason: string }>`
+  const { rows } = await db.sql<{ hash: string; reason: string }>`
     select x.hash, q.reason from unnest(${[...hashes]}::text[]) as x (hash)
     join ${db.table('quarantine')} as q on q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)}
-      and q.item_hash = decode(x.hash, 'hex')`.execute(db);
+      and q.item_hash = decode(x.hash, 'hex')`;
   return new Map(rows.map(({ hash, reason }) => [hash, reason]));
 }
 

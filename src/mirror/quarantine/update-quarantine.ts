@@ -114,9 +114,9 @@ export function forgetUnseen(trx: Db, scope: Scope, { seen, before }: Unseen): P
 
 /** @param which condition on the table aliased `q` */
 async function release(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<void> {
-  await sql`
+  await trx.sql`
     delete from ${trx.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and ${which}`.execute(trx);
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and ${which}`;
 }
 
 /** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
@@ -125,11 +125,9 @@ export async function quarantinedAmong(
   scope: Scope,
   hashes: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await sql<{ hash: string }>`
+  const { rows } = await db.sql<{ hash: string }>`
     select encode(q.item_hash, 'hex') as hash from ${db.table('quarantine')} as q
-    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = any(${bytes(hashes)})`.execute(
-    db,
-  );
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = any(${bytes(hashes)})`;
   return new Set(rows.map((row) => row.hash));
 }
 
@@ -141,7 +139,7 @@ async function storedItems(
 ): Promise<QuarantinedRow[]> {
   const keys = [...good, ...seen.flatMap(({ key }) => key ?? [])];
   const places = [...shown, ...seen.flatMap(({ place }) => place ?? [])];
-  const { rows } = await sql<
+  const { rows } = await trx.sql<
     Omit<QuarantinedRow, 'firstSeenAt' | 'lastSeenAt'> & { first: Date; last: Date }
   >`
     select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at as first,
@@ -149,7 +147,7 @@ async function storedItems(
     from ${trx.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and (q.key = any(${keys}::text[])
       or q.place = any(${places}::text[]) or q.item_hash = any(${bytes(seen.map((each) => each.hash))}))
-    order by q.last_seen_at desc, q.first_seen_at, q.item_hash`.execute(trx);
+    order by q.last_seen_at desc, q.first_seen_at, q.item_hash`;
   return rows.map(({ first, last, ...row }) => ({
     ...row,
     firstSeenAt: first.getTime(),
@@ -159,13 +157,11 @@ async function storedItems(
 
 async function stamp(trx: Db, scope: Scope, items: readonly SeenItem[], at: Date): Promise<void> {
   if (items.length === 0) return;
-  await sql`
+  await trx.sql`
     update ${trx.table('quarantine')} as q
     set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
     from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
-    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = decode(x.hash, 'hex')`.execute(
-    trx,
-  );
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = decode(x.hash, 'hex')`;
 }
 
 function bytes(hashes: readonly string[]): RawBuilder<unknown> {

@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { RefusedItem } from '../page-write.ts';
@@ -35,16 +34,16 @@ export async function writeCarefully(
   rows: readonly RowPayload[],
   before: bigint,
 ): Promise<RefusedItem[]> {
-  await sql`savepoint careful`.execute(trx);
+  await trx.sql`savepoint careful`;
   try {
     await writeRows(trx, write, rows, before);
-    await sql`release savepoint careful`.execute(trx);
+    await trx.sql`release savepoint careful`;
     return [];
   } catch (error) {
     const [only] = rows;
     if (!isDataError(error) || only === undefined) throw error;
-    await sql`rollback to savepoint careful`.execute(trx);
-    await sql`release savepoint careful`.execute(trx);
+    await trx.sql`rollback to savepoint careful`;
+    await trx.sql`release savepoint careful`;
     if (rows.length === 1) {
       const { index, item } = only.row;
       // Postgres quotes some values whole.

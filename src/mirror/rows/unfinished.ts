@@ -1,5 +1,4 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { latestMoment } from '../../model/json/timestamp-text.ts';
 import type { ChangedRow } from './classify.ts';
@@ -28,7 +27,7 @@ export async function recordUnfinished(
   const keys = finished.map(({ row }) => row.key);
   if (keys.length > 0) await forgetUnfinished(trx, scope, keys);
   if (warm.length > 0) {
-    await sql`
+    await trx.sql`
       insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
       select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
       from ${trx.stateTable('account')} as a
@@ -37,7 +36,7 @@ export async function recordUnfinished(
         ${warm.map(({ state }) => state === 'failed')}::boolean[]) as x (key, since, failed)
       where a._user_id = ${scope.userId}::bigint
       on conflict (_user_id, collection, parent, key) do update
-      set since = excluded.since, finished = excluded.finished`.execute(trx);
+      set since = excluded.since, finished = excluded.finished`;
   }
 }
 
@@ -53,9 +52,7 @@ function warmSince({ row, state }: StatedRow, at: Date): Date {
 
 /** Removes rows that are finished, or deleted: these do not change any more. */
 export async function forgetUnfinished(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
-  await sql`
+  await trx.sql`
     delete from ${trx.stateTable('unsettled')} as u
-    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)} and u.key = any(${[...keys]}::text[])`.execute(
-    trx,
-  );
+    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)} and u.key = any(${[...keys]}::text[])`;
 }

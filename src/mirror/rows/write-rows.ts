@@ -49,7 +49,7 @@ export async function writeRows(
   const keyValues: RawBuilder<unknown>[] = [sql`a._user_id`];
   if (table.parent !== undefined) keyValues.push(sql`${scope.parent}::${typeName(table.parent)}`);
   if (table.key !== undefined) keyValues.push(sql`x.k`);
-  const result = await sql`
+  const result = await trx.sql`
     insert into ${dataTable(table)} as t (${sql.join(names)})
     select ${sql.join(keyValues)}, ${at}::timestamptz, ${at}::timestamptz, ${sql.join([
       ...columns.map(columnExpression),
@@ -62,7 +62,7 @@ export async function writeRows(
     on conflict (${sql.join(keys.map((name) => sql.id(name)))}) do update
     set _changed_at = greatest(excluded._changed_at, t._changed_at),
       ${sql.join(values.map((name) => sql`${sql.id(name)} = excluded.${sql.id(name)}`))}
-    where t._hash is distinct from excluded._hash or t._deleted_at is not null`.execute(trx);
+    where t._hash is distinct from excluded._hash or t._deleted_at is not null`;
   const written = Number(result.numAffectedRows ?? 0n);
   if (written !== rows.length) {
     throw new Error(`${table.name}: ${rows.length} rows were sent to Postgres, ${written} were written`);

@@ -28,10 +28,10 @@ export async function saveComplete(
   const collections = complete.map(({ scope }) => scope.collection);
   const parents = complete.map(({ scope }) => scope.parent);
   const moments = complete.map(({ completeAsOf }) => completeAsOf);
-  const { rows } = await sql<{ collection: CollectionName; parent: string; completeAsOf: Date }>`
+  const { rows } = await trx.sql<{ collection: CollectionName; parent: string; completeAsOf: Date }>`
     update ${trx.stateTable('scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`)}
     from unnest(${collections}::text[], ${parents}::text[], ${moments}::timestamptz[]) as x (collection, parent, moment)
     where t._user_id = ${userId}::bigint and t.collection = x.collection and t.parent = x.parent
-    returning t.collection, t.parent, t.complete_as_of as "completeAsOf"`.execute(trx);
+    returning t.collection, t.parent, t.complete_as_of as "completeAsOf"`;
   return rows.map(({ completeAsOf, ...row }) => ({ scope: { userId, ...row }, completeAsOf }));
 }

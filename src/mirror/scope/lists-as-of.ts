@@ -51,12 +51,12 @@ export async function leastOfScopes(
   column: 'polled_at' | 'complete_as_of',
 ): Promise<LeastOfScopes> {
   const moment = sql.id('t', column);
-  const { rows } = await sql<{ least: Date | null; lacking: boolean }>`
+  const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
     select min(${moment}) as least,
       coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} as lacking
     from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
-      and t.gone_at is null`.execute(db);
+      and t.gone_at is null`;
   const [row] = rows;
   return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
 }

@@ -7,20 +7,20 @@ import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
 /** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
 export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   const { scope, totals } = end;
-  const { rows } = await sql<{ walkId: string }>`
+  const { rows } = await trx.sql<{ walkId: string }>`
     update ${trx.stateTable('account')} set walk_id = walk_id + 1
-    where _user_id = ${scope.userId}::bigint returning walk_id as "walkId"`.execute(trx);
+    where _user_id = ${scope.userId}::bigint returning walk_id as "walkId"`;
   const walkId = rows[0]?.walkId;
   if (walkId === undefined) throw new Error(`account ${scope.userId} has no row`);
   // Only lists are parents so far, and their key is the column list_id.
   const listId = scope.parent === '' ? null : scope.parent;
-  await sql`
+  await trx.sql`
     insert into ${trx.table('sync_log')} (_user_id, walk_id, collection, list_id, kind, started_at, ended_at,
       outcome, pages, items, inserted, updated, deleted, unchanged, quarantined, requests, rate_limited, error)
     values (${scope.userId}::bigint, ${walkId}::bigint, ${scope.collection}, ${listId}::bigint, ${end.kind},
       ${end.startedAt}, ${at}::timestamptz, ${end.outcome}, ${totals.pages}, ${totals.items}, ${totals.inserted},
       ${totals.updated}, ${totals.deleted}, ${totals.unchanged}, ${totals.quarantined}, ${totals.requests},
-      ${totals.rateLimited}, ${end.error ?? null})`.execute(trx);
+      ${totals.rateLimited}, ${end.error ?? null})`;
   if (end.collection !== undefined) {
     await saveCollection(trx, scope.userId, scope.collection, end.collection);
   }
@@ -51,7 +51,7 @@ export async function saveCollection(
   // A collection is new until it was read to its end once, and current from then on: lists are read one by one, and
   // any of them may be the last one. A failure stays until a reading ends well.
   const staysFailing = change.state === undefined;
-  await sql`
+  await trx.sql`
     insert into ${trx.table('_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
     values (${sql.join([sql`${userId}::bigint, ${collection}, ${state}`, ...values.values()])})
     on conflict (_user_id, collection) do update
@@ -60,7 +60,7 @@ export async function saveCollection(
       sql`state = case
         when excluded.state = 'failing' or ${staysFailing} and c.state = 'failing' then 'failing'
         when coalesce(excluded.polled_at, c.polled_at) is null then 'new' else 'current' end`,
-    ])}`.execute(trx);
+    ])}`;
 }
 
 /** What an existing row gets: runs that became due during the reading stay, as does a later `complete_as_of`. */

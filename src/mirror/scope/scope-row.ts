@@ -36,10 +36,10 @@ export async function saveScope(
   const set = assignments(change, place?.obs, liveRows);
   if (set.length === 0) return;
   const isNext = place === undefined ? sql`true` : sql`t.last_obs = ${place.after}::bigint`;
-  const { rows } = await sql`
+  const { rows } = await trx.sql`
     update ${trx.stateTable('scope')} as t set ${sql.join(set)}
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
-    returning t.last_obs`.execute(trx);
+    returning t.last_obs`;
   if (rows.length === 0) await throwUnlessAt(trx, scope, place?.after ?? 0);
 }
 
@@ -50,9 +50,9 @@ export async function saveScope(
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
-  const { rows } = await sql<{ last: string }>`
+  const { rows } = await trx.sql<{ last: string }>`
     select t.last_obs as last from ${trx.stateTable('scope')} as t
-    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`.execute(trx);
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
   const last = Number(rows[0]?.last ?? -1);
   if (last === after) return;
   const which = `${scopeName(scope)}: observation ${after} was committed last`;
@@ -108,14 +108,12 @@ export async function markChildrenDue(
   at: Date,
 ): Promise<void> {
   for (const child of childrenOf(scope.collection)) {
-    await sql`
+    await trx.sql`
       insert into ${trx.stateTable('scope')} as t (_user_id, collection, parent, due_at, last_due_at)
       select a._user_id, ${child.name}, x.key, ${at}::timestamptz, ${at}::timestamptz
       from ${trx.stateTable('account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
       where a._user_id = ${scope.userId}::bigint
       on conflict (_user_id, collection, parent) do update
-      set due_at = least(t.due_at, excluded.due_at), last_due_at = excluded.last_due_at, gone_at = excluded.gone_at`.execute(
-      trx,
-    );
+      set due_at = least(t.due_at, excluded.due_at), last_due_at = excluded.last_due_at, gone_at = excluded.gone_at`;
   }
 }

@@ -41,20 +41,20 @@ const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "
 export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {
   const found = await readScope(db, scope);
   if (found !== undefined) return found;
-  await sql`
+  await db.sql`
     insert into ${db.stateTable('scope')} (_user_id, collection, parent)
     select a._user_id, ${scope.collection}, ${scope.parent} from ${db.stateTable('account')} as a
     where a._user_id = ${scope.userId}::bigint
-    on conflict (_user_id, collection, parent) do nothing`.execute(db);
+    on conflict (_user_id, collection, parent) do nothing`;
   const made = await readScope(db, scope);
   if (made === undefined) throw new Error(`account ${scope.userId} has no row`);
   return made;
 }
 
 export async function readScope(db: Db, scope: Scope): Promise<StoredScope | undefined> {
-  const { rows } = await sql<ScopeRow>`
+  const { rows } = await db.sql<ScopeRow>`
     select ${COLUMNS} from ${db.stateTable('scope')} as t
-    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`.execute(db);
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
   return rows.map((row) => storedScope(scope, row))[0];
 }
 
@@ -78,7 +78,7 @@ export interface DueScopesQuery {
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
-  const { rows } = await sql<ScopeRow>`
+  const { rows } = await db.sql<ScopeRow>`
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
@@ -89,7 +89,7 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
         select from ${db.stateTable('unsettled')} as u
         where u._user_id = ${due.userId}::bigint and u.collection = t.collection and u.parent = t.parent) desc,
       ${readAt} nulls first, t.parent
-    limit ${due.limit}`.execute(db);
+    limit ${due.limit}`;
   return rows.map((row) => storedScope(due, row));
 }
 
@@ -110,10 +110,10 @@ export async function failingScopes(
   userId: string,
   collection: CollectionName,
 ): Promise<{ readonly count: number; readonly latest: string | undefined }> {
-  const { rows } = await sql<{ latest: string; count: string }>`
+  const { rows } = await db.sql<{ latest: string; count: string }>`
     select t.last_error as latest, count(*) over () as count from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
       and t.gone_at is null and t.last_error is not null
-    order by t.last_error_at desc limit 1`.execute(db);
+    order by t.last_error_at desc limit 1`;
   return { count: Number(rows[0]?.count ?? 0), latest: rows[0]?.latest };
 }

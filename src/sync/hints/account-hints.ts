@@ -60,13 +60,11 @@ export function createHintStore(db: Db, fence: Fence): HintStore {
 async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>> {
   const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined || keys.length === 0) return new Map();
-  const { rows } = await sql<{ key: string } & RowState>`
+  const { rows } = await db.sql<{ key: string } & RowState>`
     select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
       t._deleted_at is null as live
     from ${dataTable(table)} as t
-    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${typeName(table.key)}[])`.execute(
-    db,
-  );
+    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${typeName(table.key)}[])`;
   return new Map(rows.map((row) => [row.key, row]));
 }
 
@@ -77,7 +75,7 @@ async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
     table.parent === undefined
       ? sql`t._changed_at as at from ${dataTable(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
       : sql`max(t._changed_at) as at from ${dataTable(table)} as t where ${inScope(table, scope)}`;
-  const { rows } = await sql<{ at: Date | null }>`select ${newest}`.execute(db);
+  const { rows } = await db.sql<{ at: Date | null }>`select ${newest}`;
   return rows[0]?.at ?? undefined;
 }
 
