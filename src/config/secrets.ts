@@ -3,7 +3,7 @@ import { Secret } from './secret.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
 import { STANDARD_VARIABLES } from './standard-variables.ts';
 import type { Variable } from './variable.ts';
-import { splitList } from './values.ts';
+import { splitList } from './values/parse-values.ts';
 
 /**
  * Everything in the environment that no output may contain, in each spelling in which it stands there: keys, tokens,

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
 import { LOG_LEVELS } from './config.ts';
-import { parseKeys, parseToken } from './credentials.ts';
-import { parseDuration } from './duration.ts';
-import { parseCronLine } from './parse-cron.ts';
-import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
+import { parseKeys, parseToken } from './values/credentials.ts';
+import { parseDuration } from './values/duration.ts';
+import { parseCronLine } from './values/parse-cron.ts';
+import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
 import {
   parseAmount,
   parseChoice,
@@ -18,7 +18,7 @@ import {
   parsePort,
   parseSchema,
   parseShare,
-} from './values.ts';
+} from './values/parse-values.ts';
 import type { Variable } from './variable.ts';
 
 const SECOND = 1000;
