@@ -36,7 +36,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** Patience with a machine under load: what passes does not wait for it. */
-const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, restoreMocks: true };
+const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, restoreMocks: true };
 
 // Three workers on two cores: the longest wait for grace periods and retries, not for a core.
 export default defineConfig({

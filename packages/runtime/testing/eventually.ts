@@ -10,7 +10,7 @@ const INTERVAL_MS = 50;
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<T> {
   const until = performance.now() + withinMs;
   let last = '';

@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { programVersion } from '../../../src/app/program-files.ts';
-import { openDatabase, type Database, type DatabaseOptions } from '../../../src/db/connection/database.ts';
+import {
+  openDatabase,
+  type Database,
+  type DatabaseOptions,
+  type TransactionBounds,
+} from '../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
@@ -14,9 +19,12 @@ export interface MigratedDatabase extends Database {
   drop(): Promise<void>;
 }
 
+/** On a busy machine a statement of a test may take longer than the daemon's may. */
+const PATIENT: TransactionBounds = { statement: 60_000, idle: 60_000 };
+
 /** Opens the database at `url` as tests do. */
 export function openTestDatabase(url: string, more: Partial<DatabaseOptions> = {}): Promise<Database> {
-  return openDatabase({ url, schema: 'mirror', program: 'research-mirror tests', ...more });
+  return openDatabase({ url, schema: 'mirror', program: 'research-mirror tests', bounds: PATIENT, ...more });
 }
 
 /** A database of its own with all migrations applied, as `migrate` leaves it. */

@@ -11,7 +11,7 @@ import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbo
 
 // A test here starts up to a dozen processes: that takes a second on an idle machine, many on a busy one. What waits
 // for a condition gives up by itself, and says for what it waited (eventually.ts).
-vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /** Real processes: the emulated service, a database, and the program as often as a test starts it. */
 export interface System {

@@ -67,7 +67,7 @@ describe('in a rolling upgrade', () => {
     const daemon = await system.daemon();
     await upgrade(programVersion());
     await change('queued');
-    await eventually('the daemon that ran before to go on', equal, 75_000);
+    await eventually('the daemon that ran before to go on', equal);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
     await change('running');

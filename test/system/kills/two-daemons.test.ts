@@ -56,7 +56,7 @@ describe('two daemons on one database', () => {
   it('take an account over from one that hangs, which then takes nothing back', async () => {
     const { first, second } = await twoDaemons();
     first.child.kill('SIGSTOP');
-    await eventually('the takeover', async () => (await owner()) === second.child.pid, 25_000);
+    await eventually('the takeover', async () => (await owner()) === second.child.pid);
     await newJob();
     await system.sync();
     const token = async (): Promise<unknown> =>

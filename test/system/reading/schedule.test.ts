@@ -38,7 +38,7 @@ describe('the daemon’s polls, each minute by default', () => {
       { op: 'update', ...ofList, id: idIn(item, 'id'), fields: { score: 1 } },
     );
     const equal = async (): Promise<boolean> => (await differences(system)).length === 0;
-    await eventually('the mirror to be equal again', equal, 75_000);
+    await eventually('the mirror to be equal again', equal);
     const paths = (await control.log(last)).map(({ path }) => path.split('?')[0] ?? '');
     expect(new Set(paths.filter((path) => path.startsWith('/v1/lists/')))).toEqual(
       new Set([`/v1/lists/${ofList.list}`]),

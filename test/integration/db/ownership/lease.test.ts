@@ -175,15 +175,15 @@ describe('the fence', () => {
   });
 
   it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
-    const bounds = { statement: 1_000, idle: 60_000 };
+    const bounds = { statement: 3_000, idle: 60_000 };
     const brisk = await openTestDatabase(database.url, { bounds });
     await database.db.sql`update mirror_sync.account set owner = 'me', token = 7`;
     const fence: Fence = { userId: USER, owner: 'me', token: '7' };
-    // Each holds the fence for 0.6 s, by statements well within the bound: the third one's wait for both would not be.
+    // Each holds the fence for 1.8 s, by statements well within the bound: the third one's wait for both would not be.
     const long = (): Promise<void> =>
       fenced(brisk.db, fence, async (trx) => {
-        await sql`select pg_sleep(0.3)`.execute(trx);
-        await sql`select pg_sleep(0.3)`.execute(trx);
+        await sql`select pg_sleep(0.9)`.execute(trx);
+        await sql`select pg_sleep(0.9)`.execute(trx);
       });
     await expect(Promise.all([long(), long(), long()])).resolves.toHaveLength(3);
     await brisk.close();
