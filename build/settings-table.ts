@@ -1,13 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  ofCollection,
-  PER_COLLECTION,
-  SETTINGS,
-  STANDARD_VARIABLES,
-  type Setting,
-  type Variable,
-} from '../src/config/settings.ts';
+import { ofCollection, PER_COLLECTION, SETTINGS, type Setting } from '../src/config/settings.ts';
+import { STANDARD_VARIABLES } from '../src/config/standard-variables.ts';
+import type { Variable } from '../src/config/variable.ts';
 import { COLLECTION_NAMES } from '../src/model/collections.ts';
 
 // `npm run -s settings-table`: compares the documents and docker-compose.yml with src/config/settings.ts, and ends

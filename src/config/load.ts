@@ -5,7 +5,7 @@ import { SettingsReader } from './settings-reader.ts';
 import { Secret } from './secret.ts';
 import { secretsOf } from './secrets.ts';
 import type { VariableName } from './settings.ts';
-import { forEachCollection } from './values.ts';
+import { forEachCollection } from './values/parse-values.ts';
 
 /** `service`: the command talks to the service, so its address and a key are required. */
 export type Need = 'service' | 'database';

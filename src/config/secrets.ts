@@ -1,7 +1,9 @@
 import { readVariables, textOf, type Environment } from './environment.ts';
 import { Secret } from './secret.ts';
-import { SETTINGS, STANDARD_VARIABLES, type SettingName, type Variable } from './settings.ts';
-import { splitList } from './values.ts';
+import { SETTINGS, type SettingName } from './settings.ts';
+import { STANDARD_VARIABLES } from './standard-variables.ts';
+import type { Variable } from './variable.ts';
+import { splitList } from './values/parse-values.ts';
 
 /**
  * Everything in the environment that no output may contain, in each spelling in which it stands there: keys, tokens,

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
 import { LOG_LEVELS } from './config.ts';
-import { parseKeys, parseToken } from './credentials.ts';
-import { parseDuration } from './duration.ts';
-import { parseCronLine } from './parse-cron.ts';
-import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
+import { parseKeys, parseToken } from './values/credentials.ts';
+import { parseDuration } from './values/duration.ts';
+import { parseCronLine } from './values/parse-cron.ts';
+import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
 import {
   parseAmount,
   parseChoice,
@@ -18,27 +18,11 @@ import {
   parsePort,
   parseSchema,
   parseShare,
-} from './values.ts';
+} from './values/parse-values.ts';
+import type { Variable } from './variable.ts';
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
-
-/** What documents, docker-compose.yml and the scrubbing of output have to know about an environment variable. */
-export interface Variable {
-  /** What docs/operations.md says of it under "All settings": a line of Markdown. Absent: it is not listed there. */
-  readonly means?: string;
-  /** The heading in docs/operations.md that says more. */
-  readonly section?: string;
-  /** What no output may contain: its whole text, each part of a list, or the password in a URL. Absent: nothing. */
-  readonly secret?: 'text' | 'list' | 'url';
-  /**
-   * What docker-compose.yml does with it. Absent: hands it on from the environment or `.env`.
-   * - `image`: leaves it to the Dockerfile, which sets it
-   * - `none`: does not hand it on
-   * - a value: sets it to that
-   */
-  readonly compose?: 'image' | 'none' | { readonly value: string };
-}
 
 export interface Setting extends Variable {
   readonly means: string;
@@ -255,43 +239,6 @@ export const SETTINGS = {
     readme: true,
   },
 } as const satisfies Record<string, Setting>;
-
-/** Variables that others have defined. Nothing is refused in them, and none has a `_FILE`. */
-export const STANDARD_VARIABLES = {
-  HTTPS_PROXY: {
-    means: 'proxy for requests to the service, also in lower case',
-    secret: 'url',
-  },
-  HTTP_PROXY: {
-    means: 'the same, where the service is at `http://`',
-    secret: 'url',
-    compose: 'none',
-  },
-  NO_PROXY: { means: 'hosts to reach without a proxy, also in lower case' },
-  // No request uses it. A password in it is hidden all the same.
-  ALL_PROXY: { secret: 'url', compose: 'none' },
-  NODE_EXTRA_CA_CERTS: {
-    means: 'file of certificate authorities to trust, besides those that Node knows',
-    compose: 'none',
-  },
-  PGPASSWORD: {
-    means:
-      "password of the database's user, where the URL has none; libpq's other `PG*` fill the URL's gaps likewise",
-    section: 'database',
-    secret: 'text',
-    compose: 'none',
-  },
-  PGSSLPASSWORD: {
-    means: 'password of the key in `sslkey`, where the URL has none',
-    section: 'database',
-    secret: 'text',
-    compose: 'none',
-  },
-  PORT: {
-    means: 'set by hosting platforms: port of the listener for deliveries, without `MIRROR_WEBHOOK_PORT`',
-    compose: 'none',
-  },
-} as const satisfies Record<string, Variable>;
 
 export type SettingName = keyof typeof SETTINGS;
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { parseDuration } from '../../config/duration.ts';
+import { parseDuration } from '../../config/values/duration.ts';
 import { InvalidValue } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
 import { resolveConnection, type ConnectionOptions } from '../../db/connection/pool.ts';

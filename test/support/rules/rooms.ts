@@ -35,6 +35,9 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['accounts', 'process', 'quarantine', 'status', 'sync', 'verify'],
     },
   },
+  config: {
+    values: { has: 'how the text of one value is read, and why it is refused', imports: [] },
+  },
   cli: {
     terminal: { has: 'streams, tables, progress, exit codes: no word of the mirror', imports: [] },
     steps: {

@@ -1,8 +1,8 @@
-import { COLLECTION_NAMES, collection, type CollectionName } from '../model/collections.ts';
-import type { FieldsByCollection, History } from './config.ts';
+import { COLLECTION_NAMES, collection, type CollectionName } from '../../model/collections.ts';
+import type { FieldsByCollection, History } from '../config.ts';
 import { parseDuration } from './duration.ts';
-import { InvalidValue } from './invalid.ts';
-import { suggestion } from './suggestion.ts';
+import { InvalidValue } from '../invalid.ts';
+import { suggestion } from '../suggestion.ts';
 
 // Parsers of single values. They throw InvalidValue, which says what is legal.
 

@@ -1,5 +1,5 @@
-import { InvalidValue } from './invalid.ts';
-import { suggestion } from './suggestion.ts';
+import { InvalidValue } from '../invalid.ts';
+import { suggestion } from '../suggestion.ts';
 
 /**
  * Parses the service's address: `{base_url}` without trailing slash and `/v1`. Every request carries the API key, so

@@ -1,6 +1,6 @@
-import { InvalidValue } from './invalid.ts';
-import { Secret } from './secret.ts';
-import { splitList } from './values.ts';
+import { InvalidValue } from '../invalid.ts';
+import { Secret } from '../secret.ts';
+import { splitList } from './parse-values.ts';
 
 /** A shorter token can be guessed. */
 const LEAST_TOKEN_LENGTH = 16;

@@ -1,6 +1,6 @@
 import { validateDetailed } from 'node-cron';
-import { NEVER } from './config.ts';
-import { InvalidValue } from './invalid.ts';
+import { NEVER } from '../config.ts';
+import { InvalidValue } from '../invalid.ts';
 
 const NAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
 

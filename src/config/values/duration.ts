@@ -1,4 +1,4 @@
-import { InvalidValue } from './invalid.ts';
+import { InvalidValue } from '../invalid.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
