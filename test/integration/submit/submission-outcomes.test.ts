@@ -137,12 +137,13 @@ describe('what an earlier owner was sending', () => {
     await scene.store.claim(id);
     const next = storeOf(await takeover());
     const due = await next.recover(TIMEOUT, []);
-    expect(due).toBeGreaterThan(60_000);
+    expect(due).toBeGreaterThan(55_000);
     expect(due).toBeLessThanOrEqual(5_000 + TIMEOUT + 30_000);
-    await age(5_000 + TIMEOUT + 30_000 - 2_000);
-    expect(await next.recover(TIMEOUT, [])).toBeLessThanOrEqual(2_000);
+    // Less than the test itself may take.
+    await age(5_000 + TIMEOUT + 30_000 - 10_000);
+    expect(await next.recover(TIMEOUT, [])).toBeLessThanOrEqual(10_000);
     expect(await state(id)).toBe('sending');
-    await age(2_000);
+    await age(10_000);
     expect(await next.recover(TIMEOUT, [])).toBeUndefined();
     expect(await row(id)).toMatchObject({
       state: 'unknown',

@@ -1,8 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { messageOf } from '@research-mirror/runtime/message';
-import { migrateTo, openTestDatabase } from '../../support/databases/migrated-database.ts';
-import { createTestDatabase } from '../../support/postgres/postgres.ts';
 import { answer, submittingRoles } from '../../support/submissions/submitting-roles.ts';
 
 const scene = submittingRoles();
@@ -51,35 +49,5 @@ describe('rights', () => {
     });
     await expect(hijacked).rejects.toThrow('must be a JSON object, not array');
     await owner('drop schema evil cascade');
-  });
-
-  it('come to a submitter that is made after the migration, and stay away where they were taken', async () => {
-    // No copy: roles are the server's, and can't be dropped while any database has rights of theirs.
-    const made = await createTestDatabase();
-    await migrateTo(made.url, 'late');
-    const late = await openTestDatabase(made.url);
-    const can = async (): Promise<unknown> => {
-      const { rows } = await sql`
-        select has_function_privilege('late_submitter', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as submit,
-          has_function_privilege('late_submitter', 'late.cancel_submission(bigint)', 'execute') as cancel,
-          has_table_privilege('late_submitter', 'late.submissions', 'select') as read,
-          has_function_privilege('late_reader', 'late.submit(text, jsonb, text, bigint, text)', 'execute') as reader`.execute(
-        late.kysely,
-      );
-      return rows[0];
-    };
-    const run = (text: string): Promise<unknown> => sql.raw(text).execute(late.kysely);
-    try {
-      await run('drop owned by late_submitter; drop role late_submitter');
-      await migrateTo(made.url, 'late');
-      expect(await can()).toEqual({ submit: true, cancel: true, read: true, reader: false });
-      await run('revoke execute on function late.cancel_submission(bigint) from late_submitter');
-      await migrateTo(made.url, 'late');
-      expect(await can()).toEqual({ submit: true, cancel: false, read: true, reader: false });
-    } finally {
-      await run('drop owned by late_submitter, late_reader; drop role late_submitter, late_reader');
-      await late.close();
-      await made.drop();
-    }
   });
 });

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
-import { createBudgetStore, recordFreed } from '../../../../src/db/budget/budget-store.ts';
-import { fenced } from '../../../../src/db/ownership/fenced.ts';
+import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
-import { LeaseLost } from '../../../../src/model/errors.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -71,29 +69,6 @@ describe('the budget’s store', () => {
     const loaded = await store().load(KEY);
     expect(loaded.blocks[0]?.freed).toEqual([now, now + 1]);
     expect(loaded.learnt).toEqual([{ group: 'all', learnt: { limits: { x: { limit: 2, seenAt: now } } } }]);
-  });
-
-  it('stores what came free with a page, or not at all', async () => {
-    const { now } = await store().reserve(KEY, block(1), NOTHING);
-    const freed = {
-      keyHash: KEY,
-      blocks: [{ group: 'other' as const, blockId: 1, freed: [now] }],
-      learnt: [],
-    };
-    await expect(
-      fenced(database.db, FENCE, async (trx) => {
-        await recordFreed(FENCE.userId)(trx, freed);
-        throw new Error('the page is refused');
-      }),
-    ).rejects.toThrow('the page is refused');
-    expect((await store().load(KEY)).blocks[0]?.freed).toEqual([]);
-  });
-
-  it('lets a stale owner reserve nothing', async () => {
-    const stale = createBudgetStore(database.db, { ...FENCE, token: '6' });
-    await expect(stale.reserve(KEY, block(1), NOTHING)).rejects.toThrow(LeaseLost);
-    await expect(stale.record(NOTHING)).rejects.toThrow(LeaseLost);
-    expect((await store().load(KEY)).blocks).toEqual([]);
   });
 
   it('removes blocks that hold no slot any more', async () => {

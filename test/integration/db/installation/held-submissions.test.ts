@@ -4,7 +4,7 @@ import { SUBMISSION_STATES } from '../../../../src/model/submission.ts';
 import { installed } from '../../../support/databases/installed.ts';
 
 const scene = installed();
-const { run, open, queue, states, storeOf, silence } = scene;
+const { run, open, states, silence } = scene;
 
 /** One submission in each state, in the order of `SUBMISSION_STATES`. */
 async function oneInEachState(): Promise<void> {
@@ -27,17 +27,6 @@ it('a hold takes what is queued and nothing else; its release queues what was he
   expect(await states()).toEqual(ON_HOLD);
   expect(await releaseSubmissions(scene.database.db)).toBe(2);
   expect(await states()).toEqual(RELEASED);
-});
-
-it('what is queued after a hold was noticed goes out', async () => {
-  await open();
-  await oneInEachState();
-  await silence(11 * 60);
-  await open();
-  await queue(7);
-  expect(await open()).toBeDefined();
-  expect(await states()).toEqual([...ON_HOLD, 'queued']);
-  expect(await storeOf(7).queued(10)).toHaveLength(1);
 });
 
 it('a database of another origin holds nothing where all that was sent is done, and everything where something is open', async () => {

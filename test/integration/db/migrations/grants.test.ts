@@ -128,6 +128,7 @@ describe('the first rights', () => {
     await dropRoles();
     await start();
     expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
+    expect(await rights('granting_submitter')).toEqual(await everything());
   });
 });
 

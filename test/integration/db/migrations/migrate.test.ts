@@ -59,15 +59,6 @@ describe('migrate', () => {
     expect(rows).toEqual([{ mirror: true, sync: false, login: false }]);
   });
 
-  it('leaves grants alone that somebody took away or added', async () => {
-    await open.db.sql`revoke select on mirror.account from mirror_reader; grant select on mirror.lists to public`;
-    await migrateTo(database.url, 'mirror');
-    const { rows } = await open.db.sql<{ account: boolean; lists: boolean }>`
-      select has_table_privilege('mirror_reader', 'mirror.account', 'select') as account,
-        has_table_privilege('public', 'mirror.lists', 'select') as lists`;
-    expect(rows).toEqual([{ account: false, lists: true }]);
-  });
-
   it('refuses a database that is too new for the program, and touches nothing', async () => {
     await writeFile(
       join(folder, '0001_first.sql'),

@@ -117,27 +117,6 @@ describe('columns among several hands', () => {
       expect(await account.query(stamps)).toEqual(before);
     });
   });
-});
-
-describe('columns that could not be made at once', () => {
-  it('are made when the account is idle, without another page', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      const reading = Promise.withResolvers<void>();
-      const release = Promise.withResolvers<void>();
-      const reader = own.kysely.transaction().execute(async (trx) => {
-        await sql`select 1 from ${sql.id('other', 'lists')}`.execute(trx);
-        reading.resolve();
-        await release.promise;
-      });
-      await reading.promise;
-      await account.page('lists', '[{"list_id":1,"colour":"red"}]');
-      release.resolve();
-      await reader;
-      while (await account.mirror.backfill(account.fence));
-      expect(await account.query(`select colour from other.lists`)).toEqual([{ colour: 'red' }]);
-    });
-  });
 
   it('wait for another process that makes columns longer than for readers of the table', async () => {
     await inOwnDatabase(async (own) => {

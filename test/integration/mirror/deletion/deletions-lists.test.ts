@@ -140,18 +140,21 @@ describe('a list that is deleted', () => {
     ]);
   });
 
-  it('has nothing suspected, in quarantine or unfinished any more, and is not read', async () => {
+  it('has nothing suspected, in quarantine or unfinished any more, and is not read; other lists keep theirs', async () => {
     const account = await twoLists();
-    const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000}]';
-    await account.observe('list_items', hostile, { parent: '2' });
+    const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000},{"name":"no ID"}]';
+    for (const parent of ['1', '2']) await account.observe('list_items', hostile, { parent });
     await account.age(account.gracePeriodMs);
-    await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent: '2', proof: SNAPSHOT });
-    expect(await account.suspects('list_items', '2')).toHaveLength(1);
-    await deleteAllBut(account, 'lists', lists(1));
-    const user = account.fence.userId;
-    for (const table of ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine']) {
-      expect(await account.query(`select 1 from ${table} where _user_id = ${user}`)).toEqual([]);
+    for (const parent of ['1', '2']) {
+      await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent, proof: SNAPSHOT });
     }
+    const user = account.fence.userId;
+    const stored = (table: string): Promise<unknown[]> =>
+      account.query(`select distinct parent from ${table} where _user_id = ${user} order by 1`);
+    const tables = ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine'];
+    for (const table of tables) expect(await stored(table)).toEqual([{ parent: '1' }, { parent: '2' }]);
+    await deleteAllBut(account, 'lists', lists(1));
+    for (const table of tables) expect(await stored(table)).toEqual([{ parent: '1' }]);
     const due = await dueScopes(account.database.db, {
       userId: user,
       collection: 'list_items',
@@ -165,7 +168,7 @@ describe('a list that is deleted', () => {
       await account.query(
         `select waiting_deletions, held_deletions from mirror._collections where _user_id = ${user} and collection = 'list_items'`,
       ),
-    ).toEqual([{ waiting_deletions: '0', held_deletions: '0' }]);
+    ).toEqual([{ waiting_deletions: '1', held_deletions: '0' }]);
   });
 
   it.each(['soft', 'hard'] as const)(
@@ -173,10 +176,15 @@ describe('a list that is deleted', () => {
     async (deletes) => {
       const account = await twoLists({ deletes });
       await deleteAllBut(account, 'lists', lists(1));
-      expect(await account.observe('list_items', items(3), { parent: '2' })).toEqual({
+      const { lastObs } = await account.storedScope('list_items', '2');
+      const decide = (): never => {
+        throw new Error('there is nothing to decide');
+      };
+      expect(await account.page('list_items', items(3), { parent: '2', decide })).toEqual({
         state: 'parent_deleted',
       });
       expect(await liveItems(account)).toEqual(OF_LIST_1);
+      expect(await account.storedScope('list_items', '2')).toMatchObject({ lastObs });
       const scope = account.scope('list_items', '2');
       const suspect = { add: [{ key: 'i0', kind: 'pair' }], prove: [], withdraw: [] } as const;
       await account.mirror.recordSuspects(account.fence, scope, { ...suspect, withdrawOrdered: false }, 99);

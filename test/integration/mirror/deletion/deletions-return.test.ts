@@ -46,6 +46,7 @@ describe('a deleted row', () => {
     expect(await history(account)).toHaveLength(1);
     const counts = `select live_rows, deleted_rows from mirror.freshness where _user_id = ${account.fence.userId}`;
     expect(await account.query(counts)).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
+    expect(await account.storedScope('research_jobs')).toMatchObject({ liveRows: 1 });
   });
 
   it('that is seen too soon is a suspected return until a page is sent the grace period after its deletion', async () => {
@@ -120,14 +121,6 @@ describe('a row with the content of a superseded version', () => {
       'completed',
       'sent back',
     ]);
-  });
-
-  it('is written at once where no history is kept: nothing false is remembered', async () => {
-    const account = await newAccount({ history: false });
-    await account.observe('research_jobs', job('running'));
-    await account.observe('research_jobs', job('completed'));
-    expect(await outcomeOf(account, job('running'))).toEqual(['updated']);
-    expect(await history(account)).toEqual([]);
   });
 
   it('of another row or another list is no contradiction', async () => {

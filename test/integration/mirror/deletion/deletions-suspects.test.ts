@@ -4,7 +4,6 @@ import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
 import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
-import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import {
   falling,
@@ -12,7 +11,6 @@ import {
   jobs,
   suspectKeys,
   liveJobs,
-  proveAbsent,
   oldJobs,
   SNAPSHOT,
 } from '../../../support/mirror/deleting.ts';
@@ -133,55 +131,5 @@ describe('suspected deletions', () => {
     expect(await predecessor(db, scope, 'falling', '1', 1)).toBe('4');
     expect(await predecessor(db, scope, 'rising', '4', 1)).toBe('1');
     expect(await predecessor(db, scope, 'falling', '1', 5)).toBe('4');
-  });
-});
-
-describe('as of when everything is mirrored', () => {
-  it('is kept for each scope, and is the least of them for a collection', async () => {
-    const account = await newAccount();
-    await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
-    const { db } = account.database;
-    const least = () => leastOfScopes(db, account.fence.userId, 'list_items', 'complete_as_of');
-    const complete = (parent: string, day: number) =>
-      account.page('list_items', '[]', {
-        parent,
-        decide: () => ({ scope: { completeAsOf: new Date(Date.UTC(2026, 0, day)) } }),
-      });
-    await complete('1', 2);
-    await complete('2', 1);
-    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
-    await complete('3', 3);
-    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
-    expect((await account.storedScope('list_items', '1')).completeAsOf).toEqual(
-      new Date('2026-01-02T00:00:00Z'),
-    );
-    await proveAbsent(account, 'lists', itemsWith('list_id', [1, 3]));
-    await account.applyDeletions('lists');
-    expect(await least()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
-  });
-
-  it('is not known while a list can’t be mirrored, and its items are not read', async () => {
-    const account = await newAccount();
-    const { db } = account.database;
-    const incomplete = async () => {
-      const { userId } = account.fence;
-      const complete = await leastOfScopes(db, userId, 'list_items', 'complete_as_of');
-      const polled = await leastOfScopes(db, userId, 'list_items', 'polled_at');
-      return [complete.lacking, polled.lacking];
-    };
-    const read = (fullAt: Date, items: string) =>
-      account.page('lists', items, { decide: () => ({ scope: { fullAt } }) });
-    const now = Date.now();
-    await read(new Date(now), '[{"list_id":1},{"list_id":2,"n":1e999999}]');
-    await account.page('list_items', '[]', {
-      parent: '1',
-      decide: () => ({ scope: { completeAsOf: new Date(now), polledAt: new Date(now) } }),
-    });
-    expect(await incomplete()).toEqual([true, true]);
-    // A list that has a row is read, even where its newest content can't be mirrored.
-    await read(new Date(now), '[{"list_id":1,"n":1e999999}]');
-    // A list that is not seen any more is gone.
-    await read(new Date(now + 7_200_000), '[{"list_id":1,"n":1e999999}]');
-    expect(await incomplete()).toEqual([false, false]);
   });
 });

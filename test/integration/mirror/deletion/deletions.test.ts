@@ -55,7 +55,7 @@ describe('a row that the service does not have any more', () => {
     expect(await liveJobs(account)).toEqual([1, 2]);
     // Sent before the grace period was over, answered after it.
     await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 58_000 });
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 75_000 });
     expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
   });
 
@@ -94,12 +94,6 @@ describe('a row that the service does not have any more', () => {
       waiting: 0,
     });
     expect(await liveJobs(account)).toEqual([1, 2]);
-  });
-
-  it('is there even where its new content can’t be mirrored', async () => {
-    const account = await withJobs(1, 2);
-    await proveAbsent(account, 'research_jobs', '[{"job_id":1},{"job_id":2,"n":1e200000}]');
-    expect(await suspectKeys(account)).toEqual([]);
   });
 
   it('is deleted with what was stored of it among unfinished rows and in quarantine', async () => {
@@ -196,17 +190,5 @@ describe('an interval', () => {
     expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
     await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
-  });
-
-  it('proves nothing even after its second proof was written', async () => {
-    const account = await withJobs(1, 2, 3);
-    for (let proof = 1; proof <= 2; proof += 1) {
-      await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
-      await account.age(account.gracePeriodMs);
-    }
-    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
-    await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
-    expect(await liveJobs(account)).toEqual([1, 2, 3]);
   });
 });

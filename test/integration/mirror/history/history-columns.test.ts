@@ -79,7 +79,7 @@ describe('columns for new fields', () => {
     });
   });
 
-  it('wait while somebody reads history: pages go on, and all is filled later', async () => {
+  it('wait while somebody reads history: pages go on, and all is filled later, without another page', async () => {
     await inOwnDatabase(async (account, own) => {
       await account.page('lists', '[{"list_id":1}]');
       const reading = Promise.withResolvers<void>();

@@ -84,18 +84,6 @@ describe('history', () => {
     ]);
   });
 
-  it('has the last image of a removed row under the deletion’s own change ID', async () => {
-    const account = await newAccount({ deletes: 'hard' });
-    await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
-    await reduceTo(account, 'research_jobs', '[{"job_id":2,"status":"a"}]');
-    expect(await versions(account)).toEqual([
-      { job_id: '1', status: 'a', _change_id: changeId(3), _op: 'delete' },
-    ]);
-    expect(
-      await account.query(`select job_id from mirror.research_jobs where _user_id = ${account.fence.userId}`),
-    ).toEqual([{ job_id: '2' }]);
-  });
-
   it('never overlaps when the database’s clock steps back', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');

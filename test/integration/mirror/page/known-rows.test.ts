@@ -11,8 +11,6 @@ import {
   predecessorQuery,
   unfinishedRows,
 } from '../../../../src/mirror/page/known-rows.ts';
-import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
-import { dueScopes, openScope } from '../../../../src/mirror/scope/scope-store.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -109,100 +107,5 @@ describe('known rows', () => {
     await forgetFailed(db, scope, new Date(later));
     expect(await keys(0, 0)).toEqual(['10', '100']);
     expect(await liveCount(db, scope)).toBe(4);
-  });
-});
-
-describe('scopes', () => {
-  it('are made when opened, once', async () => {
-    const account = await newAccount();
-    const { db } = account.database;
-    const scope = account.scope('watchlist');
-    const [one, other] = await Promise.all([openScope(db, scope), openScope(db, scope)]);
-    expect(one).toEqual(other);
-    expect(one.memory).toEqual({});
-    expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0, liveRows: 0 });
-    await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
-  });
-
-  it('of lists are read due ones first, then those with unfinished rows, then the oldest; deleted lists never', async () => {
-    const account = await newAccount();
-    const { db, kysely } = account.database;
-    const user = account.fence.userId;
-    await account.page('lists', `[${[1, 2, 3, 4, 5, 6, 7].map((id) => `{"list_id":${id}}`).join()}]`);
-    await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '5' });
-    const set = (parent: number, due: string | null, read: string | null) =>
-      sql`update mirror_sync.scope set due_at = ${due}, last_read_at = ${read}
-        where _user_id = ${user} and collection = 'list_items' and parent = ${String(parent)}`.execute(
-        kysely,
-      );
-    await set(1, null, '2026-01-05');
-    await set(2, null, '2026-01-03');
-    await set(3, '2026-01-08', '2026-01-07');
-    await set(4, '2026-01-07', null);
-    await set(5, null, '2026-01-06');
-    await set(6, null, '2026-01-01');
-    await set(7, null, '2026-02-01');
-    await account.query(
-      `update mirror_sync.scope set gone_at = now() where _user_id = ${user} and parent = '6'`,
-    );
-    const due = async (more: { limit?: number; except?: readonly string[]; fully?: boolean } = {}) =>
-      (
-        await dueScopes(db, {
-          userId: user,
-          collection: 'list_items',
-          notReadSince: new Date('2026-01-31'),
-          fully: false,
-          except: [],
-          limit: 10,
-          ...more,
-        })
-      ).map((stored) => stored.scope.parent);
-    expect(await due()).toEqual(['4', '3', '5', '2', '1']);
-    expect(await due({ limit: 2 })).toEqual(['4', '3']);
-    // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
-    expect(await due({ fully: true })).toContain('7');
-    expect(await due({ except: ['4', '5'] })).toEqual(['3', '2', '1']);
-    await set(1, '2026-01-01', '2026-01-01');
-    expect(await due({ limit: 1 })).toEqual(['1']);
-  });
-
-  it('stay due when they came due after the walk began', async () => {
-    const account = await newAccount();
-    const { db } = account.database;
-    const scope = account.scope('watchlist');
-    await openScope(db, scope);
-    const began = new Date('2026-01-02');
-    const clear = () =>
-      account.mirror.endWalk(account.fence, scope, { scope: { clearDueUntil: began, lastReadAt: began } }, 0);
-    const dueAt = (moment: string): Promise<unknown[]> =>
-      account.query(`update mirror_sync.scope set due_at = '${moment}' where _user_id = ${scope.userId}`);
-    await dueAt('2026-01-03T00:00:00Z');
-    await clear();
-    expect(await openScope(db, scope)).toMatchObject({
-      dueAt: new Date('2026-01-03'),
-      lastReadAt: began,
-    });
-    await dueAt('2026-01-01T00:00:00Z');
-    await clear();
-    expect(await openScope(db, scope)).toMatchObject({ dueAt: undefined });
-  });
-
-  it('of a collection are polled as of the least of them', async () => {
-    const account = await newAccount();
-    const { db, kysely } = account.database;
-    const user = account.fence.userId;
-    await account.page('lists', '[{"list_id":1},{"list_id":2},{"list_id":3}]');
-    const least = () => leastOfScopes(db, user, 'list_items', 'polled_at');
-    const polled = (parent: string, at: string) =>
-      sql`update mirror_sync.scope set polled_at = ${at} where _user_id = ${user} and parent = ${parent}`.execute(
-        kysely,
-      );
-    await polled('1', '2026-01-02');
-    await polled('2', '2026-01-01');
-    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
-    await account.query(
-      `update mirror_sync.scope set gone_at = now() where _user_id = ${user} and parent = '3'`,
-    );
-    expect(await least()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
   });
 });

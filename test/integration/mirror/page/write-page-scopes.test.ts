@@ -92,25 +92,6 @@ describe('lists and their items', () => {
       { list_id: '2', id: 'x', n: '2' },
     ]);
   });
-
-  it('nothing is written of a list that is deleted', async () => {
-    const account = await newAccount();
-    await account.page('lists', '[{"list_id":1}]');
-    await account.query(
-      `update mirror_sync.scope set gone_at = now() where _user_id = ${account.fence.userId} and parent = '1'`,
-    );
-    const result = await account.page('list_items', '[{"id":"x"}]', {
-      parent: '1',
-      decide: () => {
-        throw new Error('there is nothing to decide');
-      },
-    });
-    expect(result).toEqual({ state: 'parent_deleted' });
-    expect(
-      await account.query(`select 1 from mirror.list_items where _user_id = ${account.fence.userId}`),
-    ).toEqual([]);
-    expect(await account.storedScope('list_items', '1')).toMatchObject({ lastObs: 0 });
-  });
 });
 
 describe('the end of a walk', () => {

@@ -8,7 +8,7 @@ import {
   type UnknownRow,
 } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
+import { DatabaseWentBack } from '../../../../src/model/errors.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
@@ -145,18 +145,6 @@ describe('a page', () => {
     expect((await jobs(account)).map(({ status }) => status)).toEqual(['b', null]);
   });
 
-  it('brings a deleted row back, with a new change ID', async () => {
-    const account = await newAccount();
-    await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
-    await account.query(
-      `update mirror.research_jobs set _deleted_at = now() - interval '2 minutes' where _user_id = ${account.fence.userId}`,
-    );
-    const back = await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
-    expect(back).toMatchObject({ outcomes: ['undeleted'], changed: { changeId: changeId(2) } });
-    expect(await account.storedScope('research_jobs')).toMatchObject({ liveRows: 2 });
-    expect(await jobs(account)).toMatchObject([{ _deleted_at: null, _change_id: changeId(2) }]);
-  });
-
   it('is believed at once where history is not kept any more, though some is there', async () => {
     const kept = await newAccount();
     await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
@@ -261,14 +249,6 @@ describe('a page', () => {
     const refused = await account.page('research_jobs', `[${item(4, 'bad')}]`);
     expect(refused).toMatchObject({ outcomes: ['quarantined'], changed: undefined });
     await account.query('alter table mirror.research_jobs drop constraint theirs');
-  });
-
-  it('is not written by a process that has lost the account', async () => {
-    const account = await newAccount();
-    await account.page('research_jobs', '[]');
-    await account.query(`update mirror_sync.account set token = 2 where _user_id = ${account.fence.userId}`);
-    await expect(account.page('research_jobs', '[{"job_id":1}]')).rejects.toBeInstanceOf(LeaseLost);
-    expect(await jobs(account)).toEqual([]);
   });
 
   it('reports to its walk what each item was', async () => {

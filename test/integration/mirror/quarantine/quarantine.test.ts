@@ -174,20 +174,6 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([bad(2), bad(3), keyless(2)]);
   });
 
-  it('is emptied with the list of its items', async () => {
-    const account = await makeAccount({ gracePeriodMs: 0 });
-    await account.page('lists', '[{"list_id":1},{"list_id":2}]');
-    for (const parent of ['1', '2'])
-      await account.page('list_items', '[{"id":"a"},{"name":"no ID"}]', { parent });
-    expect(await kept(account)).toHaveLength(2);
-    for (const _ of [1, 2])
-      await account.observe('lists', '[{"list_id":2}]', { proof: { kind: 'snapshot' } });
-    expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1 });
-    expect(
-      await account.query(`select parent from mirror.quarantine where _user_id = ${account.fence.userId}`),
-    ).toEqual([{ parent: '2' }]);
-  });
-
   it('keeps a limited number of texts, counts the other items, and takes their texts when there is room', async () => {
     const account = await makeAccount();
     const many = Array.from({ length: KEPT.items + 20 }, (_, n) => keyless(n));

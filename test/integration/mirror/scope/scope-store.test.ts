@@ -7,6 +7,7 @@ import {
   openScope,
   readScope,
 } from '../../../../src/mirror/scope/scope-store.ts';
+import { itemsWith, proveAbsent } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -67,6 +68,17 @@ describe('a scope’s row', () => {
     expect(await lastObs('list_items', '2')).toBe(2);
     expect(await lastObs('lists', '')).toBe(3);
     expect(await lastObs('lists', '1')).toBeUndefined();
+  });
+
+  it('is made when it is opened, once', async () => {
+    const account = await newAccount();
+    const { db } = account.database;
+    const scope = account.scope('watchlist');
+    const [one, other] = await Promise.all([openScope(db, scope), openScope(db, scope)]);
+    expect(one).toEqual(other);
+    expect(one.memory).toEqual({});
+    expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0, liveRows: 0 });
+    await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
   it('is made for the account that asks, and for no other', async () => {
@@ -130,6 +142,31 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['4', '1', '2']);
   });
 
+  it('come due ones first, then those with unfinished rows, then those read longest ago; deleted lists never', async () => {
+    const account = await withLists(1, 2, 3, 4, 5, 6, 7);
+    await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '5' });
+    for (const [parent, dueAt, readAt] of [
+      ['1', null, '2026-01-05Z'],
+      ['2', null, '2026-01-03Z'],
+      ['3', '2026-01-08Z', '2026-01-07Z'],
+      ['4', '2026-01-07Z', null],
+      ['5', null, '2026-01-06Z'],
+      ['6', null, '2026-01-01Z'],
+      ['7', null, '2026-02-02Z'],
+    ] as const) {
+      await set(account, { due_at: dueAt, last_read_at: readAt }, { parent });
+    }
+    await set(account, { gone_at: '2026-01-09Z' }, { parent: '6' });
+    expect(await due(account)).toEqual(['4', '3', '5', '2', '1']);
+    expect(await due(account, { limit: 2 })).toEqual(['4', '3']);
+    // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
+    expect(await due(account, { fully: true })).toContain('7');
+    expect(await due(account, { except: ['4', '5'] })).toEqual(['3', '2', '1']);
+    // Whenever they were read.
+    await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-30Z' }, { parent: '1' });
+    expect(await due(account, { limit: 3 })).toEqual(['1', '4', '3']);
+  });
+
   it('come in the order of their last full walk where full walks are to be made, else of any', async () => {
     const account = await withLists(1, 2, 3, 4);
     for (const [parent, full, read] of [
@@ -142,14 +179,6 @@ describe('the scopes that are to be read', () => {
     }
     expect(await due(account, { fully: true })).toEqual(['4', '2', '3', '1']);
     expect(await due(account)).toEqual(['1', '3', '2', '4']);
-  });
-
-  it('come in the order in which they became due, whenever they were read', async () => {
-    const account = await withLists(1, 2, 3);
-    await set(account, { due_at: '2026-01-02Z', last_read_at: '2026-01-05Z' }, { parent: '1' });
-    await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-06Z' }, { parent: '2' });
-    await set(account, { due_at: '2026-01-03Z' }, { parent: '3' });
-    expect(await due(account)).toEqual(['2', '1', '3']);
   });
 
   it('come in the order of their parents where everything else is equal', async () => {
@@ -189,6 +218,29 @@ describe('as of when a collection with parents is whole', () => {
     const account = await newAccount();
     const nothing = { least: undefined, lacking: false };
     expect(await least(account)).toEqual({ polled: nothing, complete: nothing });
+  });
+
+  it('is kept for each scope, and is the least of them for the collection, but for those that are deleted', async () => {
+    const account = await newAccount();
+    await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
+    const { db } = account.database;
+    const complete = () => leastOfScopes(db, account.fence.userId, 'list_items', 'complete_as_of');
+    const read = (parent: string, day: number) =>
+      account.page('list_items', '[]', {
+        parent,
+        decide: () => ({ scope: { completeAsOf: new Date(Date.UTC(2026, 0, day)) } }),
+      });
+    await read('1', 2);
+    await read('2', 1);
+    expect(await complete()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
+    await read('3', 3);
+    expect(await complete()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
+    expect((await account.storedScope('list_items', '1')).completeAsOf).toEqual(
+      new Date('2026-01-02T00:00:00Z'),
+    );
+    await proveAbsent(account, 'lists', itemsWith('list_id', [1, 3]));
+    await account.applyDeletions('lists');
+    expect(await complete()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
   });
 
   it('is the least over the account’s own scopes with parents', async () => {

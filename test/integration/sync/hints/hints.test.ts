@@ -171,7 +171,7 @@ describe('a hinted row', () => {
     expect(await changed('research_jobs')).toEqual([{ count: 1 }]);
   });
 
-  it('that no list has is looked for where it would stand, three times', async () => {
+  it('that no list has is looked for where it would stand, and stays for the next reading', async () => {
     await mirrored();
     await hint(job('1'), job('999999999'));
     await eventually('the first reading', async () => (await hints()).every(({ step }) => step === 1));
