@@ -146,7 +146,8 @@ describe('an abort', () => {
   });
 
   it('ends a wait between attempts', async () => {
-    const { api, exchanges } = await apiOf(status(500), { random: () => 1 });
+    const retries = { ...RETRY_LIMITS, baseMs: 600_000, capMs: 600_000 };
+    const { api, exchanges } = await apiOf(status(500), { random: () => 1, retries });
     const controller = new AbortController();
     const stop = new Error('stop');
     const onExchange = () => {

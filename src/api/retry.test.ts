@@ -68,11 +68,6 @@ describe('withRetries', () => {
     expect([attempts, clock.monotonic()]).toEqual([31, 1_800_000]);
   });
 
-  it('does not count 429s as failed attempts', async () => {
-    const failures = Array.from({ length: 10 }, () => fail(new RateLimited('429', 1)));
-    expect((await run(failures)).result).toBe('page');
-  });
-
   it('ends at once when it is aborted, in a wait and before an attempt', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();

@@ -26,22 +26,6 @@ describe('a free slot', () => {
     expect(freeInMs).toBe(60_250 - 52);
   });
 
-  it('is left by a task that stops waiting', async () => {
-    const setup = new BudgetSetup();
-    const budget = await setup.acquainted('bulk_lists');
-    const group = 'bulk_lists' as const;
-    const stop = new AbortController();
-    const gone = setup.send(budget, 'gone', { group, signal: stop.signal, priority: PRIORITY.HINT });
-    const stays = setup.send(budget, 'stays', { group });
-    setup.clock.after(1_000, () => {
-      stop.abort(new Error('no longer needed'));
-    });
-    await expect(setup.clock.runUntil(gone)).rejects.toThrow('no longer needed');
-    expect(setup.clock.monotonic()).toBeLessThan(2_000);
-    await setup.clock.runUntil(stays);
-    expect(setup.sent).toEqual(['hello', 'hello', 'stays']);
-  });
-
   it('is kept for high priority only while there is such work, and only above a limit of 1', async () => {
     const setup = new BudgetSetup();
     const group = 'bulk_lists' as const;

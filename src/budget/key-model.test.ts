@@ -18,11 +18,3 @@ it('a used key of whose past nothing is known may send one ping, and nothing els
   expect(model.admission(OTHER, 61_250)).toBe('go');
   expect(model.admission(SEQUENCE, 61_250)).toBe('go');
 });
-
-it('a ping that was provably not sent may be sent again', () => {
-  const model = new KeyModel(1);
-  model.beQuiet(0);
-  model.group('other').sent(0, false);
-  model.group('other').unsent();
-  expect(model.admission(OTHER, 1)).toBe('go');
-});

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dotEnvAdditions } from '../cli/terminal/dot-env.ts';
 import { InvalidConfig } from './invalid.ts';
 import { loadConfig } from './load.ts';
 
@@ -155,10 +154,6 @@ describe('loadConfig with files', () => {
     folder = mkdtempSync(join(tmpdir(), 'config-test-'));
     writeFileSync(join(folder, 'key'), 'key-from-file\n');
     writeFileSync(join(folder, 'empty'), '\n');
-    writeFileSync(
-      join(folder, '.env'),
-      'MIRROR_SCHEMA=from_dot_env\nLOG_LEVEL=debug\nMIRROR_API_KEY="a\nb"\n',
-    );
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -186,13 +181,5 @@ describe('loadConfig with files', () => {
       expect.stringContaining("MIRROR_SCHEMA_FILE: can't be read: ENOENT"),
       'MIRROR_API_KEY: set, and MIRROR_API_KEY_FILE too: remove one of them',
     ]);
-  });
-
-  it('lets the environment win over .env', () => {
-    expect(dotEnvAdditions({ LOG_LEVEL: 'warn' }, join(folder, '.env'))).toEqual({
-      MIRROR_SCHEMA: 'from_dot_env',
-      MIRROR_API_KEY: 'a\nb',
-    });
-    expect(dotEnvAdditions({}, join(folder, 'no.env'))).toEqual({});
   });
 });

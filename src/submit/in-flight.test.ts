@@ -38,15 +38,6 @@ describe('a group of submissions', () => {
     expect(inFlight.waitMs).toBe(2_000);
   });
 
-  it('waits a minute at most', async () => {
-    const { inFlight, clock } = laneOf(10);
-    for (let i = 0; i < 20; i++) {
-      inFlight.failed(inFlight.waitMs);
-      await clock.advance(60_000);
-    }
-    expect(inFlight.waitMs).toBe(60_000);
-  });
-
   it('pauses for the longest time that was asked for', async () => {
     const { inFlight, clock } = laneOf(10);
     inFlight.pause(5_000);

@@ -69,20 +69,6 @@ describe('a refused key', () => {
     expect(row.state).toBe('queued');
   });
 
-  it('is no reason where a ping finds it good: the operation is rejected', async () => {
-    const scenario = new SubmitterScenario();
-    scenario.react = () => ({ status: 403, body: '{"message":"not in your plan"}' });
-    const row = scenario.store.add('enrich');
-    const running = await scenario.start();
-    await scenario.untilDone();
-    expect(row).toMatchObject({
-      state: 'rejected',
-      status: 403,
-      error: expect.stringMatching(/not in your plan/),
-    });
-    scenario.end(running);
-  });
-
   it('that no ping can be asked about leaves the submission queued', async () => {
     const scenario = new SubmitterScenario();
     scenario.keys = { k: 'silent' };

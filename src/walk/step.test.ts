@@ -101,12 +101,6 @@ describe('step', () => {
     expect(asks(begun, answers)).toEqual(['top/500', '76/500', '77/500', 'complete']);
   });
 
-  it('takes an empty first page for an empty scope', () => {
-    expect(asks(beginFull(newMemory('text'), { liveRows: 0, now: 0 }), [page([], false)]).at(-1)).toBe(
-      'complete',
-    );
-  });
-
   it('without has_more goes on until nothing new comes, and checks a short page from the row before its last', () => {
     const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
     expect(asks(begun, [page(range(100, 76)), page(['76'])])).toEqual(['top/500', '77/500', 'complete']);

@@ -24,10 +24,6 @@ describe('columnName', () => {
     },
   );
 
-  it('gives a suffix to a name that is taken', () => {
-    expect(columnName('fooBar', new Set(['foo_bar']))).toMatch(/^foo_bar_[0-9a-f]{6}$/);
-  });
-
   it('never gives a name twice, one of the mirror’s own, or one that PostgreSQL would cut', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ unit: 'grapheme' }), { maxLength: 30 }), (fields) => {

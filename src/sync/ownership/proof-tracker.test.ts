@@ -17,25 +17,6 @@ describe('a proof', () => {
     ]);
   });
 
-  it('is of its own key', () => {
-    const tracker = new ProofTracker();
-    tracker.proving('a')(0);
-    expect(tracker.covers('b', 0)).toBe(false);
-  });
-
-  it('proves what came before it was asked for, and nothing that came while it was under way', () => {
-    const tracker = new ProofTracker();
-    tracker.answered('a');
-    expect(tracker.hasUnproven('a')).toBe(true);
-    const proven = tracker.proving('a');
-    tracker.answered('a');
-    proven(0);
-    expect(tracker.hasUnproven('a')).toBe(true);
-    tracker.proving('a')(0);
-    expect(tracker.hasUnproven('a')).toBe(false);
-    expect(tracker.hasUnproven('b')).toBe(false);
-  });
-
   it('is none any more of a key that was written off', () => {
     const tracker = new ProofTracker();
     tracker.answered('a');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ENOUGH, operate, playing, script, variants } from '../../../test/support/walks/walk-arbitraries.ts';
+import { ENOUGH, playing, script, variants } from '../../../test/support/walks/walk-arbitraries.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
 import { runs } from '../../../test/support/effort.ts';
@@ -76,18 +76,6 @@ describe('a full walk', () => {
       ),
       { numRuns: runs(60, 300) },
     );
-  });
-
-  it('trusts a list by ID once changed rows have kept their places, until something contradicts', () => {
-    const source = new WalkSource(FALLING, 40);
-    const client = new WalkClient(source);
-    client.run(client.beginFull(), ENOUGH);
-    operate(
-      source,
-      [1, 6, 11].map((n) => ({ kind: 'update', n })),
-    );
-    client.run(client.beginFull(), ENOUGH);
-    expect(client.grade).toBe('trusted');
   });
 
   it('regains a withdrawn order by a clean complete walk, not before', () => {

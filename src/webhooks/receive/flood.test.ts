@@ -121,7 +121,7 @@ it('no forged body is read where the pinned scheme is of its bytes', async () =>
   parsed.mockRestore();
 });
 
-it('each MAC of a forged body is computed once, by however many secrets and readings it is judged', async () => {
+it('a forged body is printed once, and each of its MACs computed once, by however many secrets and readings it is judged', async () => {
   const previous = { secret: SECRET.replace('5f', '5e'), until: new Date(1e12), scheme: undefined };
   accounts.known.set('42', storedSecrets({ previous }));
   const headers = {
@@ -131,7 +131,9 @@ it('each MAC of a forged body is computed once, by however many secrets and read
     'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}`,
   };
   macs.computed = 0;
-  expect(await deliver(envelope('evt_1'), headers)).toBe(400);
+  const body = envelope('evt_1');
+  expect(await deliver(body, headers)).toBe(400);
+  expect(printed).toBe(Buffer.byteLength(body));
   // Of two secrets, as text and as bytes: the body, its canonical form, and with a moment, there in base64, too.
   expect(macs.computed).toBe(2 * (2 + 2 + 3));
 });

@@ -67,12 +67,6 @@ describe('judge', () => {
     expect(verdict({ scheme: 'canonical-json', secrets: registered('hex') })).toEqual({ kind: 'mismatch' });
   });
 
-  it('takes any again with a secret that nothing is pinned for', () => {
-    expect(verdict({ scheme: 'hex', secrets: registered() })).toMatchObject({
-      proven: { pin: 'hex' },
-    });
-  });
-
   it('takes no other scheme than the configured one', () => {
     expect(verdict({ scheme: 'timestamped', choice: 'hex' })).toEqual({ kind: 'mismatch' });
     expect(verdict({ scheme: 'hex', choice: 'hex', secrets: registered('timestamped') })).toMatchObject({

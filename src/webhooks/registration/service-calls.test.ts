@@ -90,10 +90,6 @@ describe('what is registered', () => {
     },
   );
 
-  it('is nothing where the service says 404', async () => {
-    expect(await askWhatIsRegistered(answered(404).service, stop)).toBe('none');
-  });
-
   it.each([
     ['a request without an answer', serviceWith(reset), 'GET /v1/webhooks: reset'],
     ['an answer that is no JSON', answered(200, '<html>'), 'GET /v1/webhooks: the body is not JSON'],

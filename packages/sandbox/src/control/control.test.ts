@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { startTestSandbox, STILL, type TestSandbox } from '../../testing/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -11,9 +12,13 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-async function get(path: string): Promise<{ status: number; data: Record<string, unknown>[] }> {
+async function get(
+  path: string,
+  init: RequestInit = {},
+): Promise<{ status: number; data: Record<string, unknown>[] }> {
   const response = await fetch(`${sandbox.url}${path}`, {
     headers: { authorization: `Bearer ${sandbox.key}` },
+    ...init,
   });
   const { data = [] } = (await response.json()) as { data?: Record<string, unknown>[] };
   return { status: response.status, data };
@@ -162,9 +167,16 @@ describe('counters and log', () => {
 
   it('show the concurrent requests, overall and for one list', async () => {
     const { control } = sandbox;
-    await control.change({ latencyMin: 30, latencyMax: 40 });
+    await control.change({ latencyMin: 60_000, latencyMax: 60_000 });
     await control.resetCounters();
-    await Promise.all([get('/v1/research'), get('/v1/research?limit=1'), get('/v1/lists')]);
+    const leave = new AbortController();
+    const asked = ['/v1/research', '/v1/research?limit=1', '/v1/lists'].map((path) =>
+      get(path, { signal: leave.signal }).catch(() => 'left'),
+    );
+    await eventually('three requests', async () => (await control.counters()).inFlight === 3);
     expect(await control.counters()).toMatchObject({ maxInFlight: 3, maxInFlightPerScope: 2 });
+    leave.abort();
+    expect(await Promise.all(asked)).toEqual(['left', 'left', 'left']);
+    await control.change({ latencyMin: 0, latencyMax: 0 });
   });
 });
