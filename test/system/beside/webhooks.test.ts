@@ -10,8 +10,12 @@ let system: System;
 afterEach(() => system.close());
 
 /** Everything in it was finished long ago: without polls nothing would show a job that goes on by itself. */
-const still = (switches: Partial<SandboxOptions> = {}): Promise<System> =>
-  createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
+/** Its clock stands still, too: no job of long ago comes to its end, however long a test takes. */
+async function still(switches: Partial<SandboxOptions> = {}): Promise<System> {
+  const made = await createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
+  await made.sandbox.control.clock({ freeze: true });
+  return made;
+}
 
 /** Nothing is read but what an event asks for. */
 const NO_POLLS: Environment = { MIRROR_POLL_CRON: 'never', MIRROR_FULL_CRON: 'never' };

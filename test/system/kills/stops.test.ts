@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import type { Outcome } from '../../support/processes/program.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 const PAGE = 500;
@@ -23,6 +24,34 @@ function untilAsked(): Promise<boolean> {
   return eventually('a page on the wire', async () =>
     (await pagesAsked()).some(({ status }) => status === null),
   );
+}
+
+/** A stop that takes longer is broken off (src/main.ts). */
+const STOP_BOUND = 8_000;
+
+/**
+ * Sends the signal in the middle of a page. A machine that is so busy that the stop is broken off at its bound shows
+ * nothing of a stop in peace: then it is tried again.
+ * @param alsoBefore is asked right before the signal
+ */
+async function stopInPage<T>(
+  args: readonly string[],
+  env: Environment,
+  signal: NodeJS.Signals,
+  alsoBefore: () => Promise<T>,
+): Promise<{ readonly outcome: Outcome; readonly before: T }> {
+  for (let attempt = 1; ; attempt += 1) {
+    system = await createSystem(SLOW);
+    const program = system.begin(args, env);
+    await untilAsked();
+    const before = await alsoBefore();
+    await untilAsked();
+    program.child.kill(signal);
+    const begin = performance.now();
+    const outcome = await program.ended;
+    if (performance.now() - begin < STOP_BOUND || attempt === 5) return { outcome, before };
+    await system.close();
+  }
 }
 
 /** Rows of all pages that were asked for; a poll that came in between reads one of them again. */
@@ -64,11 +93,8 @@ describe('a stop in the middle of a page', () => {
     ['SIGINT', 'sync', 130],
     ['SIGTERM', 'sync', 130],
   ] as const)('writes that page and ends: %s to %s', async (signal, command, code) => {
-    system = await createSystem(SLOW);
-    const program = system.begin([command, ...(command === 'sync' ? ['--full'] : [])]);
-    await untilAsked();
-    program.child.kill(signal);
-    const outcome = await program.ended;
+    const args = [command, ...(command === 'sync' ? ['--full'] : [])];
+    const { outcome } = await stopInPage(args, {}, signal, () => Promise.resolve());
     expect({ code: outcome.code, signal: outcome.signal }).toEqual({ code, signal: null });
     expect(await jobs()).toBe(await rowsAsked());
     // The next one begins at once.
@@ -76,14 +102,12 @@ describe('a stop in the middle of a page', () => {
   });
 
   it('ends the embedded Postgres, too', async () => {
-    system = await createSystem(SLOW);
-    const program = system.begin(['start'], EMBEDDED);
-    await untilAsked();
-    const pid = await embeddedServer();
-    expect(isAlive(pid)).toBe(true);
-    await untilAsked();
-    program.child.kill('SIGINT');
-    expect(await program.ended).toMatchObject({ code: 0, signal: null });
+    const { outcome, before: pid } = await stopInPage(['start'], EMBEDDED, 'SIGINT', async () => {
+      const server = await embeddedServer();
+      expect(isAlive(server)).toBe(true);
+      return server;
+    });
+    expect(outcome).toMatchObject({ code: 0, signal: null });
     expect(isAlive(pid)).toBe(false);
     expect(await embeddedJobs()).toBe(await rowsAsked());
   });
