@@ -4,6 +4,7 @@ import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.
 import type { Fence } from '../../model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Mutex } from '@research-mirror/runtime/mutex';
+import { PLANNED_WITHOUT_VALUES } from './account-plans.ts';
 import { beginChangeIds, endChangeIds } from './change-ids.ts';
 import { type KnownCommit, knownCommit, rememberCommit } from './known-commits.ts';
 import {
@@ -52,7 +53,7 @@ interface FenceRow {
 
 /**
  * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
- * account's row under this owner and token, and reads the database's time. A takeover waits for the lock, or has
+ * account's row under this owner and token, and reads the database's time (and sees to plans: account-plans.ts). A takeover waits for the lock, or has
  * happened and leaves no row; a plain check, or one inside a later statement, lets a stale owner commit
  * (test/integration/db/ownership/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
  *
@@ -124,7 +125,7 @@ async function inTransaction<T>(
     const result = await db.transaction(async (trx) => {
       const { rows } = await trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
-          created_at as "createdAt", ${node} as node
+          created_at as "createdAt", ${node} as node, ${PLANNED_WITHOUT_VALUES}
         from ${trx.stateTable('account')}
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
         for no key update`;

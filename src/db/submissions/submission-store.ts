@@ -137,7 +137,8 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
     recover: (timeoutMs, inHand) =>
       again(async (trx, now) => {
         const bound = timeoutMs + MARGIN;
-        const left = sql`state = ${SENDING} and submission_id <> all(${[...inHand]}::bigint[])`;
+        // Spelt out, or the partial index of what is open is not used (fenced.ts).
+        const left = sql`state = 'sending' and submission_id <> all(${[...inHand]}::bigint[])`;
         const { numAffectedRows: gaveUp } = await trx.sql`
           update ${submissions}
           set state = ${UNKNOWN}, done_at = ${now}::timestamptz,

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
+import { readAccount } from '../../db/ownership/account-plans.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { Item } from '../../model/page.ts';
@@ -73,7 +74,9 @@ export async function compareItems(
   const payloads = page.keyed.map((row) =>
     rowPayload({ ...row, change: 'updated' }, exclude, table.name, registry.columns),
   );
-  const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
+  const compared = await readAccount(db, scope.userId, (trx) =>
+    comparePayloads(trx, { table, scope, registry, filled, ignore }, payloads),
+  );
 
   const unequal = page.keyed.flatMap((row) => judge(row, compared, rule, ignore.size > 0));
   const keyless = page.bad.map(({ item }): Unequal => ({

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
+import { readAccount } from '../../db/ownership/account-plans.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
@@ -19,7 +20,8 @@ export async function predecessor(
   of: string,
   nth: number,
 ): Promise<string | undefined> {
-  const { rows } = await predecessorQuery(db, scope, direction, of, nth).execute(db);
+  const query = predecessorQuery(db, scope, direction, of, nth);
+  const { rows } = await readAccount(db, scope.userId, (trx) => query.execute(trx));
   return rows.at(-1)?.key;
 }
 
@@ -46,7 +48,8 @@ export function predecessorQuery(
  */
 export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<string | undefined> {
   const table = tableOf(db.schema, scope.collection);
-  const { rows } = await liveKeys(table, scope, sql`true`, 'down', nth).execute(db);
+  const query = liveKeys(table, scope, sql`true`, 'down', nth);
+  const { rows } = await readAccount(db, scope.userId, (trx) => query.execute(trx));
   return rows[nth - 1]?.key;
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
+import { readAccount } from '../../db/ownership/account-plans.ts';
 import { sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { behind, keyColumn, placeOrder } from './key-order.ts';
@@ -21,11 +22,16 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
-    const { rows } = await db.sql<LiveRow>`
+    const rest = behind(table, last);
+    const { rows } = await readAccount(
+      db,
+      scope.userId,
+      (trx) => trx.sql<LiveRow>`
       select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt"
       from ${dataTable(table)} as t
-      where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
-      order by ${placeOrder(table, 'up')} limit ${BATCH}`;
+      where ${inScope(table, scope)} and ${rest} and t._deleted_at is null
+      order by ${placeOrder(table, 'up')} limit ${BATCH}`,
+    );
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     last = rows.at(-1)?.key;
@@ -37,13 +43,18 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
   const table = tableOf(db.schema, scope.collection);
   const live = new Map<string, string>();
   for (let start = 0; start < keys.length; start += BATCH) {
-    const { rows } = await db.sql<Pick<LiveRow, 'key' | 'changeId'>>`
+    const some = keys.slice(start, start + BATCH);
+    const { rows } = await readAccount(
+      db,
+      scope.userId,
+      (trx) => trx.sql<Pick<LiveRow, 'key' | 'changeId'>>`
       select k.key::text as key, t._change_id as "changeId"
-      from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
+      from unnest(${some}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
         select t._change_id, t._deleted_at from ${dataTable(table)} as t
         where ${inScope(table, scope)} and ${keyColumn(table)} = k.key offset 0) as t
-      where t._deleted_at is null`;
+      where t._deleted_at is null`,
+    );
     for (const { key, changeId } of rows) live.set(key, changeId);
   }
   return live;
@@ -60,9 +71,13 @@ export async function nextParent(
   if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
   const column = sql`t.${sql.id(table.parent.column)}`;
   const beyond = last === undefined ? sql`true` : sql`${column} > ${last}::${typeName(table.parent)}`;
-  const { rows } = await db.sql<{ parent: string }>`
+  const { rows } = await readAccount(
+    db,
+    userId,
+    (trx) => trx.sql<{ parent: string }>`
     select ${column}::text as parent from ${dataTable(table)} as t
     where t._user_id = ${userId}::bigint and t._deleted_at is null and ${beyond}
-    order by ${column} limit 1`;
+    order by ${column} limit 1`,
+  );
   return rows[0]?.parent;
 }

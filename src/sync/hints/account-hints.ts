@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
+import { readAccount } from '../../db/ownership/account-plans.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import {
   dueHints,
@@ -11,7 +12,7 @@ import {
   type StoredHint,
 } from '../../db/events/hint-store.ts';
 import { keyColumn } from '../../mirror/rows/key-order.ts';
-import { inScope, dataTable, tableOf, typeName } from '../../mirror/table.ts';
+import { inScope, dataTable, tableOf, keyTypeName } from '../../mirror/table.ts';
 import { liveCount } from '../../mirror/page/known-rows.ts';
 import { collection, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -60,11 +61,15 @@ export function createHintStore(db: Db, fence: Fence): HintStore {
 async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>> {
   const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined || keys.length === 0) return new Map();
-  const { rows } = await db.sql<{ key: string } & RowState>`
+  const { rows } = await readAccount(
+    db,
+    scope.userId,
+    (trx) => trx.sql<{ key: string } & RowState>`
     select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
       t._deleted_at is null as live
     from ${dataTable(table)} as t
-    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${typeName(table.key)}[])`;
+    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${keyTypeName(table)}[])`,
+  );
   return new Map(rows.map((row) => [row.key, row]));
 }
 
