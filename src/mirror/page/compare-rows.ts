@@ -74,9 +74,7 @@ export async function compareItems(
   const payloads = page.keyed.map((row) =>
     rowPayload({ ...row, change: 'updated' }, exclude, table.name, registry.columns),
   );
-  const compared = await readAccount(db, scope.userId, (trx) =>
-    comparePayloads(trx, { table, scope, registry, filled, ignore }, payloads),
-  );
+  const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
 
   const unequal = page.keyed.flatMap((row) => judge(row, compared, rule, ignore.size > 0));
   const keyless = page.bad.map(({ item }): Unequal => ({
@@ -214,7 +212,7 @@ async function comparePart(
   const ignored = sql`${[...ignore]}::text[]`;
   const fieldsOf = (raw: RawBuilder<unknown>): RawBuilder<unknown> =>
     sql`case when jsonb_typeof(${raw}) = 'object' then ${raw} - ${ignored} else '{}' end`;
-  const { rows } = await db.sql<DifferenceRow>`
+  const query = sql<DifferenceRow>`
     select x.k::text as key, t._change_id as change_id, t._deleted_at is null as live, d.name, d.source, d.mirror
     from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
       as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
@@ -228,6 +226,7 @@ async function comparePart(
       from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
       where f.value::text is distinct from g.value::text) as d on t._user_id is not null and t._deleted_at is null
     where t._user_id is null or t._deleted_at is not null or d.name is not null`;
+  const { rows } = await readAccount(db, scope.userId, (trx) => query.execute(trx));
   const compared = new Map<string, Compared>();
   for (const { key, change_id: row, live, name, source, mirror } of rows) {
     const before = compared.get(key)?.fields ?? [];
