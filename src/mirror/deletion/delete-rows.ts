@@ -9,7 +9,7 @@ import { behind, keyColumn, placeOrder } from '../rows/key-order.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
-import { dataTable, inParent, inScope, keyTypeName, tableOf } from '../table.ts';
+import { dataTable, hasKey, inScope, keyTypeName, tableOf } from '../table.ts';
 import { forgetUnfinished } from '../rows/unfinished.ts';
 
 /** Rows deleted by one statement at most, so that it stays within its time bound. */
@@ -89,16 +89,21 @@ export async function deleteRows(
   }
   // The database's clock may step back: a version ends no earlier than it began (archive.ts).
   const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
-  const given = sql`unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as x (key, change_id)`;
-  const which = sql`${inParent(table, scope)} and ${keyColumn(table)} = x.key and t._deleted_at is null`;
+  // Each is looked up by its key: joined, the rows of the scope may be compared with all keys, one by one.
+  const found = sql`(
+    select k.change_id, t.place
+    from unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as k (key, change_id)
+    cross join lateral (
+      select t.ctid as place from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t) as x`;
   const { numAffectedRows } = hard
     ? await trx.sql`
-        delete from ${dataTable(table)} as t using ${given}
-        where t._user_id = ${scope.userId}::bigint and ${which}`
+        delete from ${dataTable(table)} as t using ${found}
+        where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`
     : await trx.sql`
         update ${dataTable(table)} as t
-        set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id from ${given}
-        where t._user_id = ${scope.userId}::bigint and ${which}`;
+        set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id from ${found}
+        where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`;
   const deleted = Number(numAffectedRows ?? 0n);
   if (deleted !== keys.length) {
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);

@@ -79,9 +79,14 @@ async function writeHashes(trx: Db, table: Table, scope: Scope, rows: readonly C
   if (rows.length === 0) return;
   const type = keyTypeName(table);
   await trx.sql`
-    update ${dataTable(table)} as t set _hash = decode(k.hash, 'hex')
-    from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
-    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`;
+    update ${dataTable(table)} as t set _hash = decode(x.hash, 'hex')
+    from (
+      select k.hash, t.place
+      from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
+      cross join lateral (
+        select t.ctid as place from ${dataTable(table)} as t
+        where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t) as x
+    where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`;
 }
 
 async function writePurged(
