@@ -24,7 +24,8 @@ it('an account that comes to a database of others reads as many rows as it looks
     await first.query('analyze');
     const before = await rowsRead(database.url, PAGES * PAGE);
 
-    const { db, close } = await openTestDatabase(database.url);
+    const open = await openTestDatabase(database.url);
+    const { db } = open;
     const second = await MirroredAccount.make({ ...database, db }, '2', { gracePeriodMs: 0 });
     for (const n of [1, 2]) {
       for (let nth = 0; nth < PAGES; nth += 1) await second.page('research_jobs', page(nth, n));
@@ -44,7 +45,7 @@ it('an account that comes to a database of others reads as many rows as it looks
       await predecessor(db, scope, 'falling', String(nth * PAGE + 1), 10);
       await nthNewest(db, scope, 10);
     }
-    await close();
+    await open.close();
     const after = await rowsRead(database.url, 2 * PAGES * PAGE);
     // Written, changed, deleted and returned, compared: each row a few times. All rows for each key would be millions.
     expect(after - before).toBeLessThan(40 * PAGES * PAGE);
@@ -55,15 +56,15 @@ it('an account that comes to a database of others reads as many rows as it looks
 
 /** Rows of research_jobs that were read, once the statistics have all that were written. */
 async function rowsRead(url: string, inserted: number): Promise<number> {
-  const { db, close } = await openTestDatabase(url, { max: 1 });
+  const open = await openTestDatabase(url, { max: 1 });
   try {
     return await eventually('the statistics', async () => {
-      const { rows } = await db.sql<{ read: string; inserted: string }>`
+      const { rows } = await open.db.sql<{ read: string; inserted: string }>`
         select coalesce(idx_tup_fetch, 0) + seq_tup_read as read, n_tup_ins as inserted
         from pg_stat_user_tables where relid = 'mirror.research_jobs'::regclass`;
       return Number(rows[0]?.inserted) >= inserted && Number(rows[0]?.read);
     });
   } finally {
-    await close();
+    await open.close();
   }
 }
