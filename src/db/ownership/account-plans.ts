@@ -11,11 +11,11 @@ import type { Db } from '../connection/db.ts';
  */
 export const PLANNED_WITHOUT_VALUES: RawBuilder<string> = sql`set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
-/** Runs reads that look up many keys of an account, or go through its rows in order, so planned. */
-export function readAccount<T>(db: Db, userId: string, work: (trx: Db) => Promise<T>): Promise<T> {
+/** The rows of a query, so planned, that looks up many keys of an account or goes through its rows in order. */
+export function readAccount<Row>(db: Db, userId: string, query: RawBuilder<Row>): Promise<Row[]> {
   return db.transaction(async (trx) => {
     await trx.sql`
       select ${PLANNED_WITHOUT_VALUES} from ${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
-    return work(trx);
+    return (await query.execute(trx)).rows;
   });
 }

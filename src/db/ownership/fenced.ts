@@ -23,7 +23,8 @@ interface Ownership {
    */
   readonly line: Mutex;
   /**
-   * `change_id` as committed last under this fence; two where nobody knows whether that commit took place; undefined before the first.
+   * `change_id` as committed last under this fence; two where nobody knows whether that commit took place; undefined
+   * before the first.
    */
   changeIds: readonly bigint[] | undefined;
   /** As of the first transaction. */
@@ -53,13 +54,14 @@ interface FenceRow {
 
 /**
  * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
- * account's row under this owner and token, and reads the database's time (and sees to plans: account-plans.ts). A takeover waits for the lock, or has
- * happened and leaves no row; a plain check, or one inside a later statement, lets a stale owner commit
- * (test/integration/db/ownership/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
+ * account's row under this owner and token, reads the database's time, and has what follows planned without values
+ * (account-plans.ts). A takeover waits for the lock, or has happened and leaves no row; a plain check, or one inside a
+ * later statement, lets a stale owner commit (test/integration/db/ownership/lease.test.ts). The transaction's bounds (database.ts) end an owner that hangs.
  *
  * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes
  * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
- * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips: begin, fence, commit, and those of `work`; two more the first time.
+ * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips:
+ * begin, fence, commit, and those of `work`; two more the first time.
  * @param work gets the transaction and the time, by the database's clock
  * @param monotonic milliseconds; bounds a transaction that takes change IDs
  * @throws LeaseLost, nothing written; DatabaseWentBack, nothing written; OutcomeUnknown, where the commit was not
@@ -133,9 +135,12 @@ async function inTransaction<T>(
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
       const createdAt = row.createdAt.getTime();
-      const earlier = knownCommit(db, fence.userId);
-      const known = earlier?.createdAt === createdAt ? earlier : undefined;
-      ownership.installation ??= await installationOf(trx, row.node, from, known);
+      ownership.installation ??= await installationOf(
+        trx,
+        row.node,
+        from,
+        knownCommit(db, fence.userId, createdAt),
+      );
       const { nodes, floor, recovery, wentBack } = ownership.installation;
       if (hasNewTimeline(nodes, row.node)) {
         throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');

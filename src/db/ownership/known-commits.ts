@@ -14,11 +14,12 @@ export interface KnownCommit {
 const commits = new WeakMap<Kysely<unknown>, Map<string, KnownCommit>>();
 
 /**
- * The last commit known for the account. It outlives the fence: a database that goes away is what costs an owner its
+ * The last commit known for the account that was made at `createdAt`. It outlives the fence: a database that goes away is what costs an owner its
  * fence, and may come back as an older one. By pool, since a process may work with several databases.
  */
-export function knownCommit(db: Db, userId: string): KnownCommit | undefined {
-  return commits.get(db.kysely)?.get(`${db.schema}/${userId}`);
+export function knownCommit(db: Db, userId: string, createdAt: number): KnownCommit | undefined {
+  const known = commits.get(db.kysely)?.get(`${db.schema}/${userId}`);
+  return known?.createdAt === createdAt ? known : undefined;
 }
 
 export function rememberCommit(db: Db, userId: string, commit: KnownCommit): void {

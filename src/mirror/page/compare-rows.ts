@@ -226,7 +226,7 @@ async function comparePart(
       from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
       where f.value::text is distinct from g.value::text) as d on t._user_id is not null and t._deleted_at is null
     where t._user_id is null or t._deleted_at is not null or d.name is not null`;
-  const { rows } = await readAccount(db, scope.userId, (trx) => query.execute(trx));
+  const rows = await readAccount(db, scope.userId, query);
   const compared = new Map<string, Compared>();
   for (const { key, change_id: row, live, name, source, mirror } of rows) {
     const before = compared.get(key)?.fields ?? [];

@@ -20,8 +20,7 @@ export async function predecessor(
   of: string,
   nth: number,
 ): Promise<string | undefined> {
-  const query = predecessorQuery(db, scope, direction, of, nth);
-  const { rows } = await readAccount(db, scope.userId, (trx) => query.execute(trx));
+  const rows = await readAccount(db, scope.userId, predecessorQuery(db, scope, direction, of, nth));
   return rows.at(-1)?.key;
 }
 
@@ -48,8 +47,7 @@ export function predecessorQuery(
  */
 export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<string | undefined> {
   const table = tableOf(db.schema, scope.collection);
-  const query = liveKeys(table, scope, sql`true`, 'down', nth);
-  const { rows } = await readAccount(db, scope.userId, (trx) => query.execute(trx));
+  const rows = await readAccount(db, scope.userId, liveKeys(table, scope, sql`true`, 'down', nth));
   return rows[nth - 1]?.key;
 }
 

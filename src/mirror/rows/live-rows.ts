@@ -22,14 +22,13 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
-    const rest = behind(table, last);
-    const { rows } = await readAccount(
+    const rows = await readAccount(
       db,
       scope.userId,
-      (trx) => trx.sql<LiveRow>`
+      sql<LiveRow>`
       select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt"
       from ${dataTable(table)} as t
-      where ${inScope(table, scope)} and ${rest} and t._deleted_at is null
+      where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
       order by ${placeOrder(table, 'up')} limit ${BATCH}`,
     );
     if (rows.length > 0) yield rows;
@@ -43,13 +42,12 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
   const table = tableOf(db.schema, scope.collection);
   const live = new Map<string, string>();
   for (let start = 0; start < keys.length; start += BATCH) {
-    const some = keys.slice(start, start + BATCH);
-    const { rows } = await readAccount(
+    const rows = await readAccount(
       db,
       scope.userId,
-      (trx) => trx.sql<Pick<LiveRow, 'key' | 'changeId'>>`
+      sql<Pick<LiveRow, 'key' | 'changeId'>>`
       select k.key::text as key, t._change_id as "changeId"
-      from unnest(${some}::${keyTypeName(table)}[]) as k (key)
+      from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
         select t._change_id, t._deleted_at from ${dataTable(table)} as t
         where ${inScope(table, scope)} and ${keyColumn(table)} = k.key offset 0) as t
@@ -71,10 +69,10 @@ export async function nextParent(
   if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
   const column = sql`t.${sql.id(table.parent.column)}`;
   const beyond = last === undefined ? sql`true` : sql`${column} > ${last}::${typeName(table.parent)}`;
-  const { rows } = await readAccount(
+  const rows = await readAccount(
     db,
     userId,
-    (trx) => trx.sql<{ parent: string }>`
+    sql<{ parent: string }>`
     select ${column}::text as parent from ${dataTable(table)} as t
     where t._user_id = ${userId}::bigint and t._deleted_at is null and ${beyond}
     order by ${column} limit 1`,

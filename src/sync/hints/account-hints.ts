@@ -61,10 +61,10 @@ export function createHintStore(db: Db, fence: Fence): HintStore {
 async function rowsOf(db: Db, scope: Scope, keys: readonly string[]): Promise<ReadonlyMap<string, RowState>> {
   const table = tableOf(db.schema, scope.collection);
   if (table.key === undefined || keys.length === 0) return new Map();
-  const { rows } = await readAccount(
+  const rows = await readAccount(
     db,
     scope.userId,
-    (trx) => trx.sql<{ key: string } & RowState>`
+    sql<{ key: string } & RowState>`
     select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt",
       t._deleted_at is null as live
     from ${dataTable(table)} as t
