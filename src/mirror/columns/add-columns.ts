@@ -43,9 +43,11 @@ export async function addColumns(
       await extendView(trx, table, await liveView(trx, table));
       await extendView(trx, table, await versionsView(trx, table));
     }
+    // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
+    // since, and may have written rows without its column.
+    const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
     await register(trx, table, planned);
-    const got = new Set(added.map(({ field }) => field));
-    const late = waiting.map(({ field }) => field).filter((field) => got.has(field));
+    const late = added.map(({ field }) => field).filter((field) => waited.has(field));
     await requestBackfill(trx, table, late);
   });
 }
@@ -77,7 +79,7 @@ async function register(db: Db, table: Table, planned: readonly PlannedColumn[])
     insert into ${db.table('_columns')} as c (collection, field, column_name, type, documented, first_seen_at)
     select ${table.name}, x.field, x.name, x.type, false, statement_timestamp()
     from json_to_recordset(${JSON.stringify(planned)}::text::json) as x (field text, name text, type text)
-    on conflict (collection, field) do update set column_name = excluded.column_name
+    on conflict (collection, field) do update set column_name = excluded.column_name, type = excluded.type
     where c.column_name is null and excluded.column_name is not null`;
 }
 

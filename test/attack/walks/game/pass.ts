@@ -44,11 +44,17 @@ export async function pass(
   };
   await read(names.filter((name) => name !== 'list_items'));
   await read(names.filter((name) => name === 'list_items'));
+  await fillColumns(account).catch((error: unknown) => record.tell(messageOf(error)));
   if (refused) await ping(account, record, patience);
   if (patience.aborted)
     throw new Error(`a reading took more than ${PATIENCE_MS / 1000} s: ${errors.join('; ')}`);
   if (errors.length > 0) record.tell(`pass ended: ${errors.join('; ')}`);
   return errors;
+}
+
+/** As the daemon does between readings, for fields that waited for a column while other accounts' games used the table. */
+export async function fillColumns({ current }: MirrorAccount): Promise<void> {
+  while (await current.mirror.backfill(current.fence));
 }
 
 /** A stopped account stays stopped until a key is good again: the daemon asks until it is, here once a pass. */

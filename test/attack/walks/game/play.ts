@@ -13,7 +13,7 @@ import { describeGame, type Game } from './game.ts';
 import { type MirrorAccount, openMirrorAccount } from '../mirror-account.ts';
 import { type ListName, listNames } from '../checks/mirrored.ts';
 import { Operator } from './operator.ts';
-import { pass, ping, type PassOptions } from './pass.ts';
+import { fillColumns, pass, ping, type PassOptions } from './pass.ts';
 import { openSource, type Source } from '../source/source.ts';
 import { TruthLog } from '../source/truth-log.ts';
 
@@ -25,6 +25,9 @@ export interface Table {
 
 /** Full readings after the quiet: docs/design/deletions.md, "Confirming", needs one, and a second where only P2 can prove. */
 const READINGS = 2;
+/** Each waits a moment for its table. */
+const COLUMN_TRIES = 100;
+
 /**
  * Plays one game: walks and polls of a small account while things happen in the source between and during their
  * requests; then quiet, full readings, and every check.
@@ -173,6 +176,19 @@ class Run {
     return pass(account, this.#names, this.#record, what, more);
   }
 
+  /** Games of other accounts may lock the tables again and again: the daemon tries as often as it has time. */
+  async #columnsMade(account: MirrorAccount): Promise<void> {
+    for (let tries = 0; tries < COLUMN_TRIES; tries += 1) {
+      const { rowCount } = await this.#table.db.query(
+        'select from mirror.columns where column_name is null and collection = any($1)',
+        [this.#names],
+      );
+      if (rowCount === 0) return;
+      this.#record.count('tries to make columns');
+      await fillColumns(account);
+    }
+  }
+
   /** No more operations and no more faults; then the mirror has to become equal to the source. */
   async #endWell(account: MirrorAccount): Promise<void> {
     // Before 'quiet': what was set off during the last requests still comes.
@@ -196,6 +212,7 @@ class Run {
         this.#record.count('brake held');
         errors = await this.#pass(account, 'full', { accept: true });
       }
+      await this.#columnsMade(account);
       const { waiting } = await openDeletions(this.#table.db, this.#user);
       if (waiting > 0) this.#record.count('full readings after which rows wait for a second proof');
       if (errors.length > 0) this.#record.count('full readings in quiet that ended with an error');
