@@ -3,9 +3,9 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { DATABASE, SUPERUSER } from './data-directory.ts';
 import { explainFailure } from './start-failure.ts';
-import { freePort } from './ports.ts';
+import { isPortFree, nonEphemeralPort } from './ports.ts';
 import type { Location } from './location.ts';
-import { clearStalePidFile, runningPostmaster } from './postmaster.ts';
+import { clearStalePidFile, lastPort, runningPostmaster } from './postmaster.ts';
 import { ProgramSession } from './program-session.ts';
 import { spawnServer, type ServerExit, type ServerProcess } from './server-process.ts';
 
@@ -73,7 +73,7 @@ export async function connectOrStart(
       }
     } else if (running === undefined && child === undefined) {
       await clearStalePidFile(location.pgData, clock);
-      const port = wanted === 'free' ? await freePort() : wanted;
+      const port = wanted === 'free' ? await portToTake(location.pgData, freePortsTried > 0) : wanted;
       child = await spawnServer(location, port, setup.settings, setup.logFile);
     }
     const exit = await exitWithin(child, CONNECT_INTERVAL_MS, clock, signal);
@@ -99,6 +99,15 @@ export async function connectOrStart(
       log.info('waiting for the embedded PostgreSQL (after a crash it first recovers)');
     }
   }
+}
+
+/**
+ * The port of the last server, so that a program which lost it to another program's stop finds the next one at the
+ * address that it knows; a new one where that port is taken.
+ */
+async function portToTake(pgData: string, wasTaken: boolean): Promise<number> {
+  const last = wasTaken ? undefined : await lastPort(pgData);
+  return last !== undefined && (await isPortFree(last)) ? last : nonEphemeralPort();
 }
 
 function urlOf(setup: ServerSetup, port: number): string {

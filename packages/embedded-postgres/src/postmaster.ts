@@ -19,6 +19,12 @@ export async function runningPostmaster(pgData: string): Promise<Postmaster | un
   return found;
 }
 
+/** The port that the last server on `pgData` was started with; undefined where there was none. */
+export async function lastPort(pgData: string): Promise<number | undefined> {
+  const port = /"port=(\d+)"/.exec((await textOf(join(pgData, 'postmaster.opts'))) ?? '')?.[1];
+  return port === undefined ? undefined : Number(port);
+}
+
 /** A server writes its process ID into the file at once: an empty file of this age was left by a crash. */
 const EMPTY_AFTER_CRASH_MS = 5_000;
 

@@ -120,7 +120,13 @@ async function keepRunning(
       session = undefined;
     }
     try {
-      ({ session } = await connectOrStart(setup, port, signal));
+      const again = await connectOrStart(setup, port, signal);
+      session = again.session;
+      if (again.port !== port) {
+        log.warn(
+          `the embedded PostgreSQL is on port ${again.port} now, by another program's setting: start this program again`,
+        );
+      }
     } catch (error) {
       if (signal.aborted) return undefined;
       log.warn(messageOf(error));
