@@ -111,7 +111,7 @@ describe('a key that answers for another account under a running daemon', () => 
     await control.change({ keys: `${FIRST}=1001` });
     expect((await system.run(['sync', '--full'], env)).code).toBe(3);
     expect((await system.run(['accounts', 'move', '2002'], env)).code).toBe(0);
-    // Lists, too, may have been taken for its own: so many that the brake holds their deletion.
+    // Lists, too, may have been taken for its own: so many that the brake blocks their deletion.
     await system.sync(['--full', '--accept-deletions'], { env });
     expect(await differences(system, 1001)).toEqual([]);
     expect(await differences(system, 2002)).toEqual([]);
