@@ -42,13 +42,13 @@ export async function addColumns(
       for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
       await extendView(trx, table, await liveView(trx, table));
       await extendView(trx, table, await versionsView(trx, table));
+      // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
+      // since, and may have written rows without its column.
+      const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
+      const late = added.map(({ field }) => field).filter((field) => waited.has(field));
+      await requestBackfill(trx, table, late);
     }
-    // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
-    // since, and may have written rows without its column.
-    const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
     await register(trx, table, planned);
-    const late = added.map(({ field }) => field).filter((field) => waited.has(field));
-    await requestBackfill(trx, table, late);
   });
 }
 

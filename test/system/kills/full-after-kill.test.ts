@@ -29,14 +29,16 @@ async function killed(switches: Partial<SandboxOptions> = {}): Promise<void> {
 async function killWalk(): Promise<void> {
   await system.sandbox.control.change(SLOW);
   // A busy machine may see none of its later pages before the walk has ended: the next one, then.
+  let signal: NodeJS.Signals | null;
   do {
     let ended = false;
     const walk = system.begin(['sync', '--full', 'research_jobs'], GRACE_PERIOD);
     void walk.ended.then(() => (ended = true));
     await eventually('three pages', async () => ended || (await pagesWalked()) >= 3);
     walk.child.kill('SIGKILL');
-    await walk.ended;
+    ({ signal } = await walk.ended);
   } while ((await pagesWalked()) < 3);
+  expect(signal).toBe('SIGKILL');
   await system.sandbox.control.change(QUICK);
   await system.db.query('delete from mirror_sync.slot_block');
 }
