@@ -78,6 +78,7 @@ create table mirror.account_history (
   constraint account_history_pkey PRIMARY KEY (_user_id, _change_id)
 );
 CREATE INDEX account_history_age ON mirror.account_history USING btree (_user_id, _valid_to, _change_id);
+CREATE INDEX account_history_change ON mirror.account_history USING btree (_user_id, _change_id);
 CREATE INDEX account_history_deletes ON mirror.account_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.bulk_research_jobs (
@@ -110,6 +111,7 @@ create table mirror.bulk_research_jobs_history (
   constraint bulk_research_jobs_history_pkey PRIMARY KEY (_user_id, bulk_job_id, _change_id)
 );
 CREATE INDEX bulk_research_jobs_history_age ON mirror.bulk_research_jobs_history USING btree (_user_id, _valid_to, _change_id);
+CREATE INDEX bulk_research_jobs_history_change ON mirror.bulk_research_jobs_history USING btree (_user_id, _change_id);
 CREATE INDEX bulk_research_jobs_history_deletes ON mirror.bulk_research_jobs_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.events (
@@ -161,6 +163,7 @@ create table mirror.list_items_history (
   constraint list_items_history_pkey PRIMARY KEY (_user_id, list_id, id, _change_id)
 );
 CREATE INDEX list_items_history_age ON mirror.list_items_history USING btree (_user_id, _valid_to, _change_id);
+CREATE INDEX list_items_history_change ON mirror.list_items_history USING btree (_user_id, _change_id);
 CREATE INDEX list_items_history_deletes ON mirror.list_items_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.lists (
@@ -193,6 +196,7 @@ create table mirror.lists_history (
   constraint lists_history_pkey PRIMARY KEY (_user_id, list_id, _change_id)
 );
 CREATE INDEX lists_history_age ON mirror.lists_history USING btree (_user_id, _valid_to, _change_id);
+CREATE INDEX lists_history_change ON mirror.lists_history USING btree (_user_id, _change_id);
 CREATE INDEX lists_history_deletes ON mirror.lists_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.quarantine (
@@ -253,6 +257,7 @@ create table mirror.research_jobs_history (
   constraint research_jobs_history_pkey PRIMARY KEY (_user_id, job_id, _change_id)
 );
 CREATE INDEX research_jobs_history_age ON mirror.research_jobs_history USING btree (_user_id, _valid_to, _change_id);
+CREATE INDEX research_jobs_history_change ON mirror.research_jobs_history USING btree (_user_id, _change_id);
 CREATE INDEX research_jobs_history_deletes ON mirror.research_jobs_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.submissions (
@@ -338,6 +343,7 @@ create table mirror.watchlist_history (
   constraint watchlist_history_pkey PRIMARY KEY (_user_id, id, _change_id)
 );
 CREATE INDEX watchlist_history_age ON mirror.watchlist_history USING btree (_user_id, _valid_to, _change_id);
+CREATE INDEX watchlist_history_change ON mirror.watchlist_history USING btree (_user_id, _change_id);
 CREATE INDEX watchlist_history_deletes ON mirror.watchlist_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
 create table mirror.webhook (
@@ -433,6 +439,511 @@ UNION ALL
     false AS _is_current,
     bulk_research_jobs_history._op
    FROM mirror.bulk_research_jobs_history;
+
+create view mirror.changes as
+ SELECT s._user_id,
+    'account'::text AS collection,
+    s._user_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.account s
+     LEFT JOIN mirror.account_history p ON p._user_id = s._user_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.account_history h
+          WHERE h._user_id = s._user_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'account'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".account'::text, 'select'::text) AND has_table_privilege('"mirror".account_history'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'account'::text AS collection,
+    s._user_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.account_history s
+     LEFT JOIN mirror.account_history p ON p._user_id = s._user_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.account_history h
+          WHERE h._user_id = s._user_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'account'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".account_history'::text, 'select'::text) AND has_table_privilege('"mirror".account'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'account'::text AS collection,
+    s._user_id::text AS key,
+    NULL::text AS field,
+    NULL::jsonb AS before,
+    NULL::jsonb AS after,
+    s._valid_to AS changed_at,
+    s._change_id AS change_id,
+    'delete'::text AS op
+   FROM mirror.account_history s
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+           FROM mirror.account h
+          WHERE h._user_id = s._user_id)) AND NOT (EXISTS ( SELECT
+           FROM mirror.account_history h
+          WHERE h._user_id = s._user_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".account_history'::text, 'select'::text) AND has_table_privilege('"mirror".account'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'research_jobs'::text AS collection,
+    s.job_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.research_jobs s
+     LEFT JOIN mirror.research_jobs_history p ON p._user_id = s._user_id AND p.job_id = s.job_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.research_jobs_history h
+          WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'research_jobs'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'research_jobs'::text AS collection,
+    s.job_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.research_jobs_history s
+     LEFT JOIN mirror.research_jobs_history p ON p._user_id = s._user_id AND p.job_id = s.job_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.research_jobs_history h
+          WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'research_jobs'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'research_jobs'::text AS collection,
+    s.job_id::text AS key,
+    NULL::text AS field,
+    NULL::jsonb AS before,
+    NULL::jsonb AS after,
+    s._valid_to AS changed_at,
+    s._change_id AS change_id,
+    'delete'::text AS op
+   FROM mirror.research_jobs_history s
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+           FROM mirror.research_jobs h
+          WHERE h._user_id = s._user_id AND h.job_id = s.job_id)) AND NOT (EXISTS ( SELECT
+           FROM mirror.research_jobs_history h
+          WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'bulk_research_jobs'::text AS collection,
+    s.bulk_job_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.bulk_research_jobs s
+     LEFT JOIN mirror.bulk_research_jobs_history p ON p._user_id = s._user_id AND p.bulk_job_id = s.bulk_job_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.bulk_research_jobs_history h
+          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'bulk_research_jobs'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'bulk_research_jobs'::text AS collection,
+    s.bulk_job_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.bulk_research_jobs_history s
+     LEFT JOIN mirror.bulk_research_jobs_history p ON p._user_id = s._user_id AND p.bulk_job_id = s.bulk_job_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.bulk_research_jobs_history h
+          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'bulk_research_jobs'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'bulk_research_jobs'::text AS collection,
+    s.bulk_job_id::text AS key,
+    NULL::text AS field,
+    NULL::jsonb AS before,
+    NULL::jsonb AS after,
+    s._valid_to AS changed_at,
+    s._change_id AS change_id,
+    'delete'::text AS op
+   FROM mirror.bulk_research_jobs_history s
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+           FROM mirror.bulk_research_jobs h
+          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id)) AND NOT (EXISTS ( SELECT
+           FROM mirror.bulk_research_jobs_history h
+          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'lists'::text AS collection,
+    s.list_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.lists s
+     LEFT JOIN mirror.lists_history p ON p._user_id = s._user_id AND p.list_id = s.list_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.lists_history h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'lists'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".lists'::text, 'select'::text) AND has_table_privilege('"mirror".lists_history'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'lists'::text AS collection,
+    s.list_id::text AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.lists_history s
+     LEFT JOIN mirror.lists_history p ON p._user_id = s._user_id AND p.list_id = s.list_id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.lists_history h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'lists'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".lists_history'::text, 'select'::text) AND has_table_privilege('"mirror".lists'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'lists'::text AS collection,
+    s.list_id::text AS key,
+    NULL::text AS field,
+    NULL::jsonb AS before,
+    NULL::jsonb AS after,
+    s._valid_to AS changed_at,
+    s._change_id AS change_id,
+    'delete'::text AS op
+   FROM mirror.lists_history s
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+           FROM mirror.lists h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id)) AND NOT (EXISTS ( SELECT
+           FROM mirror.lists_history h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".lists_history'::text, 'select'::text) AND has_table_privilege('"mirror".lists'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'list_items'::text AS collection,
+    (s.list_id::text || ':'::text) || s.id AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.list_items s
+     LEFT JOIN mirror.list_items_history p ON p._user_id = s._user_id AND p.list_id = s.list_id AND p.id = s.id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.list_items_history h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'list_items'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".list_items'::text, 'select'::text) AND has_table_privilege('"mirror".list_items_history'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'list_items'::text AS collection,
+    (s.list_id::text || ':'::text) || s.id AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.list_items_history s
+     LEFT JOIN mirror.list_items_history p ON p._user_id = s._user_id AND p.list_id = s.list_id AND p.id = s.id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.list_items_history h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'list_items'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".list_items_history'::text, 'select'::text) AND has_table_privilege('"mirror".list_items'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'list_items'::text AS collection,
+    (s.list_id::text || ':'::text) || s.id AS key,
+    NULL::text AS field,
+    NULL::jsonb AS before,
+    NULL::jsonb AS after,
+    s._valid_to AS changed_at,
+    s._change_id AS change_id,
+    'delete'::text AS op
+   FROM mirror.list_items_history s
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+           FROM mirror.list_items h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id)) AND NOT (EXISTS ( SELECT
+           FROM mirror.list_items_history h
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".list_items_history'::text, 'select'::text) AND has_table_privilege('"mirror".list_items'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'watchlist'::text AS collection,
+    s.id AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.watchlist s
+     LEFT JOIN mirror.watchlist_history p ON p._user_id = s._user_id AND p.id = s.id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.watchlist_history h
+          WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'watchlist'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".watchlist'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'watchlist'::text AS collection,
+    s.id AS key,
+    d.field,
+    d.before,
+    d.after,
+    e.changed_at,
+    s._change_id AS change_id,
+    e.op
+   FROM mirror.watchlist_history s
+     LEFT JOIN mirror.watchlist_history p ON p._user_id = s._user_id AND p.id = s.id AND p._change_id = (( SELECT max(h._change_id) AS max
+           FROM mirror.watchlist_history h
+          WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id < s._change_id))
+     LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'watchlist'::text
+     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
+            p._valid_to AS changed_at
+          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
+        UNION ALL
+         SELECT
+                CASE
+                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+                    ELSE 'update'::text
+                END AS "case",
+            s._changed_at) e
+     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
+            a.value AS before,
+            b.value AS after
+           FROM jsonb_each(p._raw) a(key, value)
+             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+  WHERE has_table_privilege('"mirror".watchlist_history'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text)
+UNION ALL
+ SELECT s._user_id,
+    'watchlist'::text AS collection,
+    s.id AS key,
+    NULL::text AS field,
+    NULL::jsonb AS before,
+    NULL::jsonb AS after,
+    s._valid_to AS changed_at,
+    s._change_id AS change_id,
+    'delete'::text AS op
+   FROM mirror.watchlist_history s
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+           FROM mirror.watchlist h
+          WHERE h._user_id = s._user_id AND h.id = s.id)) AND NOT (EXISTS ( SELECT
+           FROM mirror.watchlist_history h
+          WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text);
 
 create view mirror.columns as
  SELECT collection,
@@ -1118,6 +1629,26 @@ comment on column mirror.bulk_research_jobs_versions._is_current is 'Whether the
 comment on column mirror.bulk_research_jobs_versions._op is 'What ended it: update or delete; null for the current version.';
 
 comment on function mirror.cancel_submission(bigint) is 'Cancels a submission that is queued or held; an error where it was sent already.';
+
+comment on view mirror.changes is 'What changed: a row for each field of each update, and one for each insert, deletion and return.';
+
+comment on column mirror.changes._user_id is 'Owner of the API key.';
+
+comment on column mirror.changes.collection is 'The table.';
+
+comment on column mirror.changes.key is 'Key of the row in it, after _user_id: key columns joined by a colon; of account: _user_id.';
+
+comment on column mirror.changes.field is 'The field in _raw that is different; null but for update. An update that shows in no field, or whose version before is not kept, has one row with null.';
+
+comment on column mirror.changes.before is 'Its value before; null where the item did not have it.';
+
+comment on column mirror.changes.after is 'Its value from then on; null where the item has it no more.';
+
+comment on column mirror.changes.changed_at is 'When the mirror learnt it.';
+
+comment on column mirror.changes.change_id is 'Watermark: the change ID under which it was written.';
+
+comment on column mirror.changes.op is 'insert, update, delete or undelete.';
 
 comment on view mirror.columns is 'Which field of the service''s items stands in which column, and how many values did not fit it (they are NULL there, whole in _raw).';
 

@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { runs } from '../../../support/effort.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
+/**
+ * Whatever happens to the rows, mirror.changes has each change once, read whole at the end, and a reader of the
+ * watermark sees each of them; compared with what a memory of the items would tell.
+ */
+
+let database: MigratedDatabase;
+let accounts = 0;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+/** A job's fields, name to JSON text: the same value may be written in two ways. */
+type Fields = Readonly<Record<string, string>>;
+
+type Step =
+  | { readonly kind: 'page'; readonly jobs: readonly { readonly id: number; readonly fields: Fields }[] }
+  | { readonly kind: 'delete'; readonly ids: readonly number[] };
+
+const id = fc.nat({ max: 5 });
+const value = fc.constantFrom('1', '1.0', '1.00', 'null', '"a"', '{"b":[1,null]}', 'true');
+const fields: fc.Arbitrary<Fields> = fc.dictionary(fc.constantFrom('n', 'm', 'status', ''), value, {
+  noNullPrototype: true,
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('page' as const),
+      jobs: fc.uniqueArray(fc.record({ id, fields }), { selector: (job) => job.id, minLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('delete' as const), ids: fc.uniqueArray(id, { minLength: 1 }) }),
+  },
+);
+
+interface Change {
+  readonly key: string;
+  readonly op: string;
+  readonly field: string | null;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** What a page or a deletion changes, by what was known of each job: its fields, and whether it is there. */
+class Memory {
+  readonly #known = new Map<number, { fields: Fields; live: boolean }>();
+
+  page(id: number, fields: Fields): Change[] {
+    const before = this.#known.get(id);
+    this.#known.set(id, { fields, live: true });
+    if (before === undefined) return [change(id, 'insert')];
+    if (!before.live) return [change(id, 'undelete')];
+    return [...new Set([...Object.keys(before.fields), ...Object.keys(fields)])]
+      .filter((field) => before.fields[field] !== fields[field])
+      .map((field) => change(id, 'update', field, before.fields[field] ?? null, fields[field] ?? null));
+  }
+
+  delete(id: number): Change[] {
+    const before = this.#known.get(id);
+    if (before?.live !== true) return [];
+    before.live = false;
+    return [change(id, 'delete')];
+  }
+
+  live(): { id: number; fields: Fields }[] {
+    return [...this.#known].flatMap(([id, { fields, live }]) => (live ? [{ id, fields }] : []));
+  }
+}
+
+const change = (
+  id: number,
+  op: string,
+  field: string | null = null,
+  before: string | null = null,
+  after: string | null = null,
+): Change => ({ key: String(id), op, field, before, after });
+
+const itemOf = ({ id, fields }: { id: number; fields: Fields }): string =>
+  `{"job_id":${id}${Object.entries(fields)
+    .map(([name, text]) => `,${JSON.stringify(name)}:${text}`)
+    .join('')}}`;
+
+const sorted = (changes: readonly Change[]): string[] =>
+  changes
+    .map(({ key, op, field, before, after }) => JSON.stringify([key, op, field, before, after]))
+    .toSorted();
+
+const snapshot = { proof: { kind: 'snapshot' } } as const;
+
+it.each(['soft', 'hard'] as const)(
+  'lists each change once, and to a reader of the watermark: MIRROR_DELETES=%s',
+  async (deletes) => {
+    const steps = fc.array(step, { minLength: 2, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        accounts += 1;
+        const user = accounts;
+        const account = await MirroredAccount.make(database, String(user), { gracePeriodMs: 0, deletes });
+        await openHistory(database.db, account.fence, ['research_jobs'], true);
+        const memory = new Memory();
+        const expected: Change[] = [];
+        const seen = new Map<string, Change>();
+        let mark = '0';
+        const read = (after: string) =>
+          account.query<Change & { at: string; change_id: string }>(`
+            select key, op, field, replace(before::text, ' ', '') as before, replace(after::text, ' ', '') as after,
+              changed_at::text as at, change_id::text
+            from mirror.changes where _user_id = ${user} and collection = 'research_jobs' and change_id > ${after}
+            order by change_id`);
+        for (const each of all) {
+          if (each.kind === 'page') {
+            for (const { id, fields } of each.jobs) expected.push(...memory.page(id, fields));
+            await account.page('research_jobs', `[${each.jobs.map(itemOf).join()}]`);
+          } else {
+            for (const gone of each.ids) expected.push(...memory.delete(gone));
+            const left = `[${memory.live().map(itemOf).join()}]`;
+            await account.observe('research_jobs', left, snapshot);
+            await account.observe('research_jobs', left, snapshot);
+            await account.applyDeletions('research_jobs', { accept: true });
+          }
+          for (const row of await read(mark)) {
+            const { key, op, field, at } = row;
+            seen.set(JSON.stringify([key, op, field, at]), row);
+            mark = row.change_id;
+          }
+        }
+        expect(sorted(await read('0'))).toEqual(sorted(expected));
+        expect(sorted([...seen.values()])).toEqual(sorted(expected));
+      }),
+      { numRuns: runs(10, 60), endOnFailure: true },
+    );
+  },
+  60_000,
+);
