@@ -141,9 +141,11 @@ create table mirror.list_items (
   _hash bytea not null,
   _raw jsonb not null,
   _verbatim text,
+  _domain text collate "C",
   constraint list_items_pkey PRIMARY KEY (_user_id, list_id, id)
 );
 CREATE INDEX list_items_change ON mirror.list_items USING btree (_user_id, _change_id);
+CREATE INDEX list_items_domain ON mirror.list_items USING btree (_user_id, _domain, list_id) WHERE ((_deleted_at IS NULL) AND (_domain IS NOT NULL));
 CREATE INDEX list_items_order ON mirror.list_items USING btree (_user_id, list_id, octet_length(id), id);
 
 create table mirror.list_items_history (
@@ -160,6 +162,7 @@ create table mirror.list_items_history (
   _valid_from timestamp with time zone not null,
   _valid_to timestamp with time zone not null,
   _op text not null,
+  _domain text collate "C",
   constraint list_items_history_pkey PRIMARY KEY (_user_id, list_id, id, _change_id)
 );
 CREATE INDEX list_items_history_age ON mirror.list_items_history USING btree (_user_id, _valid_to, _change_id);
@@ -236,9 +239,11 @@ create table mirror.research_jobs (
   _hash bytea not null,
   _raw jsonb not null,
   _verbatim text,
+  _domain text collate "C",
   constraint research_jobs_pkey PRIMARY KEY (_user_id, job_id)
 );
 CREATE INDEX research_jobs_change ON mirror.research_jobs USING btree (_user_id, _change_id);
+CREATE INDEX research_jobs_domain ON mirror.research_jobs USING btree (_user_id, _domain, job_id) WHERE ((_deleted_at IS NULL) AND (_domain IS NOT NULL));
 
 create table mirror.research_jobs_history (
   _user_id bigint not null,
@@ -254,6 +259,7 @@ create table mirror.research_jobs_history (
   _valid_from timestamp with time zone not null,
   _valid_to timestamp with time zone not null,
   _op text not null,
+  _domain text collate "C",
   constraint research_jobs_history_pkey PRIMARY KEY (_user_id, job_id, _change_id)
 );
 CREATE INDEX research_jobs_history_age ON mirror.research_jobs_history USING btree (_user_id, _valid_to, _change_id);
@@ -322,9 +328,11 @@ create table mirror.watchlist (
   _hash bytea not null,
   _raw jsonb not null,
   _verbatim text,
+  _domain text collate "C",
   constraint watchlist_pkey PRIMARY KEY (_user_id, id)
 );
 CREATE INDEX watchlist_change ON mirror.watchlist USING btree (_user_id, _change_id);
+CREATE INDEX watchlist_domain ON mirror.watchlist USING btree (_user_id, _domain) WHERE ((_deleted_at IS NULL) AND (_domain IS NOT NULL));
 CREATE INDEX watchlist_order ON mirror.watchlist USING btree (_user_id, octet_length(id), id);
 
 create table mirror.watchlist_history (
@@ -340,6 +348,7 @@ create table mirror.watchlist_history (
   _valid_from timestamp with time zone not null,
   _valid_to timestamp with time zone not null,
   _op text not null,
+  _domain text collate "C",
   constraint watchlist_history_pkey PRIMARY KEY (_user_id, id, _change_id)
 );
 CREATE INDEX watchlist_history_age ON mirror.watchlist_history USING btree (_user_id, _valid_to, _change_id);
@@ -957,6 +966,96 @@ create view mirror.columns as
           WHERE x.collection = c.collection AND x.field = c.field), 0::numeric)::bigint AS conflicts
    FROM mirror._columns c;
 
+create view mirror.companies as
+ SELECT c._user_id,
+    c._domain AS domain,
+    c.jobs::bigint AS research_jobs,
+    c.items::bigint AS list_items,
+    c.lists::bigint AS lists,
+    c.watched > 0::numeric AS watched,
+    j.status AS last_job_status,
+    COALESCE(j._first_seen_at) AS last_researched_at,
+    COALESCE(NULL::numeric, NULL::numeric) AS latest_score
+   FROM ( SELECT b._user_id,
+            b._domain,
+            sum(b.jobs) AS jobs,
+            max(b.last_job) AS last_job,
+            sum(b.items) AS items,
+            sum(b.lists) AS lists,
+            sum(b.watched) AS watched
+           FROM ( SELECT research_jobs._user_id,
+                    research_jobs._domain,
+                    count(*) AS jobs,
+                    max(research_jobs.job_id) AS last_job,
+                    0 AS items,
+                    0 AS lists,
+                    0 AS watched
+                   FROM mirror.research_jobs
+                  WHERE research_jobs._deleted_at IS NULL AND research_jobs._domain IS NOT NULL AND has_table_privilege('"mirror".research_jobs'::text, 'select'::text)
+                  GROUP BY research_jobs._user_id, research_jobs._domain
+                UNION ALL
+                 SELECT list_items._user_id,
+                    list_items._domain,
+                    0,
+                    NULL::bigint,
+                    count(*) AS count,
+                    count(DISTINCT list_items.list_id) AS count,
+                    0
+                   FROM mirror.list_items
+                  WHERE list_items._deleted_at IS NULL AND list_items._domain IS NOT NULL AND has_table_privilege('"mirror".list_items'::text, 'select'::text)
+                  GROUP BY list_items._user_id, list_items._domain
+                UNION ALL
+                 SELECT watchlist._user_id,
+                    watchlist._domain,
+                    0,
+                    NULL::bigint,
+                    0,
+                    0,
+                    count(*) AS count
+                   FROM mirror.watchlist
+                  WHERE watchlist._deleted_at IS NULL AND watchlist._domain IS NOT NULL AND has_table_privilege('"mirror".watchlist'::text, 'select'::text)
+                  GROUP BY watchlist._user_id, watchlist._domain) b
+          GROUP BY b._user_id, b._domain) c
+     LEFT JOIN mirror.research_jobs j ON j._user_id = c._user_id AND j.job_id = c.last_job;
+
+create view mirror.credits_daily as
+ SELECT _user_id,
+    day,
+    closing + burnt - topped_up AS opening,
+    burnt,
+    topped_up,
+    closing
+   FROM ( SELECT daily._user_id,
+            daily.day,
+            daily.burnt,
+            daily.topped_up,
+            max(daily.closing) OVER (PARTITION BY daily._user_id, daily.known) AS closing
+           FROM ( SELECT d._user_id,
+                    d.day,
+                    COALESCE(v.burnt, 0::numeric) AS burnt,
+                    COALESCE(v.topped_up, 0::numeric) AS topped_up,
+                    v.closing,
+                    count(v.closing) OVER (PARTITION BY d._user_id ORDER BY d.day) AS known
+                   FROM ( SELECT a._user_id,
+                            generate_series((min(a._valid_from) AT TIME ZONE 'UTC'::text)::date::timestamp with time zone, (now() AT TIME ZONE 'UTC'::text)::date::timestamp with time zone, '1 day'::interval)::date AS day
+                           FROM mirror.account_versions a
+                          WHERE a.credits IS NOT NULL
+                          GROUP BY a._user_id) d
+                     LEFT JOIN ( SELECT s._user_id,
+                            (s._valid_from AT TIME ZONE 'UTC'::text)::date AS day,
+                            COALESCE(sum(s.before - s.credits) FILTER (WHERE s.credits < s.before), 0::numeric) AS burnt,
+                            COALESCE(sum(s.credits - s.before) FILTER (WHERE s.credits > s.before), 0::numeric) AS topped_up,
+                            (array_agg(s.credits ORDER BY s._valid_from DESC, s._change_id DESC))[1] AS closing
+                           FROM ( SELECT a._user_id,
+                                    a._valid_from,
+                                    a._change_id,
+                                    a.credits,
+                                    lag(a.credits) OVER (PARTITION BY a._user_id ORDER BY a._valid_from, a._change_id) AS before
+                                   FROM mirror.account_versions a
+                                  WHERE a.credits IS NOT NULL) s
+                          GROUP BY s._user_id, ((s._valid_from AT TIME ZONE 'UTC'::text)::date)) v ON v._user_id = d._user_id AND v.day = d.day) daily) filled
+  WHERE has_table_privilege('"mirror".account'::text, 'select'::text) AND has_table_privilege('"mirror".account_versions'::text, 'select'::text);
+
 create view mirror.data_quality as
  SELECT _user_id,
     collection,
@@ -1007,7 +1106,8 @@ create view mirror.list_items_live as
     id,
     _first_seen_at,
     _changed_at,
-    _change_id
+    _change_id,
+    _domain
    FROM mirror.list_items
   WHERE _deleted_at IS NULL;
 
@@ -1082,7 +1182,8 @@ create view mirror.research_jobs_live as
     status,
     _first_seen_at,
     _changed_at,
-    _change_id
+    _change_id,
+    _domain
    FROM mirror.research_jobs
   WHERE _deleted_at IS NULL;
 
@@ -1120,7 +1221,8 @@ create view mirror.watchlist_live as
     id,
     _first_seen_at,
     _changed_at,
-    _change_id
+    _change_id,
+    _domain
    FROM mirror.watchlist
   WHERE _deleted_at IS NULL;
 
@@ -1210,26 +1312,46 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION mirror.account_as_of(moment timestamp with time zone)
- RETURNS SETOF mirror.account
+CREATE OR REPLACE FUNCTION mirror._covered_as_of(name text, moment timestamp with time zone)
+ RETURNS boolean
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-  return query execute "mirror"._as_of('account', moment) using moment;
+  perform "mirror"._as_of(name, moment);
+  return true;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror.account_as_of(moment timestamp with time zone)
+ RETURNS SETOF mirror.account
+ LANGUAGE sql
+ STABLE
+AS $function$
+select t._user_id, t.email, t.credits, t.subscription, t.org, t._first_seen_at, t._changed_at, t._change_id, t._deleted_at, t._hash, t._raw, t._verbatim from "mirror".account t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, 'infinity') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of('account', moment)
+union all
+select h._user_id, h.email, h.credits, h.subscription, h.org, h._first_seen_at, h._changed_at, h._change_id, null::timestamp with time zone, h._hash, h._raw, h._verbatim from "mirror".account_history h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of('account', moment)
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.bulk_research_jobs_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.bulk_research_jobs
- LANGUAGE plpgsql
+ LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-begin
-  return query execute "mirror"._as_of('bulk_research_jobs', moment) using moment;
-end $function$
+select t._user_id, t.bulk_job_id, t._first_seen_at, t._changed_at, t._change_id, t._deleted_at, t._hash, t._raw, t._verbatim from "mirror".bulk_research_jobs t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, 'infinity') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of('bulk_research_jobs', moment)
+union all
+select h._user_id, h.bulk_job_id, h._first_seen_at, h._changed_at, h._change_id, null::timestamp with time zone, h._hash, h._raw, h._verbatim from "mirror".bulk_research_jobs_history h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of('bulk_research_jobs', moment)
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.cancel_submission(submission_id bigint)
@@ -1267,35 +1389,47 @@ end $function$
 
 CREATE OR REPLACE FUNCTION mirror.list_items_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.list_items
- LANGUAGE plpgsql
+ LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-begin
-  return query execute "mirror"._as_of('list_items', moment) using moment;
-end $function$
+select t._user_id, t.list_id, t.id, t._first_seen_at, t._changed_at, t._change_id, t._deleted_at, t._hash, t._raw, t._verbatim, t._domain from "mirror".list_items t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, 'infinity') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of('list_items', moment)
+union all
+select h._user_id, h.list_id, h.id, h._first_seen_at, h._changed_at, h._change_id, null::timestamp with time zone, h._hash, h._raw, h._verbatim, h._domain from "mirror".list_items_history h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of('list_items', moment)
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.lists_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.lists
- LANGUAGE plpgsql
+ LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-begin
-  return query execute "mirror"._as_of('lists', moment) using moment;
-end $function$
+select t._user_id, t.list_id, t._first_seen_at, t._changed_at, t._change_id, t._deleted_at, t._hash, t._raw, t._verbatim from "mirror".lists t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, 'infinity') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of('lists', moment)
+union all
+select h._user_id, h.list_id, h._first_seen_at, h._changed_at, h._change_id, null::timestamp with time zone, h._hash, h._raw, h._verbatim from "mirror".lists_history h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of('lists', moment)
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.research_jobs_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.research_jobs
- LANGUAGE plpgsql
+ LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-begin
-  return query execute "mirror"._as_of('research_jobs', moment) using moment;
-end $function$
+select t._user_id, t.job_id, t.status, t._first_seen_at, t._changed_at, t._change_id, t._deleted_at, t._hash, t._raw, t._verbatim, t._domain from "mirror".research_jobs t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, 'infinity') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of('research_jobs', moment)
+union all
+select h._user_id, h.job_id, h.status, h._first_seen_at, h._changed_at, h._change_id, null::timestamp with time zone, h._hash, h._raw, h._verbatim, h._domain from "mirror".research_jobs_history h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of('research_jobs', moment)
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.submit(operation text, payload jsonb, target_id text DEFAULT NULL::text, user_id bigint DEFAULT NULL::bigint, idempotency_key text DEFAULT NULL::text)
@@ -1417,13 +1551,17 @@ end $function$
 
 CREATE OR REPLACE FUNCTION mirror.watchlist_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.watchlist
- LANGUAGE plpgsql
+ LANGUAGE sql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-begin
-  return query execute "mirror"._as_of('watchlist', moment) using moment;
-end $function$
+select t._user_id, t.id, t._first_seen_at, t._changed_at, t._change_id, t._deleted_at, t._hash, t._raw, t._verbatim, t._domain from "mirror".watchlist t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, 'infinity') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of('watchlist', moment)
+union all
+select h._user_id, h.id, h._first_seen_at, h._changed_at, h._change_id, null::timestamp with time zone, h._hash, h._raw, h._verbatim, h._domain from "mirror".watchlist_history h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of('watchlist', moment)
+$function$
 ;
 
 comment on schema mirror is 'An account of the Research & Enrichment Service, mirrored: query it, but do not write to it.';
@@ -1435,6 +1573,8 @@ comment on table mirror._collections is 'Counters of each account''s collections
 comment on table mirror._columns is 'Field to column: read the view columns.';
 
 comment on table mirror._conflicts is 'Values that did not fit their column: read the view columns.';
+
+comment on function mirror._covered_as_of(text,timestamp with time zone) is 'True where history covers the moment; else raises RM001. Behind the functions <table>_as_of.';
 
 comment on table mirror.account is 'What the service says of the account: GET /v1/account, one row for each _user_id.';
 
@@ -1652,6 +1792,40 @@ comment on column mirror.changes.op is 'insert, update, delete or undelete.';
 
 comment on view mirror.columns is 'Which field of the service''s items stands in which column, and how many values did not fit it (they are NULL there, whole in _raw).';
 
+comment on view mirror.companies is 'Companies, one row per domain: what research jobs, list items and watchlist (deleted ones left out) say of it.';
+
+comment on column mirror.companies._user_id is 'Owner of the API key.';
+
+comment on column mirror.companies.domain is 'Lower case, without www.: see _domain of the tables.';
+
+comment on column mirror.companies.research_jobs is 'How many research jobs there are.';
+
+comment on column mirror.companies.list_items is 'How many items of lists there are.';
+
+comment on column mirror.companies.lists is 'In how many lists it is.';
+
+comment on column mirror.companies.watched is 'Whether the watchlist has it.';
+
+comment on column mirror.companies.last_job_status is 'Status of the job with the greatest job_id.';
+
+comment on column mirror.companies.last_researched_at is 'When that job ended; where the service does not say, when it was updated, begun or made; else when it came into the mirror.';
+
+comment on column mirror.companies.latest_score is 'The score of that job; where it has none, that of the list item that changed last.';
+
+comment on view mirror.credits_daily is 'Credits of each account, a row for each day (UTC) since the first one that history knows.';
+
+comment on column mirror.credits_daily._user_id is 'Owner of the API key.';
+
+comment on column mirror.credits_daily.day is 'The day, UTC.';
+
+comment on column mirror.credits_daily.opening is 'Credits when it began; on the first day: when the account was first mirrored.';
+
+comment on column mirror.credits_daily.burnt is 'By how much they fell from one reading to the next, in all.';
+
+comment on column mirror.credits_daily.topped_up is 'By how much they rose from one reading to the next, in all.';
+
+comment on column mirror.credits_daily.closing is 'Credits when it ended; today: now.';
+
 comment on view mirror.data_quality is 'Quarantined items, values that did not fit their column, and deletions held back, by collection.';
 
 comment on column mirror.data_quality.quarantined_items is 'Items that the service has and that could not be mirrored: see quarantine.';
@@ -1724,6 +1898,8 @@ comment on column mirror.list_items._raw is 'The whole item as the service sent 
 
 comment on column mirror.list_items._verbatim is 'The item''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
 
+comment on column mirror.list_items._domain is 'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
+
 comment on function mirror.list_items_as_of(timestamp with time zone) is 'list_items as the mirror knew it at that moment; raises RM001 before the first moment that history covers.';
 
 comment on table mirror.list_items_history is 'Superseded versions of list_items, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
@@ -1754,6 +1930,8 @@ comment on column mirror.list_items_history._valid_to is 'When it was superseded
 
 comment on column mirror.list_items_history._op is 'What ended it: update or delete.';
 
+comment on column mirror.list_items_history._domain is 'Domain of the company: see list_items.';
+
 comment on view mirror.list_items_live is 'list_items without deleted rows and _raw; _list_key is the _key of lists_live.';
 
 comment on column mirror.list_items_live._key is 'The whole primary key as one text, for tools that join by one column.';
@@ -1771,6 +1949,8 @@ comment on column mirror.list_items_live._first_seen_at is 'When the row came in
 comment on column mirror.list_items_live._changed_at is 'When the row''s content last changed in this mirror.';
 
 comment on column mirror.list_items_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+
+comment on column mirror.list_items_live._domain is 'Domain of the company: see list_items.';
 
 comment on view mirror.list_items_versions is 'Every known version of the rows of list_items, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -1936,6 +2116,8 @@ comment on column mirror.research_jobs._raw is 'The whole item as the service se
 
 comment on column mirror.research_jobs._verbatim is 'The item''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
 
+comment on column mirror.research_jobs._domain is 'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
+
 comment on function mirror.research_jobs_as_of(timestamp with time zone) is 'research_jobs as the mirror knew it at that moment; raises RM001 before the first moment that history covers.';
 
 comment on table mirror.research_jobs_history is 'Superseded versions of research_jobs, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
@@ -1966,6 +2148,8 @@ comment on column mirror.research_jobs_history._valid_to is 'When it was superse
 
 comment on column mirror.research_jobs_history._op is 'What ended it: update or delete.';
 
+comment on column mirror.research_jobs_history._domain is 'Domain of the company: see research_jobs.';
+
 comment on view mirror.research_jobs_live is 'research_jobs without deleted rows and _raw, with a single-column key.';
 
 comment on column mirror.research_jobs_live._key is 'The whole primary key as one text, for tools that join by one column.';
@@ -1981,6 +2165,8 @@ comment on column mirror.research_jobs_live._first_seen_at is 'When the row came
 comment on column mirror.research_jobs_live._changed_at is 'When the row''s content last changed in this mirror.';
 
 comment on column mirror.research_jobs_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+
+comment on column mirror.research_jobs_live._domain is 'Domain of the company: see research_jobs.';
 
 comment on view mirror.research_jobs_versions is 'Every known version of the rows of research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -2068,6 +2254,8 @@ comment on column mirror.watchlist._raw is 'The whole item as the service sent i
 
 comment on column mirror.watchlist._verbatim is 'The item''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
 
+comment on column mirror.watchlist._domain is 'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
+
 comment on function mirror.watchlist_as_of(timestamp with time zone) is 'watchlist as the mirror knew it at that moment; raises RM001 before the first moment that history covers.';
 
 comment on table mirror.watchlist_history is 'Superseded versions of watchlist, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
@@ -2096,6 +2284,8 @@ comment on column mirror.watchlist_history._valid_to is 'When it was superseded,
 
 comment on column mirror.watchlist_history._op is 'What ended it: update or delete.';
 
+comment on column mirror.watchlist_history._domain is 'Domain of the company: see watchlist.';
+
 comment on view mirror.watchlist_live is 'watchlist without deleted rows and _raw, with a single-column key.';
 
 comment on column mirror.watchlist_live._key is 'The whole primary key as one text, for tools that join by one column.';
@@ -2109,6 +2299,8 @@ comment on column mirror.watchlist_live._first_seen_at is 'When the row came int
 comment on column mirror.watchlist_live._changed_at is 'When the row''s content last changed in this mirror.';
 
 comment on column mirror.watchlist_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+
+comment on column mirror.watchlist_live._domain is 'Domain of the company: see watchlist.';
 
 comment on view mirror.watchlist_versions is 'Every known version of the rows of watchlist, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -2375,4 +2567,140 @@ create table mirror_sync.unsettled (
   constraint unsettled_pkey PRIMARY KEY (_user_id, collection, parent, key)
 );
 
+CREATE OR REPLACE FUNCTION mirror_sync.make_as_of()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  t text;
+  live text;
+  archived text;
+  made text;
+  distributed boolean;
+begin
+  foreach t in array array['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'] loop
+    continue when exists (
+      select from pg_proc where oid = to_regprocedure(format('"mirror".%I(timestamptz)', t || '_as_of'))
+        and not pg_has_role(proowner, 'usage'));
+    distributed := false;
+    if to_regclass('pg_dist_partition') is not null then
+      execute 'select exists (select from pg_dist_partition where logicalrelid = $1)' into distributed
+        using format('"mirror".%I', t)::regclass;
+    end if;
+    if distributed then
+      made := format('
+begin
+  return query execute "mirror"._as_of(%L, moment) using moment;
+end ', t);
+    else
+      select string_agg('t.' || quote_ident(a.attname), ', ' order by a.attnum),
+        string_agg(case when h.attname is null or a.attname = '_deleted_at'
+          then 'null::' || format_type(a.atttypid, a.atttypmod) else 'h.' || quote_ident(a.attname) end, ', ' order by a.attnum)
+      into live, archived
+      from pg_attribute a
+        left join pg_attribute h on h.attrelid = format('"mirror".%I', t || '_history')::regclass
+          and h.attname = a.attname and h.atttypid = a.atttypid and h.atttypmod = a.atttypmod and not h.attisdropped
+      where a.attrelid = format('"mirror".%I', t)::regclass and a.attnum > 0 and not a.attisdropped;
+      -- Of a moment that has come, the table is what is there now, also where the clock went back since. Null reaches
+      -- the check, which refuses it.
+      made := format('
+select %1$s from "mirror".%2$I t
+where t._deleted_at is null and (t._changed_at <= coalesce(moment, ''infinity'') or moment >= pg_catalog.now())
+  and "mirror"._covered_as_of(%3$L, moment)
+union all
+select %4$s from "mirror".%5$I h
+where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
+  and "mirror"._covered_as_of(%3$L, moment)
+', live, t, t, archived, t || '_history');
+    end if;
+    continue when exists (
+      select from pg_proc where oid = to_regprocedure(format('"mirror".%I(timestamptz)', t || '_as_of')) and prosrc = made);
+    execute format('create or replace function "mirror".%I(moment timestamptz) returns setof "mirror".%I language %s as %L',
+      t || '_as_of', t,
+      case when distributed then 'plpgsql stable set search_path = pg_catalog, pg_temp' else 'sql stable' end, made);
+  end loop;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror_sync.make_companies()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  -- The first of these that has a value says when a job was researched.
+  named constant text[] := array['completed_at', 'finished_at', 'ended_at', 'researched_at', 'updated_at', 'started_at', 'created_at'];
+  moments text;
+  job_score text := 'null::numeric';
+  item_score text := 'null::numeric';
+begin
+  if exists (
+    select from pg_class v where v.oid = to_regclass('"mirror".companies') and (
+      not pg_has_role(v.relowner, 'usage')
+      or not exists (
+        select from pg_attribute a
+        where a.attnum > 0 and not a.attisdropped and (
+            a.attrelid = '"mirror".research_jobs'::regclass and a.attname = any(named) and a.atttypid = 'timestamptz'::regtype
+            or a.attrelid in ('"mirror".research_jobs'::regclass, '"mirror".list_items'::regclass)
+              and a.attname = 'score' and a.atttypid in ('numeric'::regtype, 'bigint'::regtype))
+          and not exists (
+            select from pg_depend d join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
+            where r.ev_class = v.oid and d.refobjid = a.attrelid and d.refobjsubid = a.attnum)))
+  ) then
+    return;
+  end if;
+  select string_agg(format('j.%I', a.attname), ', ' order by array_position(named, a.attname::text)) into moments
+  from pg_attribute a
+  where a.attname = any(named) and a.attrelid = '"mirror".research_jobs'::regclass and a.attnum > 0 and not a.attisdropped
+    and a.atttypid = 'timestamptz'::regtype;
+  if exists (
+    select from pg_attribute where attrelid = '"mirror".research_jobs'::regclass and attname = 'score'
+      and atttypid in ('numeric'::regtype, 'bigint'::regtype) and not attisdropped
+  ) then
+    job_score := 'j.score::numeric';
+  end if;
+  if exists (
+    select from pg_attribute where attrelid = '"mirror".list_items'::regclass and attname = 'score'
+      and atttypid in ('numeric'::regtype, 'bigint'::regtype) and not attisdropped
+  ) then
+    item_score := format('(
+      select i.score::numeric from "mirror".list_items i
+      where i._user_id = c._user_id and i._domain = c._domain and i._deleted_at is null and i.score is not null
+        and has_table_privilege(%L, ''select'')
+      order by i._change_id desc limit 1)', '"mirror".list_items');
+  end if;
+  execute format($view$
+    create or replace view "mirror".companies as
+    select c._user_id, c._domain as domain, c.jobs::bigint as research_jobs, c.items::bigint as list_items,
+      c.lists::bigint as lists, c.watched > 0 as watched, j.status as last_job_status,
+      coalesce(%1$s) as last_researched_at, coalesce(%2$s, %3$s) as latest_score
+    from (
+      select b._user_id, b._domain, sum(b.jobs) as jobs, max(b.last_job) as last_job, sum(b.items) as items,
+        sum(b.lists) as lists, sum(b.watched) as watched
+      from (
+        select _user_id, _domain, count(*) as jobs, max(job_id) as last_job, 0 as items, 0 as lists, 0 as watched
+        from "mirror".research_jobs
+        where _deleted_at is null and _domain is not null and has_table_privilege('"mirror".research_jobs', 'select')
+        group by _user_id, _domain
+        union all
+        select _user_id, _domain, 0, null, count(*), count(distinct list_id), 0
+        from "mirror".list_items
+        where _deleted_at is null and _domain is not null and has_table_privilege('"mirror".list_items', 'select')
+        group by _user_id, _domain
+        union all
+        select _user_id, _domain, 0, null, 0, 0, count(*)
+        from "mirror".watchlist
+        where _deleted_at is null and _domain is not null and has_table_privilege('"mirror".watchlist', 'select')
+        group by _user_id, _domain) b
+      group by b._user_id, b._domain) c
+    left join "mirror".research_jobs j on j._user_id = c._user_id and j.job_id = c.last_job$view$,
+    coalesce(moments || ', ', '') || 'j._first_seen_at', job_score, item_score);
+end $function$
+;
+
 comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing here is meant for readers.';
+
+comment on function mirror_sync.make_as_of() is 'Makes the functions <table>_as_of anew, with the columns that the tables have.';
+
+comment on function mirror_sync.make_companies() is 'Makes the view companies anew, with the columns that the tables have.';

@@ -31,6 +31,8 @@ export interface ListCollection extends CollectionBase {
     readonly column: string;
     readonly keyType: KeyType;
   };
+  /** Fields that may have the address of the company that an item is about; the first one that has a domain decides. */
+  readonly domainFields?: readonly string[];
   /** Path for one scope; `parent` is the parent row's key, '' where there is none. */
   readonly path: (parent: string) => string;
   /** The path with `{id}` for IDs: the service's limits and our metrics name it so. */
@@ -46,21 +48,27 @@ export interface SingleCollection extends CollectionBase {
 
 export type Collection = ListCollection | SingleCollection;
 
+/** The specification shows no field of these items (docs/design/open-questions.md): the usual names. */
+const COMPANY: Pick<ListCollection, 'domainFields'> = {
+  domainFields: ['domain', 'company_domain', 'company_url', 'url', 'website'],
+};
+
 export const COLLECTIONS: readonly Collection[] = [
   { kind: 'single', name: 'account', path: () => '/v1/account', route: '/v1/account' },
-  topList('research_jobs', 'job_id', 'bigint', '/v1/research'),
+  { ...topList('research_jobs', 'job_id', 'bigint', '/v1/research'), ...COMPANY },
   topList('bulk_research_jobs', 'bulk_job_id', 'bigint', '/v1/research/bulk'),
   topList('lists', 'list_id', 'bigint', '/v1/lists'),
   {
     kind: 'list',
     name: 'list_items',
+    ...COMPANY,
     keyField: 'id',
     keyType: 'text',
     parent: { collection: 'lists', column: 'list_id', keyType: 'bigint' },
     path: (parent) => `/v1/lists/${encodeURIComponent(parent)}`,
     route: '/v1/lists/{id}',
   },
-  topList('watchlist', 'id', 'text', '/v1/watchlist'),
+  { ...topList('watchlist', 'id', 'text', '/v1/watchlist'), ...COMPANY },
 ];
 
 /** A list that an account has one of. */

@@ -2,6 +2,7 @@ import type { Secret } from '../../config/secret.ts';
 import type { TakeResult } from '../../db/ownership/lease.ts';
 import { pruneEvents } from '../../db/events/prune-events.ts';
 import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
+import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
@@ -148,6 +149,7 @@ function serviceOf(
       for (const { budget } of source.keys) await budget.flush();
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
+      await followColumns(db);
       await pruneLog(db, fence, config.retention.logMs, signal);
       await pruneSubmissions(db, fence, config.retention.logMs, signal);
       await pruneEvents(db, fence, config.retention.eventsMs, signal);

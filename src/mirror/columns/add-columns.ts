@@ -3,14 +3,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
 import { extendView } from './extend-view.ts';
+import { remakeFollowers, takeTurn } from './follow-columns.ts';
 import { liveView } from './live-view.ts';
 import { dataTable, type Table } from '../table.ts';
 import { versionsView } from './versions-view.ts';
-
-/** How long an ALTER may wait for the table: everybody else waits behind it. */
-const LOCK_TIMEOUT = '300ms';
-/** How long to wait for processes that make columns now: only such processes wait behind this one. */
-const TURN_TIMEOUT = '5s';
 
 /** Fields without a column, with source texts of their values. */
 export type SeenFields = ReadonlyMap<string, readonly string[]>;
@@ -28,10 +24,7 @@ export async function addColumns(
   drift: 'add' | 'raw',
 ): Promise<void> {
   await db.transaction(async (trx) => {
-    await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
-      set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
-    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`;
-    await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+    await takeTurn(trx);
     const registry = await readRegistry(trx, table);
     const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
     const waiting = drift === 'add' ? registry.waiting : [];
@@ -42,6 +35,7 @@ export async function addColumns(
       for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
       await extendView(trx, table, await liveView(trx, table));
       await extendView(trx, table, await versionsView(trx, table));
+      await remakeFollowers(trx);
       // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
       // since, and may have written rows without its column.
       const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));

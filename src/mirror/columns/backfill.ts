@@ -125,11 +125,11 @@ async function fillBatch(
   let conflicts = 0;
   const filled = rows.flatMap(({ id, raw }) => {
     const fields = fieldSources(raw);
-    const value = fields.get(column.field);
+    const value = column.derived === undefined ? fields.get(column.field) : column.derived.value(fields);
     if (value === undefined || value === 'null') return [];
     const { others, conflicts: unfit } = otherValues(fields, table.name, [column]);
     if (!rest.isCounted(id)) conflicts += unfit.length;
-    const only = `{${JSON.stringify(column.field)}:${value}}`;
+    const only = column.derived === undefined ? `{${JSON.stringify(column.field)}:${value}}` : '{}';
     return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
   });
   if (filled.length > 0) {

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import type { ColumnType } from '../rows/column-value.ts';
 import { historyColumns } from '../history/archive.ts';
+import { DOMAIN_COLUMN, domainColumn } from './domain-column.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { keyColumns, relation, type Table } from '../table.ts';
 
@@ -49,14 +50,19 @@ export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry
       and format_type(a.atttypid, a.atttypmod) = case r.type when 'timestamptz' then 'timestamp with time zone' else r.type end
     where r.collection = ${table.name}`;
   const keys = new Set(keyColumns(table));
+  const taken = new Set(names.rows.map(({ name }) => name));
+  const domain = taken.has(DOMAIN_COLUMN) ? domainColumn(table.name) : undefined;
   return {
-    columns: registered.rows.flatMap(({ field, name, type, usable }) =>
-      name !== null && usable && !keys.has(name) ? [{ field, name, type }] : [],
-    ),
+    columns: [
+      ...registered.rows.flatMap(({ field, name, type, usable }) =>
+        name !== null && usable && !keys.has(name) ? [{ field, name, type }] : [],
+      ),
+      ...(domain === undefined ? [] : [domain]),
+    ],
     fields: new Set(registered.rows.map(({ field }) => field)),
     waiting: registered.rows.flatMap(({ field, name, type }) => (name === null ? [{ field, type }] : [])),
     version: await tableVersion(db, table),
-    taken: new Set(names.rows.map(({ name }) => name)),
+    taken,
     archived: await historyColumns(db, table),
   };
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { addColumns, registerOnly, type SeenFields } from './add-columns.ts';
+import { followColumns } from './follow-columns.ts';
 import { type ColumnRegistry, readRegistry } from './column-registry.ts';
 import { MAX_COLUMNS } from './column-plan.ts';
 import type { Table } from '../table.ts';
@@ -16,6 +17,7 @@ export class TableColumns {
   readonly #table: Table;
   readonly #drift: 'add' | 'raw';
   #registry: ColumnRegistry | undefined;
+  #stale = false;
   #pagesToTry = 0;
   #pagesBetween = 1;
 
@@ -27,6 +29,8 @@ export class TableColumns {
 
   /** What is known, for the next page. Fields that wait for a column get one here when the next try is due. */
   async forPage(): Promise<ColumnRegistry> {
+    if (this.#stale) await followColumns(this.#db);
+    this.#stale = false;
     this.#registry ??= await readRegistry(this.#db, this.#table);
     if (!this.#mayAdd(this.#registry)) return this.#registry;
     this.#pagesToTry -= 1;
@@ -53,8 +57,9 @@ export class TableColumns {
     return this.#registry;
   }
 
-  /** Forgets what is known, because it was wrong: the next page reads it again. */
+  /** Forgets what is known, because it was wrong: the next page reads it again, and has others know it. */
   forget(): void {
+    this.#stale = true;
     this.#registry = undefined;
   }
 

@@ -1,10 +1,11 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { DOMAIN_COLUMN } from './domain-column.ts';
 import type { TableView } from './extend-view.ts';
 import { dataTable, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
-const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim']);
+const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim', DOMAIN_COLUMN]);
 
 /** Columns that the view adds, for current versions and for those in history. */
 const OF_VERSION = new Map<

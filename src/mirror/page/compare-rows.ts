@@ -192,7 +192,7 @@ async function comparePart(
   payloads: readonly RowPayload[],
 ): Promise<Map<string, Compared>> {
   const columns = registry.columns
-    .filter(({ field }) => !ignore.has(field))
+    .filter(({ field, derived }) => !(derived?.from ?? [field]).some((each) => ignore.has(each)))
     .map((column) => {
       const { field, name, type } = column;
       const stored = sql`t.${sql.id(name)}::text`;

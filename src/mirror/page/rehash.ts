@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
+import { fieldSources } from '../../model/json/json-text.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
@@ -18,7 +19,7 @@ const MORE_BYTES = 65_536;
  * No row stores by which rule it was hashed, so a stop, or a process with another configuration, leaves nothing
  * wrong. The price is one more read of rows that did change. (`_raw` alone can't be hashed again: it has lost how
  * numbers were spelled, so that the next page would find them changed.)
- * @param columns of the table; those of fields that are never stored are emptied
+ * @param columns of the table; those of fields that are never stored are emptied, what derives from them is derived anew
  * @returns the rows that are unchanged
  */
 export async function rehashSame(
@@ -48,7 +49,9 @@ export async function rehashSame(
     scope,
     same.filter((row) => purged.get(row) === undefined),
   );
-  const emptied = columns.filter(({ field }) => rule.exclude.has(field));
+  const emptied = columns.filter(({ field, derived }) =>
+    (derived?.from ?? [field]).some((each) => rule.exclude.has(each)),
+  );
   for (const [row, item] of purged) {
     if (item !== undefined) await writePurged(trx, table, scope, row, item, emptied);
   }
@@ -98,10 +101,13 @@ async function writePurged(
   emptied: readonly FieldColumn[],
 ): Promise<void> {
   const type = keyTypeName(table);
-  const nulls = emptied.map(({ name }) => sql`, ${sql.id(name)} = null`);
+  const fields = fieldSources(raw);
+  const values = emptied.map(
+    ({ name, derived }) => sql`, ${sql.id(name)} = ${derived?.value(fields) ?? null}`,
+  );
   await trx.sql`
     update ${dataTable(table)} as t
-    set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(nulls, sql``)}
+    set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(values, sql``)}
     from (select ${key}::${type} as key) as k
     where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`;
 }

@@ -9,6 +9,15 @@ export interface FieldColumn {
   readonly field: string;
   readonly name: string;
   readonly type: ColumnType;
+  /** For a column whose value is computed: `field` is no field of items, only the value's name in what is sent. */
+  readonly derived?: DerivedValue;
+}
+
+interface DerivedValue {
+  /** The fields that it is computed from. */
+  readonly from: readonly string[];
+  /** @param fields source texts, by field; undefined: NULL */
+  readonly value: (fields: ReadonlyMap<string, string>) => string | undefined;
 }
 
 /** A changed row as the write statement takes it. */
@@ -58,6 +67,12 @@ export function otherValues(
   const others: string[] = [];
   const conflicts: string[] = [];
   for (const column of columns) {
+    if (column.derived !== undefined) {
+      // Sent also when there is none: a field whose name Postgres can't store may have become this one in _raw.
+      const derived = column.derived.value(fields) ?? null;
+      others.push(`${JSON.stringify(column.field)}:${JSON.stringify(derived)}`);
+      continue;
+    }
     const value = fields.get(column.field);
     if (value === undefined) continue;
     const fitted = fit(collection, column, value);

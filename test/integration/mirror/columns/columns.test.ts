@@ -186,7 +186,7 @@ describe('the view of live rows', () => {
       const account = await MirroredAccount.make(own, '1');
       await account.query(
         `create or replace view other.watchlist_live as
-         select _user_id || ':' || id as _key, _user_id, id, _first_seen_at, _changed_at, _change_id, 1 as mine
+         select _user_id || ':' || id as _key, _user_id, id, _first_seen_at, _changed_at, _change_id, _domain, 1 as mine
          from other.watchlist where _deleted_at is null`,
       );
       expect(await account.page('watchlist', '[{"id":"a","score":1}]')).toMatchObject({

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { sqlState } from '../../../../src/db/connection/sql-state.ts';
+import { followColumns } from '../../../../src/mirror/columns/follow-columns.ts';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
@@ -232,6 +233,7 @@ describe('<table>_as_of', () => {
     });
     await scene.first.query('alter table mirror.research_jobs add column mine integer default 5');
     await scene.first.query('alter table mirror.research_jobs_history drop column later cascade');
+    await followColumns(scene.database.db);
     const [{ moment } = { moment: '' }] = await scene.first.query<{ moment: string }>(
       `select _valid_from::text as moment from mirror.research_jobs_history`,
     );

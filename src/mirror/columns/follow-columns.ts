@@ -1,0 +1,36 @@
+import type { Db } from '../../db/connection/db.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
+
+/** How long processes that change columns wait for each other. */
+const TURN_TIMEOUT = '5s';
+/** How long a change may wait for a table or a view: everybody else waits behind it. */
+const LOCK_TIMEOUT = '300ms';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Begins a change of columns, and of what names them: processes take turns until their transaction ends. */
+export async function takeTurn(trx: Db): Promise<void> {
+  await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
+    set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
+  await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} columns`}, 0))`;
+  await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+}
+
+/** Has all that names columns of several tables name those that are there. In a transaction that took its turn. */
+export async function remakeFollowers(trx: Db): Promise<void> {
+  await trx.sql`select ${trx.stateTable('make_companies')}(), ${trx.stateTable('make_as_of')}()`;
+}
+
+/**
+ * The same where somebody may have made or dropped columns by hand. What its readers lock stays as it is until the next
+ * time.
+ */
+export async function followColumns(db: Db): Promise<void> {
+  try {
+    await db.transaction(async (trx) => {
+      await takeTurn(trx);
+      await remakeFollowers(trx);
+    });
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+  }
+}

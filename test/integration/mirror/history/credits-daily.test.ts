@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
+const scene = accountsWithHistory();
+
+/** Gives the account these credits, as of a moment that lies in the past. */
+async function credits(account: MirroredAccount, at: string, amount: string): Promise<void> {
+  await account.page('account', `[{"user_id":${account.fence.userId},"credits":${amount}}]`);
+  const moved = `where _user_id = ${account.fence.userId} and _changed_at > now() - interval '1 minute'`;
+  await account.query(`update mirror.account set _changed_at = ${at} ${moved}`);
+  await account.query(`
+    update mirror.account_history h set _valid_to = ${at}
+    where _user_id = ${account.fence.userId} and _valid_to > now() - interval '1 minute'`);
+}
+
+const utc = (daysAgo: number, time: string) =>
+  `((now() at time zone 'UTC')::date - ${daysAgo} + time '${time}') at time zone 'UTC'`;
+
+it('adds up what fell and what rose, day by day, and carries on over days without a change', async () => {
+  const { first, second } = scene;
+  await scene.open(first);
+  await credits(first, utc(3, '00:00'), '100.50');
+  await credits(first, utc(3, '23:59:59'), '90');
+  await credits(first, utc(1, '08:00'), '40');
+  await credits(first, utc(1, '09:00'), '200');
+  await credits(first, utc(1, '10:00'), '199.5');
+  await credits(second, utc(0, '00:00'), '"7"');
+  const days = await first.query(`
+    select _user_id, (now() at time zone 'UTC')::date - day as ago, opening, burnt, topped_up, closing
+    from mirror.credits_daily order by 1, 2 desc`);
+  expect(days).toEqual([
+    { _user_id: '1', ago: 3, opening: '100.50', burnt: '10.50', topped_up: '0', closing: '90' },
+    { _user_id: '1', ago: 2, opening: '90', burnt: '0', topped_up: '0', closing: '90' },
+    { _user_id: '1', ago: 1, opening: '90.0', burnt: '50.5', topped_up: '160', closing: '199.5' },
+    { _user_id: '1', ago: 0, opening: '199.5', burnt: '0', topped_up: '0', closing: '199.5' },
+    { _user_id: '2', ago: 0, opening: '7', burnt: '0', topped_up: '0', closing: '7' },
+  ]);
+});
