@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -7,18 +5,7 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-import { ROOT } from '../../../support/rules/source-files.ts';
-import { statements } from '../../../support/rules/sql-statements.ts';
-
-/** Every statement of docs/recipes.md, by its heading. */
-async function recipes(): Promise<{ readonly heading: string; readonly statement: string }[]> {
-  const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
-  return text.split(/^## /m).flatMap((section) => {
-    const [heading = ''] = section.split('\n', 1);
-    const blocks = [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
-    return statements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
-  });
-}
+import { recipes } from '../../../support/rules/recipes.ts';
 
 let database: MigratedDatabase;
 let client: pg.Client;

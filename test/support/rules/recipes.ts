@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT } from './source-files.ts';
+import { statements } from './sql-statements.ts';
+
+export interface Recipe {
+  readonly heading: string;
+  readonly statement: string;
+}
+
+/** Every SQL statement of docs/recipes.md, by its heading. */
+export async function recipes(): Promise<readonly Recipe[]> {
+  const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
+  return text.split(/^## /m).flatMap((section) => {
+    const [heading = ''] = section.split('\n', 1);
+    const blocks = [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
+    return statements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
+  });
+}
