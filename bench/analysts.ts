@@ -108,7 +108,10 @@ function ownQuestions(mark: string, moment: string, job: string): readonly Quest
 
 async function ofRecipes(mark: string, moment: string, job: string): Promise<readonly Question[]> {
   return (await recipes()).flatMap(({ heading, statement }, index) => {
-    if (!/^\s*(?:--[^\n]*\n\s*)*(?:select|with)\b/i.test(statement) || /\b(?:cancel_)?submi(?:t|ssion)\(/.test(statement))
+    if (
+      !/^\s*(?:--[^\n]*\n\s*)*(?:select|with)\b/i.test(statement) ||
+      /\b(?:cancel_)?submi(?:t|ssion)\(/.test(statement)
+    )
       return [];
     const bound = statement
       .replaceAll(/as_of\(now\(\) - interval '1 day'\)/g, `as_of('${moment}')`)
