@@ -6,6 +6,7 @@ import type { Priority } from '../budget/priorities.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
 import { attemptSignal } from './attempt-signal.ts';
+import type { Passage, ServiceGate } from './service-gate.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
 /** What every request with one API key needs. */
@@ -18,6 +19,8 @@ export interface ApiContext {
   /** Replaces secrets, this key among them: errors quote the service, and appear in tables and pages besides logs. */
   readonly scrub: (text: string) => string;
   readonly onExchange?: (exchange: Exchange) => void;
+  /** Of the service: shut while it is down. */
+  readonly gate?: Pick<ServiceGate, 'enter'> | undefined;
 }
 
 /** What every request has. */
@@ -56,10 +59,10 @@ interface Judged<T> {
 }
 
 /**
- * Sends one request on a slot of the budget, once, and reports how it ended.
+ * Sends one request through the service's gate, on a slot of the budget, once, and reports how it ended.
  * @param send calls `begun` right before the request goes out; a NotSent frees the slot
  * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
- *   NotSent; what the budget throws
+ *   NotSent; what the budget throws; ServiceDown
  */
 export async function attempt<T>(
   link: ApiContext,
@@ -77,6 +80,7 @@ export async function attempt<T>(
     priority,
     signal: tried.signal,
   };
+  let passage = FREE;
   let startedAt = 0;
   const begun = (): void => {
     startedAt = clock.monotonic();
@@ -85,6 +89,7 @@ export async function attempt<T>(
   const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
     const durationMs = clock.monotonic() - startedAt;
     const exchange = { method, route, status: answer?.status, durationMs, bytes: answer?.bytes ?? 0, error };
+    passage.ended(error);
     link.onExchange?.(exchange);
     asked.onExchange?.(exchange);
   };
@@ -96,16 +101,31 @@ export async function attempt<T>(
     throw sent ? named : new NotSent(named);
   };
   try {
-    const { outcome } = await budget.run(slot, async (signal) => {
-      const answer = await send(signal, begun).catch(unanswered);
-      const judged = judge(answer);
-      report(answer, judged.error);
-      return { ...answer, outcome: judged.outcome };
-    });
-    return outcome;
-  } catch (error) {
-    throw error instanceof NotSent ? error.cause : error;
+    for (;;) {
+      passage = (await link.gate?.enter(route, method === 'GET', tried.signal)) ?? FREE;
+      try {
+        const { outcome } = await budget.run(slot, async (signal) => {
+          if (!passage.mayGo()) throw new NotSent(SHUT);
+          const answer = await send(signal, begun).catch(unanswered);
+          const judged = judge(answer);
+          report(answer, judged.error);
+          return { ...answer, outcome: judged.outcome };
+        });
+        return outcome;
+      } catch (error) {
+        if (!(error instanceof NotSent)) throw error;
+        if (error.cause !== SHUT) throw error.cause;
+      } finally {
+        passage.left();
+      }
+    }
   } finally {
     tried.ended();
   }
 }
+
+/** The way of a request where there is no gate. */
+const FREE: Passage = { mayGo: () => true, ended: () => {}, left: () => {} };
+
+/** The gate was shut while the request waited for its slot: it waits for the gate again. */
+const SHUT = new Error('the service is down');

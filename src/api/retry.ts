@@ -1,5 +1,5 @@
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
-import { RateLimited } from '../model/errors.ts';
+import { RateLimited, ServiceDown } from '../model/errors.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 
 /** How long a request is tried again. Durations are milliseconds. */
@@ -47,7 +47,7 @@ export async function withRetries<T>(
     const outcome = await attempt();
     if (!('error' in outcome)) return outcome.value;
     const { error, retryAfterMs } = outcome;
-    if (error.remedy !== 'retry') throw error;
+    if (error.remedy !== 'retry' || error instanceof ServiceDown) throw error;
     if (error instanceof RateLimited) {
       limitedSince ??= time.clock.monotonic();
       if (time.clock.monotonic() - limitedSince >= limits.rateLimitedMs) throw error;

@@ -13,6 +13,13 @@ export class TransportError extends ClassifiedError {
   }
 }
 
+/** The service gives nobody a good answer: the request was not sent, and is not repeated before the service is back. */
+export class ServiceDown extends TransportError {
+  constructor(reason: string) {
+    super(`the service is down: ${reason}`, { sent: false });
+  }
+}
+
 /** The service answered 5xx or 408/425: its own trouble. */
 export class ServiceError extends ClassifiedError {
   readonly remedy = 'retry';

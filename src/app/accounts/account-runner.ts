@@ -5,7 +5,7 @@ import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
-import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
+import { AccountMoved, AccountRetired, LeaseLost, ServiceDown } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { accountService, type AccountService } from '../../sync/account/account-service.ts';
@@ -164,6 +164,10 @@ function serviceOf(
       else log.error(`account ${userId} has stopped: ${message}; its data stays. Set a good MIRROR_API_KEY`);
       await store.saveState(state, message ?? null);
     },
-    onFailure: (what, error) => log.warn({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`),
+    onFailure: (what, error) => {
+      // Of the service it is said once, for all accounts (process.ts).
+      const level = error instanceof ServiceDown ? 'debug' : 'warn';
+      log[level]({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`);
+    },
   });
 }

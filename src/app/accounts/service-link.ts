@@ -1,4 +1,5 @@
 import { createApi, type Api, type Exchange } from '../../api/api.ts';
+import type { ServiceGate } from '../../api/service-gate.ts';
 import type { Transport } from '../../api/transport.ts';
 import type { Budget, BudgetEvent } from '../../budget/budget.ts';
 import { createBudget } from '../../budget/create-budget.ts';
@@ -12,6 +13,8 @@ import { hashOfKey } from './servable-keys.ts';
 /** What a key's client and budget are made of, besides the key. */
 export interface ServiceLink {
   readonly transport: Transport;
+  /** Of the service: one for all keys. */
+  readonly gate?: ServiceGate;
   readonly share: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,7 +32,7 @@ export interface LinkedKey {
 
 /** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
-  const { transport, share, clock, random, scrub, onExchange } = link;
+  const { transport, gate, share, clock, random, scrub, onExchange } = link;
   const keyHash = hashOfKey(key);
   const budget = createBudget({
     keyHash,
@@ -39,7 +42,7 @@ export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore
     loaded: await store.load(keyHash),
     onEvent: (event) => link.onBudgetEvent(keyHash, event),
   });
-  const api = createApi({ transport, key: key.reveal(), budget, clock, random, scrub, onExchange });
+  const api = createApi({ transport, gate, key: key.reveal(), budget, clock, random, scrub, onExchange });
   return { keyHash, api, budget };
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { Exchange } from '../../api/api.ts';
 import type { ServiceConfig } from '../../config/config.ts';
@@ -8,6 +9,7 @@ import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
@@ -119,6 +121,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
           return wire.send(request);
         },
       },
+      gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
       clock,
       random: Math.random,
@@ -132,4 +135,13 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     },
   };
   return { context, heartbeat, notifications, close: () => wire.close() };
+}
+
+/** Said once, however many accounts wait. */
+function tellGate(log: Logger, news: GateNews): void {
+  if (news.state === 'closed') {
+    log.error(
+      `the service is down: ${news.reason}; one request at a time tries it, and mirroring goes on by itself as soon as it answers`,
+    );
+  } else log.info(`the service answers again, after ${formatSpan(news.afterMs)}`);
 }

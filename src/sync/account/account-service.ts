@@ -1,5 +1,5 @@
 import { collection, type CollectionName } from '../../model/collections.ts';
-import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../../model/errors.ts';
+import { AccountMoved, KeyRefused, LeaseLost, refusesKey, ServiceDown } from '../../model/errors.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { isStopped, type Service, service } from '@research-mirror/runtime/service';
@@ -116,7 +116,9 @@ export function accountService(options: AccountServiceOptions): AccountService {
       if (error === undefined) continue;
       options.onFailure(what, error);
       busy.set(what, 'waits');
-      const bound = Math.min(longestRetry, FIRST_RETRY_MS * 2 ** failures);
+      // What waits at the service's gate costs no request, and begins as soon as the service is back.
+      const longest = error instanceof ServiceDown ? LONGEST_POLL_RETRY_MS : longestRetry;
+      const bound = Math.min(longest, FIRST_RETRY_MS * 2 ** failures);
       await clock.sleep(bound * (0.5 + random() / 2), signal);
       bell.ring();
     }

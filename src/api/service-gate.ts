@@ -1,0 +1,188 @@
+import type { ClassifiedError } from '@research-mirror/runtime/errors';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { RateLimited, ServiceDown } from '../model/errors.ts';
+
+/** So many requests without a good answer in a row, over two routes at least: it is the service, not one endpoint. */
+const FAILURES = 8;
+const ROUTES = 2;
+/** The first probe waits so long, each further one twice as long as the one before. Milliseconds. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 20_000;
+
+/** The service gives no good answer from now on, or does again. */
+export type GateNews =
+  | { readonly state: 'closed'; readonly reason: string }
+  | { readonly state: 'open'; readonly afterMs: number };
+
+/** A request that may go out. */
+export interface Passage {
+  /** To be asked when its slot is there: false where the gate has closed meanwhile. */
+  readonly mayGo: () => boolean;
+  /** To be called with its outcome; undefined: a good answer. */
+  readonly ended: (error: ClassifiedError | undefined) => void;
+  /** To be called at last, whether it went out or not. */
+  readonly left: () => void;
+}
+
+interface Waiter {
+  readonly route: string;
+  readonly mayProbe: boolean;
+  readonly pass: (passage: Passage) => void;
+  readonly fail: (error: Error) => void;
+}
+
+interface Closed {
+  readonly since: number;
+  reason: string;
+  waitMs: number;
+  /** When the next probe may go out, by the monotonic clock. */
+  dueAt: number;
+  probing: boolean;
+  readonly waiters: Set<Waiter>;
+  /** Ends the wait for the next probe; undefined: nobody waits for it. */
+  timer: AbortController | undefined;
+}
+
+/**
+ * While the service is down, one request at a time finds out whether it is back: the probe. All others wait for what
+ * comes of it, and fail with it. Without that each poll of each account would spend its attempts, and its slots of
+ * the rate limit. One gate for all keys of a service.
+ */
+export class ServiceGate {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #tell: (news: GateNews) => void;
+  #failures = 0;
+  readonly #routes = new Set<string>();
+  #closed: Closed | undefined;
+
+  constructor(clock: Clock, random: Random, tell: (news: GateNews) => void) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#tell = tell;
+  }
+
+  /**
+   * Waits until the request may go out, as the probe or after it.
+   * @param mayProbe false: it must not be risked
+   * @throws ServiceDown where the probe failed; the signal's reason
+   */
+  enter(route: string, mayProbe: boolean, signal: AbortSignal): Promise<Passage> {
+    const closed = this.#closed;
+    if (closed === undefined || signal.aborted) {
+      return signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve(this.#passage(route));
+    }
+    return new Promise<Passage>((resolve, reject) => {
+      const leave = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        closed.waiters.delete(waiter);
+        if (closed.waiters.size === 0) this.#stopTimer(closed);
+      };
+      const waiter: Waiter = {
+        route,
+        mayProbe,
+        pass: (passage) => {
+          leave();
+          resolve(passage);
+        },
+        fail: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      const onAbort = (): void => waiter.fail(signal.reason as Error);
+      signal.addEventListener('abort', onAbort);
+      closed.waiters.add(waiter);
+      this.#nextProbe(closed);
+    });
+  }
+
+  /** Lets the next probe out when it is due, and somebody waits who may be it. */
+  #nextProbe(closed: Closed): void {
+    if (closed.probing || closed.timer !== undefined || this.#closed !== closed) return;
+    const waitMs = closed.dueAt - this.#clock.monotonic();
+    if (waitMs > 0) {
+      if (closed.waiters.size === 0) return;
+      const timer = new AbortController();
+      closed.timer = timer;
+      this.#clock.sleep(waitMs, timer.signal).then(
+        () => {
+          closed.timer = undefined;
+          this.#nextProbe(closed);
+        },
+        () => {},
+      );
+      return;
+    }
+    const probe = [...closed.waiters].find(({ mayProbe }) => mayProbe);
+    if (probe === undefined) return;
+    closed.probing = true;
+    probe.pass(this.#passage(probe.route, closed));
+  }
+
+  #stopTimer(closed: Closed): void {
+    closed.timer?.abort();
+    closed.timer = undefined;
+  }
+
+  /** @param probeOf of a probe: what it tries to end */
+  #passage(route: string, probeOf?: Closed): Passage {
+    return {
+      mayGo: () => this.#closed === probeOf || this.#closed === undefined,
+      ended: (error) => {
+        if (error === undefined || error.remedy !== 'retry' || error instanceof RateLimited) this.#answered();
+        else if (this.#closed === undefined) this.#unanswered(route, error);
+        else if (this.#closed === probeOf) this.#probeFailed(probeOf, error);
+      },
+      left: () => {
+        if (probeOf === undefined || !probeOf.probing) return;
+        // It was not sent, or given up: another one tries.
+        probeOf.probing = false;
+        this.#nextProbe(probeOf);
+      },
+    };
+  }
+
+  #unanswered(route: string, error: ClassifiedError): void {
+    this.#failures += 1;
+    this.#routes.add(route);
+    if (this.#failures < FAILURES || this.#routes.size < ROUTES) return;
+    const now = this.#clock.monotonic();
+    const reason = reasonOf(error);
+    const dueAt = now + FIRST_WAIT_MS * (0.5 + this.#random() / 2);
+    this.#closed = {
+      since: now,
+      reason,
+      waitMs: FIRST_WAIT_MS,
+      dueAt,
+      probing: false,
+      waiters: new Set(),
+      timer: undefined,
+    };
+    this.#tell({ state: 'closed', reason });
+  }
+
+  #probeFailed(closed: Closed, error: ClassifiedError): void {
+    closed.probing = false;
+    closed.reason = reasonOf(error);
+    closed.waitMs = Math.min(LONGEST_WAIT_MS, closed.waitMs * 2);
+    closed.dueAt = this.#clock.monotonic() + closed.waitMs * (0.5 + this.#random() / 2);
+    for (const waiter of [...closed.waiters]) waiter.fail(new ServiceDown(closed.reason));
+  }
+
+  #answered(): void {
+    this.#failures = 0;
+    this.#routes.clear();
+    const closed = this.#closed;
+    if (closed === undefined) return;
+    this.#closed = undefined;
+    closed.probing = false;
+    this.#tell({ state: 'open', afterMs: this.#clock.monotonic() - closed.since });
+    for (const waiter of [...closed.waiters]) waiter.pass(this.#passage(waiter.route));
+  }
+}
+
+/** What is wrong, without the request that met it: the same for all. */
+function reasonOf({ message }: ClassifiedError): string {
+  return message.replace(/^[A-Z]+ \/\S*?:? (?=\S)/, '').replace(/^was answered/, 'requests are answered');
+}
