@@ -154,7 +154,7 @@ async function ask(client: pg.Client, questions: readonly Question[]): Promise<v
     }
     const sorted = times.toSorted((a, b) => a - b);
     const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-    rows.push([title, String(answered), `${median.toFixed(1)}`, `${(times[0] ?? Number.NaN).toFixed(1)}`]);
+    rows.push([title, String(answered), median.toFixed(1), (times[0] ?? Number.NaN).toFixed(1)]);
     if (within !== undefined) claims.check(median < within, `${title}: ${median.toFixed(0)} ms`);
   }
   printTable(['question', 'rows', 'median ms', 'first ms'], rows);

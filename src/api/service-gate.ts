@@ -105,19 +105,23 @@ export class ServiceGate {
       if (closed.waiters.size === 0) return;
       const timer = new AbortController();
       closed.timer = timer;
-      this.#clock.sleep(waitMs, timer.signal).then(
-        () => {
-          closed.timer = undefined;
-          this.#nextProbe(closed);
-        },
-        () => {},
-      );
+      void this.#probeAfter(waitMs, closed, timer.signal);
       return;
     }
     const probe = [...closed.waiters].find(({ mayProbe }) => mayProbe);
     if (probe === undefined) return;
     closed.probing = true;
     probe.pass(this.#passage(probe.route, closed));
+  }
+
+  async #probeAfter(waitMs: number, closed: Closed, given: AbortSignal): Promise<void> {
+    try {
+      await this.#clock.sleep(waitMs, given);
+    } catch {
+      return;
+    }
+    closed.timer = undefined;
+    this.#nextProbe(closed);
   }
 
   #stopTimer(closed: Closed): void {
@@ -167,7 +171,7 @@ export class ServiceGate {
     closed.reason = reasonOf(error);
     closed.waitMs = Math.min(LONGEST_WAIT_MS, closed.waitMs * 2);
     closed.dueAt = this.#clock.monotonic() + closed.waitMs * (0.5 + this.#random() / 2);
-    for (const waiter of [...closed.waiters]) waiter.fail(new ServiceDown(closed.reason));
+    for (const waiter of closed.waiters) waiter.fail(new ServiceDown(closed.reason));
   }
 
   #answered(): void {
@@ -178,7 +182,7 @@ export class ServiceGate {
     this.#closed = undefined;
     closed.probing = false;
     this.#tell({ state: 'open', afterMs: this.#clock.monotonic() - closed.since });
-    for (const waiter of [...closed.waiters]) waiter.pass(this.#passage(waiter.route));
+    for (const waiter of closed.waiters) waiter.pass(this.#passage(waiter.route));
   }
 }
 
