@@ -20,6 +20,7 @@ create table mirror._collections (
   history_from timestamp with time zone,
   reading_at timestamp with time zone,
   paused_at timestamp with time zone,
+  failing_since timestamp with time zone,
   constraint _collections_pkey PRIMARY KEY (_user_id, collection)
 );
 
@@ -1095,7 +1096,11 @@ create view mirror.freshness as
             ELSE state
         END AS state,
     last_error,
-    last_error_at
+    last_error_at,
+        CASE
+            WHEN state = 'failing'::text AND paused_at IS NULL THEN failing_since
+            ELSE NULL::timestamp with time zone
+        END AS failing_since
    FROM mirror._collections;
 
 create view mirror.list_items_live as
@@ -1875,6 +1880,8 @@ comment on column mirror.freshness.next_poll_at is 'When the next poll is due; o
 comment on column mirror.freshness.next_full_at is 'When the next full walk is due; one in the past is made up as soon as a daemon runs. Null: never.';
 
 comment on column mirror.freshness.state is 'new (the first load is under way), current, failing (then last_error says why), overdue (a poll or full walk that was promised has not begun), or paused (no daemon is asked to mirror it).';
+
+comment on column mirror.freshness.failing_since is 'Since when it can not be read; null: it can.';
 
 comment on table mirror.list_items is 'Items of the lists: GET /v1/lists/{id}, one row for an item in a list.';
 

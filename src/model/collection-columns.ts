@@ -83,6 +83,7 @@ export const COLLECTION_COLUMNS = [
   },
   { column: 'last_error', field: 'lastError', kind: 'text', view: 'freshness' },
   { column: 'last_error_at', field: 'lastErrorAt', kind: 'moment', view: 'freshness' },
+  { column: 'failing_since', field: 'failingSince', kind: 'moment', view: 'freshness' },
   {
     column: 'quarantined_items',
     field: 'quarantinedItems',
@@ -138,8 +139,10 @@ export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each).
   (a, b) => a.note.place - b.note.place,
 );
 export const QUALITY_COLUMNS = COLLECTION_COLUMNS.filter((each) => each.view === 'data_quality');
-/** Moments that a `CollectionChange` sets by field; `lastErrorAt` is set together with the message. */
+/** Moments that a `CollectionChange` sets by field; those of a failure are set together with its message. */
 export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
-  (each) => each.kind === 'due' || (each.kind === 'moment' && each.field !== 'lastErrorAt'),
+  (each) =>
+    each.kind === 'due' ||
+    (each.kind === 'moment' && each.field !== 'lastErrorAt' && each.field !== 'failingSince'),
 );
 export const SUSPECT_COUNTERS = COLLECTION_COLUMNS.filter((each) => 'ofSuspects' in each);

@@ -1,5 +1,6 @@
 import type { CollectionFigures } from './collection-columns.ts';
 import type { CollectionName } from './collections.ts';
+import type { Problem } from './problem.ts';
 import type { SubmissionState } from './submission.ts';
 import type { RegistrationState } from './webhook/webhook-secrets.ts';
 
@@ -14,8 +15,8 @@ export interface StatusReport {
   readonly at: string;
   /** No problem: `status` ends with 0. */
   readonly healthy: boolean;
-  /** What is wrong, one sentence each with its remedy, the worst first; empty when healthy. */
-  readonly problems: readonly string[];
+  /** What is wrong, one for each cause, the worst first; empty when healthy. */
+  readonly problems: readonly Problem[];
   /** What is not wrong, but good to know: "each list is read every 3 h". */
   readonly notes: readonly string[];
   /** `{base_url}` of the service; null for a command that does not know it. */

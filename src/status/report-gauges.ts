@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
+import { PROBLEM_CAUSES } from '../model/problem.ts';
 import type {
   AccountStatus,
   CollectionStatus,
@@ -47,6 +48,7 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name: `research_mirror_${name}`, help, labelNames, registers: [registry] });
   const healthy = gauge('healthy', '1 while `research-mirror status` would end with 0.', []);
+  const problems = gauge('problems', 'Problems that `research-mirror status` would list.', ['cause']);
   const accounts = gauge('account_active', '0 while the account is stopped.', ['user_id']);
   const collections = COLLECTION_GAUGES.map(([name, help, value]) => ({
     gauge: gauge(name, help, ['user_id', 'collection']),
@@ -94,6 +96,9 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
     for (const each of [healthy, accounts, held, ...accountGauges]) each.reset();
     for (const each of [...collections, ...budgets]) each.gauge.reset();
     healthy.set(report?.healthy === true ? 1 : 0);
+    // Each of them is there from the beginning: an alert on a series that is not there never fires.
+    for (const cause of PROBLEM_CAUSES) problems.set({ cause }, 0);
+    for (const { cause } of report?.problems ?? []) problems.inc({ cause });
     held.set(report?.held === null || report === undefined ? 0 : 1);
     for (const account of report?.accounts ?? []) {
       const user_id = account.userId;

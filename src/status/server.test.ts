@@ -3,7 +3,12 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serverBehind } from '../../test/support/databases/server-behind.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { sampleAccount, sampleCollection, sampleReport } from '../../test/support/processes/status-report.ts';
+import {
+  sampleAccount,
+  sampleCollection,
+  sampleProblem,
+  sampleReport,
+} from '../../test/support/processes/status-report.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { StatusReport } from '../model/status-report.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -99,7 +104,7 @@ describe('the status server', () => {
     const evil = '<img src=x onerror=alert(1)>"\'&';
     const report = sampleReport({
       healthy: false,
-      problems: [evil],
+      problems: [sampleProblem({ what: evil, remedy: evil, affects: [evil], byItself: evil })],
       notes: [evil],
       service: evil,
       database: evil,
@@ -114,7 +119,7 @@ describe('the status server', () => {
       errors: [{ at: sampleReport().at, where: evil, message: evil }],
     });
     const page = await ask((await start({ status: async () => report })).url());
-    expect(page.body.split('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;')).toHaveLength(11);
+    expect(page.body.split('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;')).toHaveLength(14);
     expect(page.body).not.toContain('<img');
     const policy = String(page.headers['content-security-policy']);
     const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
@@ -174,7 +179,7 @@ describe('the status server', () => {
       }
     };
     await until('48,210');
-    report = sampleReport({ problems: ['the disk is full'] });
+    report = sampleReport({ problems: [sampleProblem({ what: 'the disk is full' })] });
     await until('the disk is full');
     await server.stop();
     while (!(await reader.read()).done);

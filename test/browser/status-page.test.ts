@@ -5,7 +5,12 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
-import { sampleAccount, sampleCollection, sampleReport } from '../support/processes/status-report.ts';
+import {
+  sampleAccount,
+  sampleCollection,
+  sampleProblem,
+  sampleReport,
+} from '../support/processes/status-report.ts';
 
 // The page as people see it: a real browser, with and without script, in the light and on a phone.
 
@@ -61,7 +66,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     const { page, complaints } = await browser.open((await serve(() => report)).url());
     await page.getByText('Account 42').click();
     await page.evaluate('window.heading = document.querySelector("h1")');
-    report = { ...withRows(101), healthy: false, problems: ['the disk is full'] };
+    report = { ...withRows(101), healthy: false, problems: [sampleProblem({ what: 'the disk is full' })] };
     await page.getByText('the disk is full').waitFor();
     expect(await page.title()).toBe('The mirror needs attention – research-mirror');
     expect(await page.evaluate('window.heading === document.querySelector("h1")')).toBe(true);
@@ -89,7 +94,11 @@ describe.runIf(isBrowserTested())('the status page', () => {
     const evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>';
     let email = 'ada@example.com';
     const report = (): StatusReport =>
-      sampleReport({ accounts: [sampleAccount({ email })], problems: [email], healthy: false });
+      sampleReport({
+        accounts: [sampleAccount({ email })],
+        problems: [sampleProblem({ what: email })],
+        healthy: false,
+      });
     const { page, complaints } = await browser.open((await serve(report)).url());
     await page.waitForFunction('document.querySelector("#live").textContent === "live"');
     email = evil;

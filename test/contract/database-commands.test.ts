@@ -36,7 +36,7 @@ describe('migrate', () => {
     expect(status.code).toBe(1);
     expect(JSON.parse(status.stdout)).toMatchObject({
       healthy: false,
-      problems: [expect.stringContaining('migrate')],
+      problems: [{ cause: 'database_behind', remedy: '"research-mirror migrate"' }],
     });
     const done = await run('migrate', '--json');
     expect(done.code).toBe(0);
@@ -166,11 +166,13 @@ describe('status', () => {
     expect(await run('status')).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(
-        /polls of account 42 are up to 60 min late \(lists\): no daemon runs/,
+        /polls are late; affects 42\/lists; since 60 min ago; by itself: nothing: no daemon runs/,
       ) as string,
     });
     await pretendAccount('now()', 'failing');
-    expect((await run('status')).stdout).toContain('42/lists fails: the service is down');
+    expect((await run('status')).stdout).toMatch(
+      /problem: the service is down; affects 42\/lists; by itself: one request at a time/,
+    );
   });
 });
 

@@ -27,6 +27,8 @@ import { readiness } from './readiness.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
+import type { StatusReport } from '../../model/status-report.ts';
+import { problemLog } from './problem-log.ts';
 import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { workFinder } from './work-finder.ts';
@@ -54,6 +56,13 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
 
+  const report = async (): Promise<StatusReport> => {
+    if (mirror === undefined) throw new Error(unreached);
+    const { db, words } = mirror;
+    const now = ownsUntil() === -Infinity ? undefined : await ready();
+    return statusReport({ config, db, words, accounts, unready: now?.ok === false ? now.why : undefined });
+  };
+
   // The page comes first: while the database can't be reached, it says why.
   const server = createStatusServer({
     host: config.http.host,
@@ -63,12 +72,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     clock,
     log,
     ready,
-    status: async () => {
-      if (mirror === undefined) throw new Error(unreached);
-      const { db, words } = mirror;
-      const now = ownsUntil() === -Infinity ? undefined : await ready();
-      return statusReport({ config, db, words, accounts, unready: now?.ok === false ? now.why : undefined });
-    },
+    status: report,
   });
   await server.start();
   const started: Service[] = [server];
@@ -116,6 +120,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
       pauseKeeper(context, accounts),
+      problemLog({ report, clock, log }),
       workFinder({
         db: mirror.db,
         runners,

@@ -12,6 +12,7 @@ import type {
 } from '../../model/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
+import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
@@ -45,15 +46,15 @@ export async function statusReport({
   }));
   const judged = judgeStatus(statuses, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
-  const keys = [...unknown].map(([name, why]) => `API key ${name}…: ${why}`);
+  const places = placesOfKeys(config);
   const recovery = judgeRecovery(stored.recovery);
-  const problems = [
-    ...(unready === undefined ? [] : [unready]),
-    ...keys,
-    ...(await movedBesideOthers(config, db, statuses)),
-    ...recovery.problems,
-    ...judged.problems,
-  ];
+  const problems = groupProblems([
+    ...(unready === undefined ? [] : [unreadyDatabase(unready)]),
+    ...[...unknown].map(([name, why]) => refusedKey(places.get(name), name, why)),
+    ...(await movedBesideOthers(config, db, statuses)).map(movedKey),
+    ...recovery.findings,
+    ...judged.findings,
+  ]);
   return {
     version: programVersion(),
     at: stored.now.toISOString(),
@@ -70,6 +71,55 @@ export async function statusReport({
     recovery: stored.recovery,
   };
 }
+
+function unreadyDatabase(why: string): FoundProblem {
+  return {
+    cause: 'database_unready',
+    what: why,
+    since: null,
+    byItself: 'it is tried again all the time; nothing is lost',
+    remedy: null,
+  };
+}
+
+/** @param place of the key among those of MIRROR_API_KEY, from 1 up; undefined: it is none of them */
+function refusedKey(place: number | undefined, name: string, why: string): FoundProblem {
+  const which = place === undefined ? 'an API key' : `the ${ordinal(place)} of MIRROR_API_KEY`;
+  return {
+    cause: 'key_refused',
+    what: `${which} (${name}…) is of no use: ${why}`,
+    since: null,
+    byItself: 'it is asked again, later and later; the other keys go on',
+    remedy: 'put the right key in its place, and start again',
+  };
+}
+
+function movedKey(why: string): FoundProblem {
+  return {
+    cause: 'account_moved',
+    what: why,
+    since: null,
+    byItself: 'the other keys go on',
+    remedy: null,
+  };
+}
+
+/** Places of the configured keys, from 1 up, by short hash. */
+function placesOfKeys(config: Config): ReadonlyMap<string, number> {
+  return new Map((config.service?.keys ?? []).map((key, index) => [hashOfKey(key).slice(0, 8), index + 1]));
+}
+
+/** `1st`, `2nd`, `13th`. */
+function ordinal(number: number): string {
+  const ending = new Map([
+    ['one', 'st'],
+    ['two', 'nd'],
+    ['few', 'rd'],
+  ]).get(ORDINALS.select(number));
+  return `${number}${ending ?? 'th'}`;
+}
+
+const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
 
 /** Configured keys whose ping was refused and that never had an owner, by short hash: as far as it is stored. */
 async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {

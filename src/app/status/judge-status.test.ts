@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { NO_FIGURES } from '../../../test/support/processes/status-report.ts';
 import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
+import { problemLine } from '../../model/problem.ts';
+import { groupProblems } from './group-problems.ts';
+import type { HealthJudgement } from './judge-webhook-and-submissions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -44,27 +47,54 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
   };
 }
 
+/** As people read it. */
+function lines({ findings, notes }: HealthJudgement): { problems: string[]; notes: readonly string[] } {
+  return { problems: groupProblems(findings).map((each) => problemLine(each, NOW.getTime())), notes };
+}
+
 describe('judgeStatus', () => {
   it('says once what stopped an account, and what else fails in its collections', () => {
     const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
     const collections = [same, other].filter((each) => each !== undefined);
     const stopped = account({ state: 'stopped', error: 'moved', collections });
-    expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
-      'account 42 has stopped: moved',
-      '42/lists fails: odd',
+    expect(lines(judgeStatus([stopped], [DAEMON], NOW, null)).problems).toEqual([
+      'account has stopped: moved; affects 42; by itself: nothing: its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again',
+      'can’t be read: odd; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror status" says more of each; is MIRROR_API_URL right, and does the service work?',
+    ]);
+  });
+
+  it('says once what is wrong with all accounts, since when, and what goes on by itself', () => {
+    const down = (userId: string, minutes: number): AccountStatus =>
+      account({
+        userId,
+        collections: (['lists', 'watchlist', 'research_jobs'] as const).map((name) =>
+          collection({
+            collection: name,
+            state: 'failing',
+            lastError: 'the service is down: GET /v1/x was answered 503',
+            failingSince: new Date(NOW.getTime() - minutes * 60_000).toISOString(),
+          }),
+        ),
+      });
+    const accounts = Array.from({ length: 12 }, (_, index) => down(String(index), index + 5));
+    const { problems } = lines(judgeStatus(accounts, [DAEMON], NOW, null));
+    expect(problems).toEqual([
+      expect.stringMatching(
+        /^the service is down: .*; affects 36 collections of 12 accounts; since 16 min ago; by itself: one request at a time tries it/,
+      ),
     ]);
   });
 
   it('finds nothing wrong with current collections under a running daemon', () => {
-    expect(judgeStatus([account()], [DAEMON], NOW, null)).toEqual({ problems: [], notes: [] });
+    expect(lines(judgeStatus([account()], [DAEMON], NOW, null))).toEqual({ problems: [], notes: [] });
   });
 
   it('takes a mirror without daemon for healthy until its polls are late', () => {
-    expect(judgeStatus([account()], [], NOW, null).problems).toEqual([]);
+    expect(lines(judgeStatus([account()], [], NOW, null)).problems).toEqual([]);
     const overdue = collection({ state: 'overdue', nextPollAt: '2026-01-01T11:54:00Z' });
     const late = account({ collections: [overdue] });
-    expect(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null).problems).toEqual([
-      'polls of account 42 are up to 6 min late (lists): no daemon runs, "research-mirror start"',
+    expect(lines(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null)).problems).toEqual([
+      'polls are late; affects 42/lists; since 6 min ago; by itself: nothing: no daemon runs; do: "research-mirror start"',
     ]);
   });
 
@@ -75,8 +105,8 @@ describe('judgeStatus', () => {
       collection({ ...overdue, collection: 'watchlist', nextFullAt: '2026-01-01T11:50:00Z' }),
       collection({ collection: 'research_jobs', nextFullAt: '2026-01-01T02:00:00Z' }),
     ];
-    expect(judgeStatus([account({ collections })], [DAEMON], NOW, null).problems).toEqual([
-      'full walks of account 42, which find deletions, are up to 8 h late (lists)',
+    expect(lines(judgeStatus([account({ collections })], [DAEMON], NOW, null)).problems).toEqual([
+      'full walks, which find deletions, are late; affects 42/lists; since 8 h ago; by itself: they are made up as soon as the daemon comes to it',
     ]);
   });
 
@@ -86,8 +116,8 @@ describe('judgeStatus', () => {
       error: 'the key is refused',
       collections: [collection({ state: 'overdue', nextPollAt: '2026-01-01T01:00:00Z' })],
     });
-    expect(judgeStatus([stopped], [DAEMON], NOW, null).problems).toEqual([
-      'account 42 has stopped: the key is refused',
+    expect(lines(judgeStatus([stopped], [DAEMON], NOW, null)).problems).toEqual([
+      'account has stopped: the key is refused; affects 42; by itself: nothing: its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again',
     ]);
   });
 
@@ -96,8 +126,10 @@ describe('judgeStatus', () => {
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
     ];
-    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
-    expect(problems).toEqual(['42/lists fails: answers HTML']);
+    const { problems, notes } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
+    expect(problems).toEqual([
+      'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror status" says more of each; is MIRROR_API_URL right, and does the service work?',
+    ]);
     expect(notes).toHaveLength(2);
   });
 
@@ -106,7 +138,7 @@ describe('judgeStatus', () => {
     const some = account({ collections: [collection(paused), collection({ collection: 'watchlist' })] });
     const whole = account({ userId: '43', state: 'stopped', error: 'no', collections: [collection(paused)] });
     const retired = account({ userId: '44', state: 'retired', collections: [collection(paused)] });
-    const { problems, notes } = judgeStatus([some, whole, retired], [DAEMON], NOW, null);
+    const { problems, notes } = lines(judgeStatus([some, whole, retired], [DAEMON], NOW, null));
     expect(problems).toEqual([]);
     expect(notes).toEqual([
       '42: lists paused: no daemon is asked to mirror them',
@@ -117,10 +149,12 @@ describe('judgeStatus', () => {
 
   it('reports blocked deletions as a problem, with the command that accepts them', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
-    const { problems } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
+    const { problems } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
     expect(problems).toEqual([
-      '42/lists: the brake holds 400 of 1,000 rows back from deletion; if they are gone on purpose: ' +
-        'research-mirror sync lists --full --accept-deletions',
+      'the brake blocks deletions of lists: so many at once look like a fault of the service; ' +
+        'affects 42/lists (400 of 1,000 rows); ' +
+        'by itself: they are deleted as soon as fewer are missing, or the share falls within a day; ' +
+        'do: if they are gone on purpose: research-mirror sync lists --full --accept-deletions',
     ]);
   });
 
@@ -129,7 +163,7 @@ describe('judgeStatus', () => {
       collection({ waitingDeletions: 1 }),
       collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
     ];
-    const { problems, notes } = judgeStatus([account({ collections })], [DAEMON], NOW, null);
+    const { problems, notes } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
     expect(problems).toEqual([]);
     expect(notes).toEqual([
       '42/lists: 1 row in doubt waits for a second proof',
@@ -143,14 +177,18 @@ describe('a database that went back', () => {
   const RECOVERY = { at: '2026-01-01T00:00:00.000Z', reason: 'the database went back: a standby took over' };
 
   it('is a problem until what it may have lost is read again, then a note', () => {
-    expect(judgeRecovery({ ...RECOVERY, open: true })).toEqual({
-      problems: [expect.stringMatching(/a standby took over; .*full walks, which are due/) as string],
+    expect(lines(judgeRecovery({ ...RECOVERY, open: true }))).toEqual({
+      problems: [
+        expect.stringMatching(
+          /a standby took over; since .*full walks, which are due; do: .*sync --full/,
+        ) as string,
+      ],
       notes: [],
     });
-    expect(judgeRecovery({ ...RECOVERY, open: false })).toEqual({
+    expect(lines(judgeRecovery({ ...RECOVERY, open: false }))).toEqual({
       problems: [],
       notes: [expect.stringMatching(/it was read again since/) as string],
     });
-    expect(judgeRecovery(null)).toEqual({ problems: [], notes: [] });
+    expect(lines(judgeRecovery(null))).toEqual({ problems: [], notes: [] });
   });
 });

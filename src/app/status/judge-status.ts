@@ -5,12 +5,18 @@ import type {
   ProcessStatus,
   RecoveryStatus,
 } from '../../model/status-report.ts';
-import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import type { FoundProblem } from './group-problems.ts';
 import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
 /** How late (ms) an overdue poll or full walk is a problem; the view freshness says what is overdue. */
 const LATE_POLL = 5 * 60_000;
 const LATE_FULL = 15 * 60_000;
+
+/** The request that met it, and numbers: what one origin says differently in each place. */
+const OF_ONE_PLACE = /\b[A-Z]{3,7} \/\S*|\d+/g;
+
+const WAITS_FOR_DAEMON = 'nothing: no daemon runs';
 
 /**
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
@@ -25,10 +31,9 @@ export function judgeStatus(
   held: HoldStatus | null,
 ): HealthJudgement {
   const running = processes.some(({ alive }) => alive);
-  const remedy = running ? '' : ': no daemon runs, "research-mirror start"';
-  const problems: string[] = [];
+  const findings: FoundProblem[] = [];
   const notes: string[] = [];
-  if (accounts.length === 0) problems.push(`no account has been mirrored yet${remedy}`);
+  if (accounts.length === 0) findings.push(nothingMirrored(running));
   for (const account of accounts) {
     const { userId, state, error } = account;
     if (state === 'retired') {
@@ -42,28 +47,72 @@ export function judgeStatus(
     // Nobody is asked to mirror it: its state is no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
     const stopped = state === 'stopped';
-    if (stopped) problems.push(`account ${userId} has stopped: ${error ?? 'no reason is known'}`);
+    if (stopped) findings.push(stoppedAccount(account));
     // What stopped the account is said once: neither failing nor overdue collections repeat it.
     const said = stopped ? error : null;
     const failing = collections.filter(
-      (each) => each.state === 'failing' && (said === null || each.lastError !== said),
+      (each) =>
+        each.state === 'failing' &&
+        (said === null || each.lastError === null || !said.startsWith(each.lastError)),
     );
     const overdue = stopped ? [] : collections.filter((each) => each.state === 'overdue');
-    const look = { overdue, now, remedy };
-    const fullWalks = `full walks of account ${userId}, which find deletions, are`;
-    problems.push(
-      ...failing.map((each) => `${userId}/${each.collection} fails: ${each.lastError ?? 'unknown'}`),
-      ...collections.flatMap((each) => blockedProblems(userId, each)),
-      ...lateOnes(`polls of account ${userId} are`, 'nextPollAt', LATE_POLL, look),
-      ...lateOnes(fullWalks, 'nextFullAt', LATE_FULL, look),
+    findings.push(
+      ...failing.map((each) => failingCollection(userId, each)),
+      ...collections.flatMap((each) => blockedDeletions(userId, each)),
+      ...lateOnes(LATE_POLLS, { userId, overdue, now, running }),
+      ...lateOnes(LATE_FULL_WALKS, { userId, overdue, now, running }),
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
   const further = judgeWebhookAndSubmissions(accounts.filter(isAssigned), held, running);
-  problems.push(...further.problems);
+  findings.push(...further.findings);
   notes.push(...further.notes);
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
-  return { problems, notes };
+  return { findings, notes };
+}
+
+function nothingMirrored(running: boolean): FoundProblem {
+  return {
+    cause: 'nothing_mirrored',
+    what: 'no account has been mirrored yet',
+    since: null,
+    byItself: running ? 'mirroring begins as soon as it is known whose the keys are' : WAITS_FOR_DAEMON,
+    remedy: running ? null : '"research-mirror start"',
+  };
+}
+
+function stoppedAccount({ userId, error }: AccountStatus): FoundProblem {
+  const why = error ?? 'no reason is known';
+  // What happened to a key says itself what to do.
+  const saysRemedy = why.includes('research-mirror accounts');
+  return {
+    cause: saysRemedy ? 'account_moved' : 'account_stopped',
+    what: `account has stopped: ${why}`,
+    since: null,
+    where: userId,
+    origin: why.replaceAll(OF_ONE_PLACE, ''),
+    byItself: 'nothing: its data stay as they are',
+    remedy: saysRemedy ? null : 'set a good key in MIRROR_API_KEY, and start again',
+  };
+}
+
+function failingCollection(
+  userId: string,
+  { collection, lastError, failingSince }: CollectionStatus,
+): FoundProblem {
+  const why = lastError ?? 'unknown';
+  const down = why.startsWith('the service is down');
+  return {
+    cause: down ? 'service_down' : 'collection_failing',
+    what: down ? why : `can’t be read: ${why}`,
+    since: failingSince,
+    where: `${userId}/${collection}`,
+    origin: why.replaceAll(OF_ONE_PLACE, ''),
+    byItself: down
+      ? 'one request at a time tries it; mirroring goes on as soon as it answers'
+      : 'it is tried again, at the latest after 5 minutes',
+    remedy: '"research-mirror status" says more of each; is MIRROR_API_URL right, and does the service work?',
+  };
 }
 
 function isAssigned({ state, collections }: AccountStatus): boolean {
@@ -82,45 +131,72 @@ function pausedIn({ userId, collections }: AccountStatus, asked: readonly Collec
   ];
 }
 
-/** Which deletions the brake blocks, and how to lift it; [] where it blocks none. */
-export function blockedProblems(
+/** Which deletions the brake blocks; [] where it blocks none. */
+export function blockedDeletions(
   userId: string,
   {
     collection,
     heldDeletions,
     liveRows,
   }: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
-): string[] {
+): FoundProblem[] {
   if (heldDeletions === 0) return [];
   const share = `${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')}`;
-  const remedy = `research-mirror sync ${collection} --full --accept-deletions`;
   return [
-    `${userId}/${collection}: the brake holds ${share} back from deletion; if they are gone on purpose: ${remedy}`,
+    {
+      cause: 'deletions_blocked',
+      what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
+      since: null,
+      where: `${userId}/${collection} (${share})`,
+      byItself: 'they are deleted as soon as fewer are missing, or the share falls within a day',
+      remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
+    },
   ];
 }
 
-interface LateLook {
-  readonly overdue: readonly CollectionStatus[];
-  readonly now: Date;
-  readonly remedy: string;
+interface Lateness {
+  readonly cause: 'polls_late' | 'full_walks_late';
+  /** The beginning of the sentence. */
+  readonly subject: string;
+  readonly due: 'nextPollAt' | 'nextFullAt';
+  /** How late (ms) is too late. */
+  readonly boundMs: number;
 }
 
-/** @param subject the beginning of the sentence @param boundMs how late is too late */
-function lateOnes(
-  subject: string,
-  which: 'nextPollAt' | 'nextFullAt',
-  boundMs: number,
-  { overdue, now, remedy }: LateLook,
-): string[] {
-  const late = overdue
-    .map((each) => ({
-      name: each.collection,
-      ms: now.getTime() - Date.parse(each[which] ?? now.toISOString()),
-    }))
-    .filter(({ ms }) => ms > boundMs);
-  if (late.length === 0) return [];
-  const most = formatSpan(Math.max(...late.map(({ ms }) => ms)));
-  return [`${subject} up to ${most} late (${late.map(({ name }) => name).join(', ')})${remedy}`];
+const LATE_POLLS: Lateness = {
+  cause: 'polls_late',
+  subject: 'polls are',
+  due: 'nextPollAt',
+  boundMs: LATE_POLL,
+};
+const LATE_FULL_WALKS: Lateness = {
+  cause: 'full_walks_late',
+  subject: 'full walks, which find deletions, are',
+  due: 'nextFullAt',
+  boundMs: LATE_FULL,
+};
+
+interface LateLook {
+  readonly userId: string;
+  readonly overdue: readonly CollectionStatus[];
+  readonly now: Date;
+  readonly running: boolean;
+}
+
+function lateOnes({ cause, subject, due, boundMs }: Lateness, look: LateLook): FoundProblem[] {
+  const { userId, overdue, now, running } = look;
+  return overdue
+    .map((each) => ({ collection: each.collection, at: each[due] }))
+    .filter((each): each is typeof each & { at: string } => each.at !== null)
+    .filter(({ at }) => now.getTime() - Date.parse(at) > boundMs)
+    .map(({ collection, at }) => ({
+      cause,
+      what: `${subject} late`,
+      since: at,
+      where: `${userId}/${collection}`,
+      byItself: running ? 'they are made up as soon as the daemon comes to it' : WAITS_FOR_DAEMON,
+      remedy: running ? null : '"research-mirror start"',
+    }));
 }
 
 function notesOn(userId: string, each: CollectionStatus): string[] {
@@ -148,13 +224,18 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
 
 /** A database that went back is a problem until full walks have read again what it may have lost. */
 export function judgeRecovery(recovery: RecoveryStatus | null): HealthJudgement {
-  if (recovery === null) return { problems: [], notes: [] };
+  if (recovery === null) return { findings: [], notes: [] };
   const { at, reason, open } = recovery;
-  const what = `${at}: ${reason}`;
   if (open) {
-    const problem = `${what}; what it may have lost is read again by full walks, which are due: "research-mirror sync --full" does it now`;
-    return { problems: [problem], notes: [] };
+    const finding: FoundProblem = {
+      cause: 'database_went_back',
+      what: reason,
+      since: at,
+      byItself: 'what it may have lost is read again by full walks, which are due',
+      remedy: '"research-mirror sync --full" does it now',
+    };
+    return { findings: [finding], notes: [] };
   }
-  const note = `${what}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
-  return { problems: [], notes: [note] };
+  const note = `${at}: ${reason}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`;
+  return { findings: [], notes: [note] };
 }

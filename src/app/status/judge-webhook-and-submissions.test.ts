@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleWebhook } from '../../../test/support/processes/status-report.ts';
 import { NO_SUBMISSIONS } from '../../db/status/stored-webhooks-and-submissions.ts';
 import type { AccountStatus, WebhookStatus } from '../../model/status-report.ts';
+import { problemLine } from '../../model/problem.ts';
+import { groupProblems } from './group-problems.ts';
 import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
 const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
@@ -9,39 +11,47 @@ const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
 const webhook = (changes: Partial<WebhookStatus>): AccountStatus =>
   account({ webhook: sampleWebhook(changes) });
 
+/** As people read it. */
+function judge(...judged: Parameters<typeof judgeWebhookAndSubmissions>) {
+  const { findings, notes } = judgeWebhookAndSubmissions(...judged);
+  return { problems: groupProblems(findings).map((each) => problemLine(each, NOW)), notes };
+}
+
+const NOW = Date.parse('2026-01-01T01:00:00Z');
+
 describe('events in and operations out', () => {
   it('are well where a webhook is registered, and where there is none', () => {
     const accounts = [account(), webhook({ state: 'none', host: null }), webhook({ state: 'registering' })];
-    expect(judgeWebhookAndSubmissions(accounts, null, true)).toEqual({ problems: [], notes: [] });
+    expect(judge(accounts, null, true)).toEqual({ problems: [], notes: [] });
   });
 
   it('are a problem while submissions are on hold, with the command that releases them', () => {
     const held = { since: '2026-01-01T00:00:00Z', why: 'the database was copied' };
-    const { problems } = judgeWebhookAndSubmissions(
+    const { problems } = judge(
       [account({ submissions: { ...NO_SUBMISSIONS, held: 2, queued: 1 } })],
       held,
       true,
     );
     expect(problems).toEqual([
-      '2 submissions held: the database was copied; once you know that no other copy of this database sends them: ' +
-        '"research-mirror submissions release"',
+      '2 submissions held: the database was copied; since 60 min ago; by itself: nothing is sent; mirroring goes on; ' +
+        'do: once you know that no other copy of this database sends them: "research-mirror submissions release"',
     ]);
-    expect(judgeWebhookAndSubmissions([account()], held, true).problems[0]).toMatch(
-      /^no webhook is taken over: /,
-    );
+    expect(judge([account()], held, true).problems[0]).toMatch(/^no webhook is taken over: /);
   });
 
   it('are a problem while the webhook is suspect or was given up', () => {
-    expect(judgeWebhookAndSubmissions([webhook({ state: 'suspect' })], null, true).problems).toEqual([
+    expect(judge([webhook({ state: 'suspect' })], null, true).problems).toEqual([
       expect.stringMatching(
-        /account 42: deliveries come with signatures that do not fit.*MIRROR_WEBHOOK_SCHEME/,
+        /^webhook: deliveries come with signatures that do not fit.*affects 42.*MIRROR_WEBHOOK_SCHEME/,
       ),
     ]);
     const stopped = webhook({ state: 'stopped', error: 'replaced twice within an hour by other.example' });
-    expect(judgeWebhookAndSubmissions([stopped], null, true).problems).toEqual([
-      expect.stringMatching(/account 42: replaced twice within an hour by other\.example$/),
+    expect(judge([stopped], null, true).problems).toEqual([
+      expect.stringMatching(
+        /^webhook: replaced twice within an hour by other\.example; affects 42; by itself: only polls find changes$/,
+      ),
     ]);
-    expect(judgeWebhookAndSubmissions([webhook({ state: 'stopped' })], null, true).problems).toEqual([
+    expect(judge([webhook({ state: 'stopped' })], null, true).problems).toEqual([
       expect.stringMatching(/another program at mirror\.example\.com .*unset MIRROR_PUBLIC_URL/),
     ]);
   });
@@ -49,7 +59,7 @@ describe('events in and operations out', () => {
   it('are worth a note where another webhook is registered, or ours is refused: polls go on', () => {
     const foreign = webhook({ state: 'foreign', host: 'other.example' });
     const refused = webhook({ state: 'none', error: 'the service refuses to register it' });
-    const { problems, notes } = judgeWebhookAndSubmissions([foreign, refused], null, true);
+    const { problems, notes } = judge([foreign, refused], null, true);
     expect(problems).toEqual([]);
     expect(notes).toEqual([
       expect.stringMatching(/registered at other\.example.*MIRROR_WEBHOOK_TAKEOVER=always/),
@@ -59,11 +69,11 @@ describe('events in and operations out', () => {
 
   it('are worth a note where outcomes are unknown, or submissions wait for a daemon', () => {
     const submissions = { ...NO_SUBMISSIONS, queued: 1, unknown: 2 };
-    expect(judgeWebhookAndSubmissions([account({ submissions })], null, true).notes).toEqual([
+    expect(judge([account({ submissions })], null, true).notes).toEqual([
       '2 submissions of account 42 ended with an unknown outcome in the last 24 h, and are never sent again: ' +
         '"research-mirror submissions list --state unknown"',
     ]);
-    expect(judgeWebhookAndSubmissions([account({ submissions })], null, false).notes[1]).toBe(
+    expect(judge([account({ submissions })], null, false).notes[1]).toBe(
       '1 submission of account 42 waits for a daemon',
     );
   });

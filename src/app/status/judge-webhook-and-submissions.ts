@@ -1,10 +1,12 @@
+import type { FoundProblem } from './group-problems.ts';
 import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 
-/** What a mirror's state means for people, one sentence each. */
+/** What a mirror's state means for people. */
 export interface HealthJudgement {
-  /** What is wrong, with its remedy, the worst first. */
-  readonly problems: readonly string[];
+  /** What is wrong, the worst first. */
+  readonly findings: readonly FoundProblem[];
+  /** What is good to know, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -14,32 +16,52 @@ export function judgeWebhookAndSubmissions(
   held: HoldStatus | null,
   running: boolean,
 ): HealthJudgement {
-  const problems = [...holdProblem(held, accounts), ...accounts.flatMap(webhookProblem)];
-  return { problems, notes: accounts.flatMap((account) => notesOn(account, running)) };
+  const findings = [...holdProblem(held, accounts), ...accounts.flatMap(webhookProblem)];
+  return { findings, notes: accounts.flatMap((account) => notesOn(account, running)) };
 }
 
-function holdProblem(held: HoldStatus | null, accounts: readonly AccountStatus[]): string[] {
+function holdProblem(held: HoldStatus | null, accounts: readonly AccountStatus[]): FoundProblem[] {
   if (held === null) return [];
   const waiting = accounts.reduce((sum, { submissions }) => sum + submissions.held, 0);
   const what = waiting === 0 ? 'no webhook is taken over' : `${countOf(waiting, 'submission')} held`;
   return [
-    `${what}: ${held.why}; once you know that no other copy of this database sends them: ` +
-      '"research-mirror submissions release"',
+    {
+      cause: 'submissions_held',
+      what: `${what}: ${held.why}`,
+      since: held.since,
+      byItself: 'nothing is sent; mirroring goes on',
+      remedy:
+        'once you know that no other copy of this database sends them: "research-mirror submissions release"',
+    },
   ];
 }
 
 /** The registration's own message, where it has one, names the remedy. */
-function webhookProblem({ userId, webhook }: AccountStatus): string[] {
+function webhookProblem({ userId, webhook }: AccountStatus): FoundProblem[] {
   const { state, error } = webhook;
   if (state !== 'suspect' && state !== 'stopped') return [];
   const usual =
     state === 'suspect'
-      ? 'deliveries come with signatures that do not fit its secret: only polls find changes, and it is registered again, ' +
-        'at most hourly; ' +
-        'does the service sign as MIRROR_WEBHOOK_SCHEME and MIRROR_WEBHOOK_HEADER say?'
-      : `another program${at(webhook)} takes its place again and again: only polls find changes. Stop that one, or unset MIRROR_PUBLIC_URL, ` +
-        'and start again';
-  return [`webhook of account ${userId}: ${error ?? usual}`];
+      ? {
+          what: 'deliveries come with signatures that do not fit its secret',
+          byItself: 'only polls find changes; it is registered again, at most hourly',
+          remedy: 'does the service sign as MIRROR_WEBHOOK_SCHEME and MIRROR_WEBHOOK_HEADER say?',
+        }
+      : {
+          what: `another program${at(webhook)} takes its place again and again`,
+          byItself: 'only polls find changes',
+          remedy: 'stop that program, or unset MIRROR_PUBLIC_URL, and start again',
+        };
+  return [
+    {
+      cause: state === 'suspect' ? 'webhook_refused' : 'webhook_displaced',
+      since: null,
+      where: userId,
+      ...usual,
+      ...(error === null ? {} : { remedy: null }),
+      what: `webhook: ${error ?? usual.what}`,
+    },
+  ];
 }
 
 function notesOn({ userId, webhook, submissions }: AccountStatus, running: boolean): string[] {

@@ -1,4 +1,5 @@
 import { CELL_COLUMNS } from '../../model/collection-columns.ts';
+import { problemLine } from '../../model/problem.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status-report.ts';
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
@@ -9,7 +10,7 @@ export function describeStatus(report: StatusReport, width: number | undefined):
   const now = Date.parse(report.at);
   const lines = [
     `${report.healthy ? 'healthy' : 'NOT HEALTHY'} · ${report.database} · schema ${report.schema}`,
-    ...report.problems.map((problem) => `  problem: ${printable(problem)}`),
+    ...report.problems.map((problem) => `  problem: ${printable(problemLine(problem, now))}`),
     ...report.notes.map((note) => `  note: ${printable(note)}`),
     ...report.processes
       .filter(({ alive }) => alive)

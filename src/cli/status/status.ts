@@ -74,7 +74,16 @@ async function readStatus(
       version: programVersion(),
       at: new Date(shell.clock.now()).toISOString(),
       healthy: false,
-      problems: [`the database is behind this program (${pending.join(', ')}): "research-mirror migrate"`],
+      problems: [
+        {
+          cause: 'database_behind',
+          what: `the database is behind this program (${pending.join(', ')})`,
+          since: null,
+          affects: [],
+          byItself: 'the next start brings it up',
+          remedy: '"research-mirror migrate"',
+        },
+      ],
       notes: [],
       service: config.service?.url ?? null,
       database: words,

@@ -1,6 +1,8 @@
 import type { CollectionPass } from '../../app/sync/pass.ts';
 import type { SyncReport } from '../../app/sync/run-sync.ts';
-import { blockedProblems } from '../../app/status/judge-status.ts';
+import { groupProblems } from '../../app/status/group-problems.ts';
+import { problemLine } from '../../model/problem.ts';
+import { blockedDeletions } from '../../app/status/judge-status.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
@@ -80,7 +82,10 @@ export const addSync: AddCommand = (program, run) => {
 function whatIsOpen(pass: CollectionPass): string[] {
   const { userId, collection, held, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
-  if (held > 0) return blockedProblems(userId, { collection, heldDeletions: held, liveRows });
+  if (held > 0) {
+    const blocked = blockedDeletions(userId, { collection, heldDeletions: held, liveRows });
+    return groupProblems(blocked).map((problem) => problemLine(problem, 0));
+  }
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');
     return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];

@@ -38,6 +38,7 @@ export async function saveCollection(
     ['reading_at', change.readingAt],
     ['paused_at', change.pausedAt],
     ['last_error_at', change.failure?.at],
+    ['failing_since', change.failure === null ? null : change.failure?.at],
   ] as const;
   const values = new Map<string, RawBuilder<unknown>>();
   for (const [column, moment] of moments) {
@@ -66,6 +67,11 @@ export async function saveCollection(
 /** What an existing row gets: runs that became due during the reading stay, as does a later `complete_as_of`. */
 function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
   const column = sql.id(name);
+  if (name === 'failing_since') {
+    // Of several failures in a row it is the first.
+    return sql`${column} = case when c.state = 'failing' and excluded.failing_since is not null
+      then coalesce(c.failing_since, excluded.failing_since) else excluded.failing_since end`;
+  }
   if (name === 'complete_as_of') {
     return sql`${column} = ${laterOf(sql.id('c', name), sql`excluded.complete_as_of`)}`;
   }

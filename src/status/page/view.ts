@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status-report.ts';
 import { accountSection } from './account-section.ts';
+import { affectedBy } from '../../model/problem.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 
 /** More accounts than this are shown folded, but for those with a problem. */
@@ -22,7 +23,7 @@ export function reportView(report: StatusReport): Html {
         ${report.service === null ? '' : html`${report.service} → `}${report.database}, schema
         <code>${report.schema}</code>, as of <time datetime="${at}">${absolute(at, at)}</time>
       </p>
-      ${sentences('problems', report.problems)}
+      ${problems(report)}
     </section>
     ${tiles(report)} ${sentences('notes', report.notes)}
     ${accounts.map((account) =>
@@ -55,7 +56,23 @@ function troubled(account: AccountStatus): boolean {
   );
 }
 
-function sentences(kind: 'problems' | 'notes', texts: readonly string[]): Html {
+function problems({ problems: all, at }: StatusReport): Html {
+  if (all.length === 0) return html``;
+  return html`<ul class="problems">
+    ${all.map(
+      (problem) =>
+        html`<li data-cause="${problem.cause}">
+          <b>${problem.what}</b>
+          ${affectedBy(problem) === '' ? '' : html`<span>affects ${affectedBy(problem)}</span>`}
+          ${problem.since === null ? '' : html`<span>since ${relative(problem.since, at)}</span>`}
+          <span>by itself: ${problem.byItself}</span>
+          ${problem.remedy === null ? '' : html`<span class="remedy">${problem.remedy}</span>`}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+function sentences(kind: 'notes', texts: readonly string[]): Html {
   if (texts.length === 0) return html``;
   return html`<ul class="${kind}">
     ${texts.map((text) => html`<li>${text}</li>`)}

@@ -1,4 +1,5 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
+import type { Problem } from '../../../src/model/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
   AccountStatus,
@@ -41,6 +42,18 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist was answered 503: busy' }],
     held: null,
     recovery: null,
+    ...changes,
+  };
+}
+
+export function sampleProblem(changes: Partial<Problem> = {}): Problem {
+  return {
+    cause: 'polls_late',
+    what: 'polls are late',
+    since: before(600),
+    affects: ['42/lists'],
+    byItself: 'nothing: no daemon runs',
+    remedy: '"research-mirror start"',
     ...changes,
   };
 }

@@ -1,3 +1,4 @@
+import type { Problem } from '../../../src/model/problem.ts';
 import pg from 'pg';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -39,8 +40,10 @@ it('is told as not ready and not healthy while the database can only be read, an
   });
   expect(JSON.parse(unready.body)).toMatchObject({ ok: false });
   await eventually('not to be healthy', async () => {
-    const report = JSON.parse((await ask('api/status')).body) as { healthy: boolean; problems?: string[] };
-    return !report.healthy && report.problems?.some((each) => each.includes('the database is read-only'));
+    const report = JSON.parse((await ask('api/status')).body) as { healthy: boolean; problems?: Problem[] };
+    return (
+      !report.healthy && report.problems?.some((each) => each.what.includes('the database is read-only'))
+    );
   });
   expect((await ask('metrics')).body).toMatch(/^research_mirror_ready 0$/m);
   expect((await ask('healthz')).status).toBe(200);

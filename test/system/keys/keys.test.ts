@@ -48,7 +48,14 @@ describe('a key that the service refuses', () => {
     const status = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as Record<string, unknown>;
     expect(status).toMatchObject({
       healthy: false,
-      problems: [expect.stringMatching(/^API key [0-9a-f]{8}…: GET \/v1\/ping was answered 401/) as string],
+      problems: [
+        {
+          cause: 'key_refused',
+          what: expect.stringMatching(
+            /^the 1st of MIRROR_API_KEY \([0-9a-f]{8}…\) is of no use: GET \/v1\/ping was answered 401/,
+          ) as string,
+        },
+      ],
       accounts: [{ userId: '1001', state: 'active' }],
     });
     const command = await system.run(['status', '--json'], GOOD_AND_WRONG);
@@ -94,7 +101,7 @@ describe('a key that the service refuses later', () => {
     await daemon.until('account 1001 has stopped: ');
     const status = await system.run(['status']);
     expect(status.code).toBe(1);
-    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('account 1001 has stopped: ');
+    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('problem: account has stopped: ');
     expect(await differences(system)).toEqual([]);
 
     await system.sandbox.control.mutate({

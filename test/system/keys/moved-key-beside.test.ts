@@ -1,3 +1,4 @@
+import type { Problem } from '../../../src/model/problem.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -45,7 +46,7 @@ describe('of two keys of one account, one that answers for another', () => {
     const { code, stdout } = await system.run(['status', '--json'], BOTH);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
-      problems: [expect.stringContaining(moved) as string],
+      problems: [{ what: expect.stringContaining(moved) as string }],
       accounts: [{ userId: '1001', state: 'active', error: null }],
     });
     // A key that is configured no more is nobody's concern.
@@ -53,8 +54,8 @@ describe('of two keys of one account, one that answers for another', () => {
 
     const daemon = await system.daemon(BOTH);
     await eventually('a poll', async () => (await askedWith(1)) > 0);
-    const live = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as { problems: string[] };
-    expect(live.problems).toEqual([expect.stringContaining(moved)]);
+    const live = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as { problems: Problem[] };
+    expect(live.problems).toMatchObject([{ what: expect.stringContaining(moved) as string }]);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
     expect(await askedWith(0)).toBe(0);
   });
@@ -85,11 +86,13 @@ describe('a key that answers for another account under a running daemon', () => 
     await control.resetCounters();
     const { code, stdout } = await system.run(['status', '--json'], env);
     expect(code).toBe(1);
-    const { problems } = JSON.parse(stdout) as { problems: string[] };
+    const { problems } = JSON.parse(stdout) as { problems: Problem[] };
     const moved = `API key ${nameOf(FIRST)}… answers for account 2002, not 1001`;
     // Said once, by the account.
-    expect(problems).toEqual([expect.stringContaining(`account 1001 has stopped: ${moved}`)]);
-    const [told = ''] = problems;
+    expect(problems).toMatchObject([
+      { what: expect.stringContaining(`account has stopped: ${moved}`) as string, affects: ['1001'] },
+    ]);
+    const told = problems[0]?.what ?? '';
     expect(told).toContain('research-mirror accounts move 1001');
     const foreign = await system.db.query<{ id: string }>(
       `select job_id as id from mirror.research_jobs where _user_id = 1001 and _raw ->> 'status' = 'foreign'`,

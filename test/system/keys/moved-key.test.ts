@@ -48,7 +48,7 @@ describe('a key that answers for another account', () => {
     expect(stdout + stderr).toContain('research-mirror accounts move 1001');
     const status = await system.run(['status']);
     expect(status.code).toBe(1);
-    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('account 1001 has stopped: ');
+    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('problem: account has stopped: ');
 
     // It answers for its first owner again: nobody has said that it is to be trusted.
     await control.change({ keys: `${KEY}=1001` });

@@ -1,0 +1,38 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { messageOf } from '@research-mirror/runtime/message';
+import { type Service, service } from '@research-mirror/runtime/service';
+import { type Problem, problemLine } from '../../model/problem.ts';
+import type { StatusReport } from '../../model/status-report.ts';
+
+/** How often (ms) it looks. */
+const LOOK_MS = 30_000;
+
+export interface ProblemLogOptions {
+  readonly report: () => Promise<Pick<StatusReport, 'problems' | 'at'>>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+}
+
+/** Logs each problem of the status report once when it begins, and once when it is over. */
+export function problemLog({ report, clock, log }: ProblemLogOptions): Service {
+  return service('problems', async ({ signal, ready }) => {
+    ready();
+    let known: ReadonlyMap<string, Problem> = new Map();
+    for (;;) {
+      await clock.sleep(LOOK_MS, signal);
+      try {
+        const { problems, at } = await report();
+        const found = new Map(problems.map((problem) => [`${problem.cause} ${problem.what}`, problem]));
+        for (const [name, problem] of found) {
+          if (!known.has(name)) log.warn(`problem: ${problemLine(problem, Date.parse(at))}`);
+        }
+        for (const [name, { what }] of known) if (!found.has(name)) log.info(`over: ${what}`);
+        known = found;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        log.info(`problems are not known now: ${messageOf(error)}`);
+      }
+    }
+  });
+}

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { PROBLEM_CAUSES } from '../../model/problem.ts';
+import { type FoundProblem, groupProblems } from './group-problems.ts';
+
+const finding: fc.Arbitrary<FoundProblem> = fc.record(
+  {
+    cause: fc.constantFrom(...PROBLEM_CAUSES.slice(0, 3)),
+    what: fc.constantFrom('a', 'b'),
+    since: fc.constantFrom(null, '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'),
+    byItself: fc.constant('it passes'),
+    remedy: fc.constantFrom(null, 'do'),
+    where: fc.constantFrom('1/lists', '1', '2'),
+    origin: fc.constantFrom('x', 'y'),
+  },
+  { requiredKeys: ['cause', 'what', 'since', 'byItself', 'remedy'] },
+);
+
+it('has each finding in exactly one problem, and no two problems of one origin', () => {
+  fc.assert(
+    fc.property(fc.array(finding), (findings) => {
+      const problems = groupProblems(findings);
+      const origins = findings.map(({ cause, origin, what, remedy }) =>
+        JSON.stringify([cause, origin ?? [what, remedy]]),
+      );
+      expect(problems).toHaveLength(new Set(origins).size);
+      for (const [index, { cause, where, since }] of findings.entries()) {
+        const problem = problems[[...new Set(origins)].indexOf(origins[index] ?? '')];
+        expect(problem?.cause).toBe(cause);
+        if (where !== undefined) expect(problem?.affects).toContain(where);
+        if (since !== null) expect((problem?.since ?? '') <= since).toBe(true);
+      }
+      const affected = problems.reduce((sum, { affects }) => sum + affects.length, 0);
+      expect(affected).toBeLessThanOrEqual(findings.length);
+    }),
+  );
+});
+
+it('is one problem for a service that fails for many collections', () => {
+  const failing = Array.from({ length: 36 }, (_, index): FoundProblem => ({
+    cause: 'service_down',
+    what: 'the service is down',
+    since: `2026-01-01T00:00:${String(59 - index).padStart(2, '0')}.000Z`,
+    byItself: 'it is tried',
+    remedy: null,
+    where: `${index % 12}/c${index}`,
+  }));
+  expect(groupProblems(failing)).toEqual([
+    expect.objectContaining({
+      since: '2026-01-01T00:00:24.000Z',
+      affects: failing.map(({ where }) => where),
+    }),
+  ]);
+});
