@@ -95,9 +95,14 @@ describe('the quick gate', () => {
     }
   });
 
-  it('and the rest of `npm run verify` leave no test file out', () => {
+  it('and the rest of what CI runs leave no test file out', () => {
     const { scripts: all } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
-    const run = `${all['test']} ${all['test:long']}`.split(' ');
+    const scripts = ['test', 'test:long', 'test:dbt'];
+    for (const name of scripts) expect(text('.ci/run')).toMatch(new RegExp(`npm (run -s )?${name}\\b`));
+    const run = scripts
+      .map((name) => all[name])
+      .join(' ')
+      .split(' ');
     expect(PROJECTS.map(({ name }) => name).filter((name) => !run.includes(name))).toEqual([]);
     const tests = ['src', 'packages', 'test']
       .flatMap(sourceFiles)

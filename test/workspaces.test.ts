@@ -39,6 +39,10 @@ describe('the workspaces', () => {
     }
   });
 
+  it('and the dbt package have one version', () => {
+    expect(read('dbt/dbt_project.yml')).toContain(`\nversion: ${root.version}\n`);
+  });
+
   it('are parts of the program, not packages that it depends on', () => {
     const needed = Object.keys({
       ...root.dependencies,

@@ -25,6 +25,14 @@ export const PROJECTS = [
     provide: { effort: 'long' },
   },
   {
+    // dbt itself, which needs Python: neither `npm test` nor `npm run verify` has it, `npm run test:dbt` does.
+    ...ISOLATED,
+    name: 'dbt',
+    include: ['test/dbt/**/*.test.ts'],
+    globalSetup: 'test/support/dbt/python-environment.ts',
+    provide: { effort: 'long' },
+  },
+  {
     // The rules of the sources, and the program itself against service and Postgres.
     ...ISOLATED,
     name: 'gate',

@@ -70,6 +70,29 @@ describe('docs/recipes.md', () => {
     expect(await rowsOf(feed, ['1', changeId(4)])).toEqual([]);
   });
 
+  it('feed a copy of several accounts exactly, where one watermark over all of them loses rows', async () => {
+    const own = await createMigratedDatabase();
+    const behind = await MirroredAccount.make(own, '1');
+    const ahead = await MirroredAccount.make(own, '2');
+    // Change IDs follow the clock: this account's do, the other's lie beyond it.
+    await behind.query('update mirror_sync.account set change_id = 1 where _user_id = 1');
+    await behind.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
+    await ahead.page('research_jobs', '[{"job_id":1}]');
+    await behind.query('create schema crm');
+    await behind.query(
+      'create table crm.jobs as select _user_id, job_id, _change_id from mirror.research_jobs',
+    );
+    await behind.page('research_jobs', '[{"job_id":2,"status":"completed"},{"job_id":3}]');
+    await ahead.page('research_jobs', '[{"job_id":2}]');
+    const ids = (rows: { _user_id: string; job_id: string }[]): string[] =>
+      rows.map((row) => `${row._user_id}:${row.job_id}`).toSorted();
+    const perAccount = all.find(({ statement }) => statement.includes('as mark'))?.statement ?? '';
+    expect(ids(await behind.query(perAccount))).toEqual(['1:2', '1:3', '2:2']);
+    const single = `select * from mirror.research_jobs where _change_id > (select max(_change_id) from crm.jobs)`;
+    expect(ids(await behind.query(single))).toEqual(['2:2']);
+    await own.drop();
+  });
+
   it('shows what is different from yesterday', async () => {
     const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([

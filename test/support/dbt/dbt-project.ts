@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { inject } from 'vitest';
+import { makeFolder } from '../processes/program.ts';
+import { ROOT } from '../rules/source-files.ts';
+
+/** What came of one dbt command. */
+export interface DbtOutcome {
+  readonly success: boolean;
+  /** Why dbt could not begin. */
+  readonly problem: string | null;
+  /** A model, test, snapshot or source each; `status` in dbt's words: success, pass, fail, error, skipped, warn. */
+  readonly results: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string | null;
+  }[];
+}
+
+/** An analyst's project (test/dbt/project) that has our package installed. */
+export interface DbtProject {
+  /** Runs `dbt …`. Commands run one after another. */
+  run(...args: readonly string[]): Promise<DbtOutcome>;
+  /** The same, which must end well. @throws with what went wrong, a line each */
+  must(...args: readonly string[]): Promise<DbtOutcome>;
+  close(): Promise<void>;
+}
+
+/** @param url of the login that dbt uses; its tables come into the schema `analytics` */
+export async function openDbtProject(url: string): Promise<DbtProject> {
+  const folder = makeFolder();
+  await cp(join(ROOT, 'test', 'dbt', 'project'), folder.path, { recursive: true });
+  await writeFile(join(folder.path, 'packages.yml'), `packages:\n  - local: ${join(ROOT, 'dbt')}\n`);
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const child = spawn(inject('python'), [join(import.meta.dirname, 'run_dbt.py')], {
+    cwd: folder.path,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: folder.path,
+      DBT_SEND_ANONYMOUS_USAGE_STATS: 'false',
+      DO_NOT_TRACK: '1',
+      DBT_QUIET: 'true',
+      TEST_HOST: hostname,
+      TEST_PORT: port,
+      TEST_USER: decodeURIComponent(username),
+      TEST_PASSWORD: decodeURIComponent(password),
+      TEST_DATABASE: pathname.slice(1),
+    },
+    stdio: 'pipe',
+  });
+  let printed = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    printed = (printed + text).slice(-10_000);
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+
+  const run = async (...args: readonly string[]): Promise<DbtOutcome> => {
+    child.stdin.write(`${JSON.stringify(args)}\n`);
+    const { value, done } = await answers.next();
+    if (done === true) throw new Error(`dbt’s process ended:\n${printed}`);
+    return JSON.parse(value) as DbtOutcome;
+  };
+  const project: DbtProject = {
+    run,
+    async must(...args) {
+      const outcome = await run(...args);
+      if (outcome.success) return outcome;
+      const bad = outcome.results.filter(({ status }) => !['success', 'pass'].includes(status));
+      const lines = bad.map(({ name, status, message }) => `${name}: ${status}: ${message ?? ''}`);
+      throw new Error([`dbt ${args.join(' ')}:`, outcome.problem ?? '', ...lines, printed].join('\n'));
+    },
+    async close() {
+      child.stdin.end();
+      await ended;
+      folder.remove();
+    },
+  };
+  await project.must('deps');
+  return project;
+}
