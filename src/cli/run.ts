@@ -59,7 +59,7 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
         code = await action(shell, ...rest);
       });
     }
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(withoutHelpForUnknown(args, program), { from: 'user' });
     return code;
   } catch (error) {
     // Commander has already said what was wrong; help and version are "errors" with code 0.
@@ -68,6 +68,18 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
     shell.err.write(shell.scrubber.scrub(failureText(error, stack)));
     return exitCodeOf(error);
   }
+}
+
+/**
+ * Commander helps with everything, and says that it went well: of a command that there is not, it is to say so. Then
+ * its name alone is passed on.
+ */
+function withoutHelpForUnknown(args: readonly string[], program: Command): readonly string[] {
+  const words = args.filter((word) => !word.startsWith('-'));
+  const name = words[0] === 'help' ? words[1] : words[0];
+  const isKnown =
+    name === undefined || name === 'help' || program.commands.some((each) => each.name() === name);
+  return isKnown ? args : [name];
 }
 
 function makeProgram(shell: Shell): Command {

@@ -13,10 +13,13 @@ export class TransportError extends ClassifiedError {
   }
 }
 
+/** How the message of a ServiceDown begins, wherever it is quoted. */
+export const SERVICE_DOWN = 'the service is down: ';
+
 /** The service gives nobody a good answer: the request was not sent, and is not repeated before the service is back. */
 export class ServiceDown extends TransportError {
   constructor(reason: string) {
-    super(`the service is down: ${reason}`, { sent: false });
+    super(`${SERVICE_DOWN}${reason}`, { sent: false });
   }
 }
 

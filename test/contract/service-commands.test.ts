@@ -115,10 +115,20 @@ describe('demo', () => {
       code: 0,
       stdout: expect.stringMatching(/^healthy · .*data\/demo/) as string,
     });
-    const second = startProgram(['demo'], { cwd });
-    await second.until('a demo runs here already');
-    second.child.kill('SIGINT');
-    expect(await second.ended).toMatchObject({ code: 0 });
+    const page = /status page +(http:\S+)/.exec(demo.output())?.[1] ?? '';
+    const second = await runProgram(['demo'], { cwd });
+    expect(second).toMatchObject({ code: 0, stdout: '' });
+    expect(second.stderr).toContain('a demo runs here already');
+    expect(second.stderr).toContain(page);
+    expect(page).toMatch(/^http/);
+    // Its list is read again once it was deleted there; whatever passes is equal to the service.
+    const verified = await runProgram(['verify', 'watchlist', '--json'], { cwd });
+    expect(verified.stderr).toContain('this is about the demo');
+    expect(JSON.parse(verified.stdout)).toMatchObject({ equal: true });
+    expect(await runProgram(['sync', 'account', '--demo'], { cwd })).toMatchObject({ code: 0 });
+    const retried = await runProgram(['quarantine', 'retry', 'watchlist', '--json'], { cwd });
+    expect(retried.code).toBe(1);
+    expect(retried.stdout).toContain('value overflows numeric format');
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0, signal: null, stdout: '' });
     // Nothing runs any more; the data is still there to be asked.
@@ -129,6 +139,7 @@ describe('demo', () => {
     const own = makeFolder();
     const { path } = own;
     const services: (string | undefined)[] = [];
+    const pages: (string | undefined)[] = [];
     const demos: Running[] = [];
     const start = (): Running => {
       const demo = startProgram(['demo'], { cwd: path });
@@ -138,6 +149,7 @@ describe('demo', () => {
     const begun = async (demo: Running): Promise<void> => {
       await demo.until('status page ');
       services.push(/emulated service +(http:\S+)/.exec(demo.output())?.[1]);
+      pages.push(/status page +(http:\S+)/.exec(demo.output())?.[1]);
       const decided = await eventually('the account being mirrored, or refused', async () => {
         const { stdout } = await runProgram(['status', '--json'], { cwd: path });
         const report = JSON.parse(stdout) as { accounts: { state: string; owner: string | null }[] };
@@ -160,14 +172,20 @@ describe('demo', () => {
       await stop(first);
       const second = start();
       await begun(second);
-      // One that waited for another's end goes on in its place.
-      const third = start();
-      await third.until('a demo runs here already');
       await stop(second);
+      // Of one that was killed nothing is in the way.
+      const third = start();
       await begun(third);
-      await stop(third);
+      third.child.kill('SIGKILL');
+      await third.ended;
+      expect((await runProgram(['sync', '--demo'], { cwd: path })).code).toBe(3);
+      const fourth = start();
+      await begun(fourth);
+      await stop(fourth);
+      expect(await runProgram(['sync', '--demo'], { cwd: path })).toMatchObject({ code: 3, stdout: '' });
       expect(services[0]).toBeDefined();
       expect(new Set(services).size).toBe(1);
+      expect(new Set(pages).size).toBe(1);
 
       // Whoever else has its port by now, even one who says nothing that a service would.
       const { port } = new URL(services[0] ?? '');

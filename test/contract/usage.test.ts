@@ -49,6 +49,8 @@ describe('wrong usage', () => {
   it.each([
     ['no command', [], 'Usage: research-mirror'],
     ['an unknown command', ['synk'], 'Did you mean sync?'],
+    ['help with an unknown command', ['help', 'synk'], 'Did you mean sync?'],
+    ['--help of an unknown command', ['synk', '--help'], 'Did you mean sync?'],
     ['an unknown option', ['sync', '--ful'], "unknown option '--ful'"],
     ['a missing argument', ['sql'], "missing required argument 'query'"],
     ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],

@@ -1,5 +1,6 @@
 import { countOf, formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
+import { SERVICE_DOWN } from '../../model/errors.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 
 /** Logs what happens: pages, and walks of single lists, only at level debug. */
@@ -24,7 +25,10 @@ export function logObserver(log: Logger): SyncObserver {
       }
     },
     walkEnded: ({ scope, outcome, error, ...rest }) => {
-      const level = outcome === 'failed' ? 'warn' : scope.parent === '' ? 'info' : 'debug';
+      // Of a service that is down it is said once, for all walks (process.ts).
+      const isDown = error?.includes(SERVICE_DOWN) === true;
+      const usual = scope.parent === '' && !isDown ? 'info' : 'debug';
+      const level = outcome === 'failed' && !isDown ? 'warn' : usual;
       const text = error === undefined ? `${rest.kind} ${outcome}` : `${rest.kind} failed: ${error}`;
       log[level]({ ...scope, ...rest }, `${scope.collection}: ${text}`);
     },

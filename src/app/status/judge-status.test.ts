@@ -71,7 +71,7 @@ describe('judgeStatus', () => {
           collection({
             collection: name,
             state: 'failing',
-            lastError: 'the service is down: GET /v1/x was answered 503',
+            lastError: `${name === 'lists' ? '5 lists could not be read, the last one: ' : ''}the service is down: no answer`,
             failingSince: new Date(NOW.getTime() - minutes * 60_000).toISOString(),
           }),
         ),

@@ -5,6 +5,7 @@ import type {
   ProcessStatus,
   RecoveryStatus,
 } from '../../model/status-report.ts';
+import { SERVICE_DOWN } from '../../model/errors.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { FoundProblem } from './group-problems.ts';
 import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
@@ -100,8 +101,10 @@ function failingCollection(
   userId: string,
   { collection, lastError, failingSince }: CollectionStatus,
 ): FoundProblem {
-  const why = lastError ?? 'unknown';
-  const down = why.startsWith('the service is down');
+  const said = lastError ?? 'unknown';
+  // One list's error is quoted with how many of them failed.
+  const down = said.includes(SERVICE_DOWN);
+  const why = down ? said.slice(said.indexOf(SERVICE_DOWN)) : said;
   return {
     cause: down ? 'service_down' : 'collection_failing',
     what: down ? why : `can’t be read: ${why}`,

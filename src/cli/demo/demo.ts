@@ -1,14 +1,22 @@
 import type { PassProgress } from '../../app/sync/pass-progress.ts';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
-import { Secret } from '../../config/secret.ts';
-import { freePort } from '@research-mirror/embedded-postgres/ports';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { isStopped } from '@research-mirror/runtime/service';
 import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { DEMO_KEY, startDemoService } from './demo-service.ts';
+import {
+  DEMO_KEY,
+  type DemoAddresses,
+  demoConfig,
+  forgetAddresses,
+  keptPort,
+  saveAddresses,
+  savedAddresses,
+} from '../steps/demo-folder.ts';
+import { deleteOneList, prepareService, sendForgery } from './demo-scene.ts';
+import { DEMO_USER, startDemoService } from './demo-service.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { demoFolder } from '../steps/mirror-database.ts';
@@ -22,7 +30,7 @@ export const addDemo: AddCommand = (program, run) => {
     .summary('see it work: emulated service, embedded Postgres and daemon in one')
     .description(
       'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your ' +
-        'account or database, takes free ports (its emulated service the same one at each start), and keeps its data in ' +
+        'account or database, takes free ports (the same ones at each start), and keeps its data in ' +
         'data/demo: remove that folder to begin anew.',
     )
     .addHelpText(
@@ -38,10 +46,16 @@ export const addDemo: AddCommand = (program, run) => {
         const folder = demoFolder(config);
         const progress = new Progress(shell);
         try {
-          const sandbox = await startDemoService(folder, shell, (text) => progress.say(text));
+          const sandbox = await startDemoService(folder, shell);
+          if (sandbox === undefined) {
+            progress.say(await whereItRuns(folder));
+            return EXIT.DONE;
+          }
           try {
-            await runDemo(shell, demoConfig(config, folder, sandbox, await freePort()), sandbox, progress);
+            await prepareService(sandbox.controlUrl, folder);
+            await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
           } finally {
+            await forgetAddresses(folder);
             await sandbox.stop();
           }
         } catch (error) {
@@ -54,6 +68,13 @@ export const addDemo: AddCommand = (program, run) => {
     );
 };
 
+async function whereItRuns(folder: string): Promise<string> {
+  const found = await savedAddresses(folder);
+  return found === undefined
+    ? 'a demo runs here already; it is just starting, or just ending'
+    : `a demo runs here already:\n${addressLines(found)}\n`;
+}
+
 async function runDemo(
   shell: Shell,
   config: ServiceConfig,
@@ -62,6 +83,7 @@ async function runDemo(
 ): Promise<void> {
   const { runDaemon } = await import('../../app/daemon/run-daemon.ts');
   const sums = new Map<string, PassProgress>();
+  let listsMirrored = false;
   // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
   // is shown, which must not look like a defect.
   if ((await embeddedState(config.dataDir)) === 'running') {
@@ -76,22 +98,27 @@ async function runDemo(
     log: makeLog(config, shell, shell.err, 'warn'),
     hide: (secret) => shell.scrubber.hide(secret),
     scrub: (text) => shell.scrubber.scrub(text),
-    onReady: ({ statusUrl }) => progress.say(welcome(statusUrl, sandbox, config.dataDir)),
+    onReady: ({ statusUrl }) => {
+      const addresses = { statusUrl, serviceUrl: sandbox.url, controlUrl: sandbox.controlUrl };
+      progress.say(welcome(addresses, config.dataDir));
+      inBackground(saveAddresses(config.dataDir, addresses));
+      inBackground(sendForgery(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`));
+    },
     onProgress: (each) => {
       sums.set(each.collection, each);
       progress.show(progressLine([...sums.values()]));
+      if (each.collection !== 'list_items' || listsMirrored) return;
+      listsMirrored = true;
+      inBackground(deleteOneList(sandbox.controlUrl, config.dataDir));
     },
   });
 }
 
-/** Nothing of the user's own account and database: those may be configured, and must not meet the demo's data. */
-function demoConfig(config: Config, folder: string, sandbox: Sandbox, webhookPort: number): ServiceConfig {
+async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise<ServiceConfig> {
+  const webhookPort = await keptPort(folder, 'webhook-port');
   return {
-    ...config,
-    dataDir: folder,
-    database: { kind: 'embedded', dataDir: folder, port: 0 },
-    service: { url: sandbox.url, keys: [new Secret(DEMO_KEY)] },
-    http: { ...config.http, host: '127.0.0.1', port: 0 },
+    ...demoConfig(config, folder, sandbox.url),
+    http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
     // The emulated service runs beside it: loopback is as public as need be.
     webhook: {
       ...config.webhook,
@@ -102,20 +129,35 @@ function demoConfig(config: Config, folder: string, sandbox: Sandbox, webhookPor
   };
 }
 
-function welcome(statusUrl: string, sandbox: Sandbox, dataDir: string): string {
+function addressLines({ statusUrl, serviceUrl, controlUrl }: DemoAddresses): string {
   return [
     '',
     `  status page        ${statusUrl}`,
-    `  emulated service   ${sandbox.url} (key ${DEMO_KEY}), control API ${sandbox.controlUrl}`,
+    `  emulated service   ${serviceUrl} (key ${DEMO_KEY}), control API ${controlUrl}`,
+  ].join('\n');
+}
+
+function welcome(addresses: DemoAddresses, dataDir: string): string {
+  return [
+    addressLines(addresses),
     '',
     '  Look at the mirror from another terminal, in this folder:',
     '    npm run -s mirror -- sql "select status, count(*) from research_jobs_live group by status"',
     '    npm run -s mirror -- status',
     '    npm run -s mirror -- events',
+    '    npm run -s mirror -- verify',
+    '',
+    '  Prepared in it: an item that can’t be mirrored (quarantine), a delivery that nobody signed (status page), and a',
+    '  list that the service deletes once it is mirrored (sql "select list_id, _deleted_at from lists"; two minutes).',
     '',
     `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
     '',
   ].join('\n');
+}
+
+/** What is only shown may fail: the demo goes on without. */
+function inBackground(shown: Promise<unknown>): void {
+  shown.catch(() => {});
 }
 
 /** What this run has mirrored. */

@@ -8,6 +8,7 @@ import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { describeQuarantine, describeRetry, retryingLine } from './quarantine-text.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
+import { serviceConfig } from '../steps/service-config.ts';
 import { showPass } from '../sync/show-pass.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
@@ -35,7 +36,7 @@ export const addQuarantine: AddCommand = (program, run) => {
     .option('--show <id>', 'print one item as the service sent it')
     .option('--limit <n>', `how many to list (${USUAL_LIMIT})`)
     .option('--json', 'as JSON on stdout')
-    .option('--demo', "the demo's mirror, when there is one of your own too; for list")
+    .option('--demo', "the demo's mirror, when there is one of your own too")
     .addHelpText(
       'after',
       examples([
@@ -49,8 +50,8 @@ export const addQuarantine: AddCommand = (program, run) => {
         const action = chooseAction('quarantine', given, ACTIONS);
         const collections = chooseCollections(names);
         if (action === 'list') return list(shell, collections, options);
-        refuseOptions('quarantine retry', options, ['show', 'limit', 'demo']);
-        return retry(shell, collections, options.json ?? false);
+        refuseOptions('quarantine retry', options, ['show', 'limit']);
+        return retry(shell, collections, options);
       }),
     );
 };
@@ -103,9 +104,9 @@ function showItem(shell: Shell, texts: readonly (string | null)[], id: string, j
 async function retry(
   shell: Shell,
   collections: readonly CollectionName[] | undefined,
-  json: boolean,
+  { json = false, demo = false }: QuarantineOptions,
 ): Promise<ExitCode> {
-  const config = loadConfig(shell.env, 'service');
+  const config = await serviceConfig(shell, demo);
   const { runRetry } = await import('../../app/quarantine/run-retry.ts');
   const report = await showPass(shell, config, {
     run: (parts) => runRetry(config, { ...parts, collections: collections ?? COLLECTION_NAMES }),

@@ -3,12 +3,12 @@ import type { SyncReport } from '../../app/sync/run-sync.ts';
 import { groupProblems } from '../../app/status/group-problems.ts';
 import { problemLine } from '../../model/problem.ts';
 import { blockedDeletions } from '../../app/status/judge-status.ts';
-import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
+import { serviceConfig } from '../steps/service-config.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { readingLine } from './reading-line.ts';
 import { showPass } from './show-pass.ts';
@@ -19,6 +19,7 @@ interface Options {
   readonly full?: boolean;
   readonly acceptDeletions?: boolean;
   readonly json?: boolean;
+  readonly demo?: boolean;
 }
 
 export const addSync: AddCommand = (program, run) => {
@@ -35,6 +36,7 @@ export const addSync: AddCommand = (program, run) => {
     .option('--full', 'read everything, not only what can be new')
     .option('--accept-deletions', 'with --full: lets go what the brake holds back, however much it is')
     .option('--json', 'the result as JSON on stdout')
+    .option('--demo', "the demo's mirror, while it runs")
     .addHelpText(
       'after',
       examples([
@@ -50,7 +52,7 @@ export const addSync: AddCommand = (program, run) => {
           throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
         }
         const chosen = chooseCollections(names);
-        const config = loadConfig(shell.env, 'service');
+        const config = await serviceConfig(shell, options.demo ?? false);
         const { runSync } = await import('../../app/sync/run-sync.ts');
         const report = await showPass(shell, config, {
           run: (parts) =>

@@ -1,9 +1,9 @@
 import type { VerifyReport } from '../../app/verify/run-verify.ts';
-import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { serviceConfig } from '../steps/service-config.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { showPass } from './show-pass.ts';
 import { describeVerification, verifyingLine } from './verify-text.ts';
@@ -19,6 +19,7 @@ export const addVerify: AddCommand = (program, run) => {
     )
     .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
     .option('--json', 'the result as JSON on stdout, with up to 1,000 discrepancies of each collection')
+    .option('--demo', "the demo's mirror, while it runs")
     .addHelpText(
       'after',
       examples([
@@ -28,9 +29,9 @@ export const addVerify: AddCommand = (program, run) => {
       ]),
     )
     .action(
-      run(async (shell, names: string[], options: { json?: boolean }) => {
+      run(async (shell, names: string[], options: { json?: boolean; demo?: boolean }) => {
         const chosen = chooseCollections(names);
-        const config = loadConfig(shell.env, 'service');
+        const config = await serviceConfig(shell, options.demo ?? false);
         const { runVerify } = await import('../../app/verify/run-verify.ts');
         const report = await showPass(shell, config, {
           run: (parts) => runVerify(config, { ...parts, collections: chosen ?? config.collections }),

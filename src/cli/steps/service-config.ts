@@ -1,0 +1,26 @@
+import type { ServiceConfig } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import type { Shell } from '../terminal/shell.ts';
+import { demoConfig, savedAddresses } from './demo-folder.ts';
+import { demoFolder } from './mirror-database.ts';
+
+/**
+ * The configuration of a command that asks the service: the user's own, or that of a demo that runs beside where the
+ * user has configured neither account nor database, or asks for it.
+ * @throws InvalidConfig; Unusable where a demo is asked for and none runs
+ */
+export async function serviceConfig(shell: Shell, demo: boolean): Promise<ServiceConfig> {
+  const config = loadConfig(shell.env, 'database');
+  const own = config.service !== undefined || config.database.kind === 'external';
+  if (own && !demo) return loadConfig(shell.env, 'service');
+  const folder = demoFolder(config);
+  const running = await savedAddresses(folder);
+  if (running !== undefined) {
+    if (!demo)
+      shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
+    return demoConfig(config, folder, running.serviceUrl);
+  }
+  if (demo) throw new Unusable('no demo runs here: "npm run demo"');
+  return loadConfig(shell.env, 'service');
+}
