@@ -1,4 +1,5 @@
-import type { ServiceConfig } from '../../config/config.ts';
+import type { Config, ServiceConfig } from '../../config/config.ts';
+import { InvalidConfig } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Shell } from '../terminal/shell.ts';
@@ -11,7 +12,9 @@ import { demoFolder } from './mirror-database.ts';
  * @throws InvalidConfig; Unusable where a demo is asked for and none runs
  */
 export async function serviceConfig(shell: Shell, demo: boolean): Promise<ServiceConfig> {
-  const config = loadConfig(shell.env, 'database');
+  const config = withoutService(shell);
+  // What is wrong is told all at once.
+  if (config === undefined) return loadConfig(shell.env, 'service');
   const own = config.service !== undefined || config.database.kind === 'external';
   if (own && !demo) return loadConfig(shell.env, 'service');
   const folder = demoFolder(config);
@@ -23,4 +26,14 @@ export async function serviceConfig(shell: Shell, demo: boolean): Promise<Servic
   }
   if (demo) throw new Unusable('no demo runs here: "npm run demo"');
   return loadConfig(shell.env, 'service');
+}
+
+/** Undefined where something of it is wrong. */
+function withoutService(shell: Shell): Config | undefined {
+  try {
+    return loadConfig(shell.env, 'database');
+  } catch (error) {
+    if (error instanceof InvalidConfig) return undefined;
+    throw error;
+  }
 }
