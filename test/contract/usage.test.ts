@@ -53,6 +53,7 @@ describe('wrong usage', () => {
     ['a missing argument', ['sql'], "missing required argument 'query'"],
     ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],
     ['an empty query', ['sql', ' '], 'the query is empty'],
+    ['two formats', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
     ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is no duration'],
     ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
     [
