@@ -4,6 +4,7 @@ import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
+import { addExport } from './sql/export.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
@@ -32,6 +33,7 @@ const COMMANDS: readonly AddCommand[] = [
   addAccounts,
   addMigrate,
   addSql,
+  addExport,
   addSandbox,
   addDemo,
 ];

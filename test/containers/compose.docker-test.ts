@@ -123,7 +123,7 @@ describe('docker compose --profile sandbox up, with nothing configured', () => {
   async function query<T>(sql: string): Promise<T[]> {
     const { code, stdout, stderr } = await project.mirror('sql', '--json', sql);
     if (code !== 0) throw new Error(stderr);
-    return JSON.parse(stdout) as T[];
+    return (JSON.parse(stdout) as { rows: T[] }).rows;
   }
 
   async function oldestRow(): Promise<string> {

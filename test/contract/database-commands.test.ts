@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { makeFolder, runProgram, startProgram, type Outcome } from '../support/processes/program.ts';
@@ -87,8 +88,44 @@ describe('sql', () => {
     );
     expect(code).toBe(0);
     expect(stdout).toContain('"n":9007199254740993,');
-    expect(JSON.parse(stdout)).toMatchObject([{ j: { a: [1] }, nil: null, b: true, n_2: 1, t: 'x"' }]);
-    expect((await run('sql', '--json', 'select 1 where false')).stdout).toBe('[]\n');
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: [{ j: { a: [1] }, nil: null, b: true, n_2: 1, t: 'x"' }],
+    });
+    expect((await run('sql', '--json', 'select 1 where false')).stdout).toBe('{"rows":[]}\n');
+  });
+
+  it('prints CSV with --csv: NULL empty, an empty text quoted, digits and line breaks as they are', async () => {
+    const { code, stdout, stderr } = await run(
+      'sql',
+      '--csv',
+      `select 12345678901234567890.10 as n, null as nil, '' as none, e'a "b",\n' as "t,t" from generate_series(1, 2)`,
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const row = '12345678901234567890.10,,"","a ""b"",\n"\r\n';
+    expect(stdout).toBe(`n,nil,none,"t,t"\r\n${row}${row}`);
+    expect((await run('sql', '--csv', 'select 1 as n where false')).stdout).toBe('n\r\n');
+  });
+
+  it('prints a line for each column with --vertical', async () => {
+    const { stdout } = await run('sql', '--vertical', "select 1 as n, 'x' as longer");
+    expect(stdout).toBe('─[ 1 ]───\nn       1\nlonger  x\n(1 row)\n');
+  });
+
+  it('lets the server wait for a slow reader, and loses nothing', async () => {
+    const text = "select repeat('x', 10000) as x, 'to be read slowly' as y from generate_series(1, 20000)";
+    const running = startProgram(['sql', '--csv', text], asReader());
+    await running.until('x,y');
+    running.child.stdout.pause();
+    // Who reads on regardless has everything in memory long before that, and the server is done.
+    await eventually('the server waiting', async () => {
+      const { rows } = await sql`select from pg_stat_activity
+        where query like '%to be read slowly%' and wait_event = 'ClientWrite' and pid <> pg_backend_pid()
+          and clock_timestamp() - query_start > interval '3 seconds'`.execute(direct.kysely);
+      return rows.length === 1;
+    });
+    running.child.stdout.resume();
+    const { code, stdout } = await running.ended;
+    expect({ code, lines: stdout.split('\r\n').length }).toEqual({ code: 0, lines: 20_002 });
   });
 
   it('shows where a statement is wrong, and ends with 1', async () => {
@@ -130,7 +167,7 @@ describe('sql', () => {
 
   it('ends quietly as soon as nobody reads its answer', async () => {
     const running = startProgram(['sql', '--json', 'select generate_series(1, 100000000)'], asReader());
-    await running.until('[{');
+    await running.until('[\n{');
     running.child.stdout.destroy();
     expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
   });
@@ -171,7 +208,7 @@ describe('status', () => {
     });
     await pretendAccount('now()', 'failing');
     expect((await run('status')).stdout).toMatch(
-      /problem: the service is down; affects 42\/lists; by itself: one request at a time/,
+      /problem: the service is down: no answer; affects 42\/lists; by itself: one request at a time/,
     );
   });
 });
@@ -204,7 +241,7 @@ async function pretendAccount(nextPoll: string, state: string): Promise<void> {
   );
   await sql`
     insert into mirror._collections (_user_id, collection, live_rows, polled_at, next_poll_at, state, last_error)
-    values (42, 'lists', 3, now(), ${sql.raw(nextPoll)}, ${state}, 'the service is down')
+    values (42, 'lists', 3, now(), ${sql.raw(nextPoll)}, ${state}, 'the service is down: no answer')
     on conflict (_user_id, collection) do update set next_poll_at = excluded.next_poll_at, state = excluded.state`.execute(
     direct.kysely,
   );

@@ -109,7 +109,7 @@ describe('demo', () => {
     const rows = await runProgram(['sql', '--json', 'select sum(live_rows) > 0 as some from freshness'], {
       cwd,
     });
-    expect(JSON.parse(rows.stdout)).toEqual([{ some: true }]);
+    expect(JSON.parse(rows.stdout)).toEqual({ rows: [{ some: true }] });
     const status = await runProgram(['status'], { cwd });
     expect(status).toMatchObject({
       code: 0,

@@ -19,6 +19,7 @@ const COMMANDS = [
   'accounts',
   'migrate',
   'sql',
+  'export',
   'sandbox',
   'demo',
 ];
@@ -55,6 +56,10 @@ describe('wrong usage', () => {
     ['a missing argument', ['sql'], "missing required argument 'query'"],
     ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],
     ['an empty query', ['sql', ' '], 'the query is empty'],
+    ['two formats', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
+    ['an export in no format', ['export', 'lists'], 'one of --csv and --parquet'],
+    ['an export in two formats', ['export', 'lists', '--csv', '--parquet'], 'one of --csv and --parquet'],
+    ['an answer beside the table', ['export', 'lists', '--csv', '--json'], '--json goes with --output'],
     ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is no duration'],
     ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
     [

@@ -2,9 +2,12 @@ import type { Environment } from '../../config/environment.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Scrubber } from '@research-mirror/runtime/scrub';
 
-/** A stream for text: `process.stdout`, `process.stderr`, or a test's. */
+/** A stream for text, and bytes where it is no terminal: `process.stdout`, `process.stderr`, or a test's. */
 export interface Terminal {
-  write(text: string): unknown;
+  write(text: string | Uint8Array): unknown;
+  /** What was written waits for its reader; `drain` tells when it has gone. */
+  readonly writableNeedDrain?: boolean;
+  once?(event: 'drain', listener: () => void): unknown;
   readonly isTTY?: boolean;
   /** Width in characters, of a terminal. */
   readonly columns?: number;
@@ -39,4 +42,22 @@ export function widthOfTerminal(terminal: Terminal): number | undefined {
   return terminal.isTTY === true && terminal.columns !== undefined && terminal.columns > 0
     ? terminal.columns
     : undefined;
+}
+
+/**
+ * Where the reader of `terminal` is slower than its writer: resolves when it has caught up, so that what it has not
+ * read yet takes no memory. Undefined where there is room now. Rejects with the signal's reason.
+ */
+export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> | undefined {
+  if (terminal.writableNeedDrain !== true || terminal.once === undefined) return undefined;
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason as Error);
+    if (signal.aborted) return giveUp();
+    // A reader that goes away never makes room.
+    signal.addEventListener('abort', giveUp, { once: true });
+    terminal.once?.('drain', () => {
+      signal.removeEventListener('abort', giveUp);
+      resolve();
+    });
+  });
 }

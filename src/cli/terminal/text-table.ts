@@ -36,6 +36,44 @@ export function formatTable(
     .join('');
 }
 
+/** Columns of a terminal that the titles of a table take: below that, `formatTable` cuts them. */
+export function widthOfTitles(columns: readonly Column[]): number {
+  return columns.reduce(
+    (sum, { title }) => sum + displayWidth(printable(title)),
+    GAP.length * (columns.length - 1),
+  );
+}
+
+/** How long the line above a record is at most, where no terminal says how wide it is. */
+const USUAL_WIDTH = 80;
+
+/**
+ * Rows below each other, each a record with a line for each column, as psql's `\x` prints them. No value is cut.
+ * @param rows cells as they are: what would move a terminal's cursor is escaped here
+ * @param width of the terminal: the line above a record is no longer
+ */
+export function formatRecords(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width = USUAL_WIDTH,
+): string {
+  const titles = columns.map(({ title }) => printable(title));
+  const widestTitle = widest(titles);
+  const records = rows.map((row) =>
+    titles.map((title, column) =>
+      `${pad(title, widestTitle, 'left')}${GAP}${printable(row[column] ?? '')}`.trimEnd(),
+    ),
+  );
+  const rule = Math.min(width, widest(records.flat()));
+  return records
+    .map((lines, index) => {
+      const head = `─[ ${index + 1} ]`;
+      const dashes = '─'.repeat(Math.max(0, rule - displayWidth(head)));
+      return [`${head}${dashes}`, ...lines].map((text) => `${text}\n`).join('');
+    })
+    .join('');
+}
+
 /** Control characters in JSON's spelling: a value must not be able to write to the terminal by itself. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {

@@ -16,6 +16,11 @@ export interface ReadOnlyQuery {
   readonly onColumns: (columns: readonly ResultColumn[]) => void;
   /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
   readonly onRow: (values: readonly (string | null)[]) => boolean;
+  /**
+   * Asked after each row and piece: a promise where the receiver has no room now. The server waits until it resolves, so
+   * that an answer of any length takes no memory here; where it rejects, the statement ends with that error.
+   */
+  readonly room?: () => Promise<void> | undefined;
   /** Gets the output of `copy … to stdout` in pieces. An error from it ends the statement. */
   readonly onCopy: (piece: Buffer) => void;
 }
@@ -23,6 +28,8 @@ export interface ReadOnlyQuery {
 export interface ResultColumn {
   readonly name: string;
   readonly kind: 'number' | 'boolean' | 'json' | 'moment' | 'text';
+  /** Postgres's OID of the type, which never changes for those that it brings itself; of a domain, its base type's. */
+  readonly type: number;
 }
 
 /** Postgres refused the statement: its message, for whoever wrote the statement. */
@@ -90,7 +97,7 @@ async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<n
   await client.query(
     `begin transaction read only; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
       `set local search_path = ${client.escapeIdentifier(query.schema)}, public; set local timezone = 'UTC'; ` +
-      `set local datestyle = 'ISO'`,
+      `set local datestyle = 'ISO'; set local bytea_output = 'hex'; set local extra_float_digits = 1`,
   );
   // After its first query the transaction can't be made writable.
   const may = await moreThanReading(client, query.schema);
@@ -101,37 +108,49 @@ async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<n
 
 function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
+    const socket = client.connection.stream;
     let named = false;
     let enough = false;
     const nameColumns = (fields: readonly pg.FieldDef[]): void => {
       if (named) return;
       named = true;
       query.onColumns(
-        fields.map(({ name, dataTypeID }) => ({ name, kind: KINDS.get(dataTypeID) ?? 'text' })),
+        fields.map(({ name, dataTypeID: type }) => ({ name, kind: KINDS.get(type) ?? 'text', type })),
       );
+    };
+    const fail = (error: unknown): void => {
+      enough = true;
+      reject(error);
+    };
+    /** Hands something to the receiver. What it throws must not reach the driver, which would leave it to nobody. */
+    const give = (hand: () => void): void => {
+      // Rows go on coming until the server has stopped.
+      if (enough || query.signal.aborted) return;
+      try {
+        hand();
+        const room = enough || socket.isPaused() ? undefined : query.room?.();
+        if (room === undefined) return;
+        socket.pause();
+        room.then(() => socket.resume(), fail);
+      } catch (error) {
+        fail(error);
+      }
     };
     const asText = { getTypeParser: () => (value: string) => value };
     const config = { text: query.text, rowMode: 'array', queryMode: 'extended', types: asText };
     const statement = new CopyingQuery(config as pg.QueryConfig, (piece) => {
-      if (enough || query.signal.aborted) return;
-      try {
-        query.onCopy(piece);
-      } catch (error) {
-        enough = true;
-        reject(error);
-      }
+      give(() => query.onCopy(piece));
     });
     statement.on('row', (row, result) => {
-      // Rows go on coming until the server has stopped.
-      if (enough || query.signal.aborted) return;
-      nameColumns(result?.fields ?? []);
-      if (!query.onRow(row)) {
+      give(() => {
+        nameColumns(result?.fields ?? []);
+        if (query.onRow(row)) return;
         enough = true;
         cancel();
-      }
+      });
     });
     statement.on('end', (result) => {
-      if (!statement.copied) nameColumns(result.fields ?? []);
+      if (!statement.copied) give(() => nameColumns(result.fields ?? []));
       resolve();
     });
     statement.on('error', reject);

@@ -54,7 +54,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['steps', 'terminal'],
     },
     quarantine: { has: 'quarantine, with its texts', imports: ['steps', 'sync', 'terminal'] },
-    sql: { has: 'sql, and how its rows are printed', imports: ['steps', 'terminal'] },
+    sql: {
+      has: 'sql and export, and how rows are printed: text, CSV, JSON, Parquet',
+      imports: ['steps', 'terminal'],
+    },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
   },
   db: {

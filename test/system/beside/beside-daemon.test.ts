@@ -95,7 +95,7 @@ describe('beside a running daemon', () => {
     const query = ['sql', '--json', 'select collection from freshness order by 1'];
     const sql = await system.run(query, { DATABASE_URL: reader.url });
     await reader.drop();
-    expect(JSON.parse(sql.stdout)).toHaveLength(6);
+    expect((JSON.parse(sql.stdout) as { rows: unknown[] }).rows).toHaveLength(6);
     expect((await system.run(['migrate', '--check'])).code).toBe(0);
     for (const path of ['/', '/api/status', '/metrics', '/healthz', '/readyz']) {
       expect((await fetch(`${daemon.statusUrl}${path}`)).status).toBe(200);
@@ -159,7 +159,7 @@ describe('beside a running daemon with the embedded Postgres', () => {
     expect((await system.run(['status'], EMBEDDED)).code).toBe(0);
     expect((await system.run(['migrate', '--check'], EMBEDDED)).code).toBe(0);
     const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], EMBEDDED);
-    expect(JSON.parse(stdout)).toEqual([{ count: 301 }]);
+    expect(JSON.parse(stdout)).toEqual({ rows: [{ count: 301 }] });
     expect((await fetch(`${embedded.statusUrl}/readyz`)).status).toBe(200);
     expect(await embedded.stop()).toMatchObject({ code: 0 });
     // The last one out has stopped it; a command starts it again, and stops it.

@@ -76,7 +76,7 @@ async function jobs(): Promise<number> {
 
 async function embeddedJobs(): Promise<number> {
   const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], EMBEDDED);
-  return (JSON.parse(stdout) as { count: number }[])[0]?.count ?? Number.NaN;
+  return (JSON.parse(stdout) as { rows: { count: number }[] }).rows[0]?.count ?? Number.NaN;
 }
 
 /** Process ID of the embedded server. */

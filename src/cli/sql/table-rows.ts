@@ -1,0 +1,73 @@
+import type { ResultColumn } from '../../db/roles/read-only-query.ts';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { roomIn, widthOfTerminal, type Shell, type Terminal } from '../terminal/shell.ts';
+import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
+import { UsageError } from '../terminal/usage-error.ts';
+import type { RowPrinter } from './row-printer.ts';
+
+/** A table needs all its rows before the first one is printed, and nobody reads more of them. */
+const MOST_ROWS = 10_000;
+
+/**
+ * A table for people: what is longer than the terminal is wide is cut. Where not even the titles fit the terminal, or
+ * where it is asked for, records below each other instead, in which nothing is cut.
+ */
+export class TableRows implements RowPrinter {
+  readonly #out: Terminal;
+  readonly #err: Terminal;
+  readonly #signal: AbortSignal;
+  readonly #vertical: boolean;
+  #columns: readonly ResultColumn[] = [];
+  readonly #rows: string[][] = [];
+  readonly #text = new TextDecoder('utf-8', { fatal: true });
+  #more = false;
+
+  /** @param vertical records even where a table would fit */
+  constructor({ out, err, signal }: Pick<Shell, 'out' | 'err' | 'signal'>, vertical: boolean) {
+    this.#out = out;
+    this.#err = err;
+    this.#signal = signal;
+    this.#vertical = vertical;
+  }
+
+  columns(columns: readonly ResultColumn[]): void {
+    this.#columns = columns;
+  }
+
+  row(values: readonly (string | null)[]): boolean {
+    this.#more = this.#rows.length === MOST_ROWS;
+    if (!this.#more) this.#rows.push(values.map((value) => value ?? ''));
+    return !this.#more;
+  }
+
+  copy(piece: Buffer): void {
+    let text: string;
+    try {
+      text = this.#text.decode(piece, { stream: true });
+    } catch {
+      throw new UsageError('what "copy" gives is no text: leave out "format binary"');
+    }
+    this.#out.write(text);
+  }
+
+  room(): Promise<void> | undefined {
+    return roomIn(this.#out, this.#signal);
+  }
+
+  end(): void {
+    if (this.#columns.length === 0) return;
+    const columns = this.#columns.map(
+      ({ name, kind }) => ({ title: name, align: kind === 'number' ? 'right' : 'left' }) as const,
+    );
+    const width = widthOfTerminal(this.#out);
+    const vertical = this.#vertical || (width !== undefined && widthOfTitles(columns) > width);
+    const print = vertical ? formatRecords : formatTable;
+    this.#out.write(print(columns, this.#rows, width));
+    this.#out.write(`(${countOf(this.#rows.length, 'row')})\n`);
+    if (this.#more) {
+      this.#err.write(
+        `only the first ${formatCount(MOST_ROWS)} rows: --csv and --json print all, "limit" chooses\n`,
+      );
+    }
+  }
+}
