@@ -26,11 +26,19 @@ export const INSIDE_CHECKS = [
   'vacuum',
 ] as const;
 
-/** Older transactions hold vacuum back (ms). */
+/** Older transactions keep vacuum from its work (ms). */
 const OLD_READER_MS = 10 * 60_000;
 
-/** What can be seen of the database from within. Changes nothing in it. */
-export async function checkInside(db: Db, clock: Clock, report: Report): Promise<ServerFacts> {
+/**
+ * What can be seen of the database from within. Changes nothing in it.
+ * @param oldReaderMs how old a transaction may be
+ */
+export async function checkInside(
+  db: Db,
+  clock: Clock,
+  report: Report,
+  oldReaderMs = OLD_READER_MS,
+): Promise<ServerFacts> {
   const askedAt = clock.now();
   const facts = await serverFacts(db);
   const answeredAt = clock.now();
@@ -44,7 +52,7 @@ export async function checkInside(db: Db, clock: Clock, report: Report): Promise
   const wrong = describeSkew("the database's clock", skew);
   if (wrong === undefined) report('database_clock', 'ok', "as this machine's");
   else report('database_clock', 'warning', wrong, { remedy: CLOCK_REMEDY });
-  await checkVacuum(db, facts, report);
+  await checkVacuum(db, facts, oldReaderMs, report);
   return facts;
 }
 
@@ -163,8 +171,13 @@ function checkDurability({ synchronousCommit, user, database }: ServerFacts, rep
   );
 }
 
-async function checkVacuum(db: Db, { user }: ServerFacts, report: Report): Promise<void> {
-  const { found, hidden } = await oldReaders(db, OLD_READER_MS);
+async function checkVacuum(
+  db: Db,
+  { user }: ServerFacts,
+  oldReaderMs: number,
+  report: Report,
+): Promise<void> {
+  const { found, hidden } = await oldReaders(db, oldReaderMs);
   const [oldest] = found;
   if (oldest !== undefined) {
     const who = `${oldest.program === '' ? 'a session' : oldest.program} of ${oldest.user}`;
@@ -184,5 +197,5 @@ async function checkVacuum(db: Db, { user }: ServerFacts, report: Report): Promi
     hidden === 0
       ? ''
       : `; of ${countOf(hidden, 'session')} nothing can be seen (grant pg_read_all_stats to ${quotedName(user)})`;
-  report('vacuum', 'ok', `no transaction is open for more than ${formatSpan(OLD_READER_MS)}${unseen}`);
+  report('vacuum', 'ok', `no transaction is open for more than ${formatSpan(oldReaderMs)}${unseen}`);
 }

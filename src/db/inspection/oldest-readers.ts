@@ -19,7 +19,7 @@ export interface OldReaders {
 
 /** Open transactions on the mirror's database that are older than `ageMs`. */
 export async function oldReaders(db: Db, ageMs: number): Promise<OldReaders> {
-  const sessions = sql`pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+  const sessions = sql`pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'`;
   const { rows } = await db.sql<OldReader>`
     select pid, coalesce(usename, '') as user, coalesce(application_name, '') as program,
       (extract(epoch from clock_timestamp() - xact_start) * 1000)::float8 as "ageMs"

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createServer, request, type RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
@@ -8,6 +9,21 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { removeTestServer } from '../../support/postgres/postgres.ts';
 import { examine, typed, type DoctorSetting } from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+
+/** Whether this user may make a small disk: root may, outside of most containers. */
+function mayMount(): boolean {
+  try {
+    inShell('unshare --mount mount -t tmpfs tmpfs /mnt');
+    return true;
+  } catch {
+    process.stderr.write('no file system can be mounted here; NOT TESTED: doctor on a full disk\n');
+    return false;
+  }
+}
+
+function inShell(line: string): void {
+  execFileSync('/bin/sh', ['-c', line], { stdio: 'ignore' });
+}
 
 let system: System;
 let dataDir: string;
@@ -82,6 +98,24 @@ describe('doctor says of the embedded Postgres', () => {
       expect(await examine(wrong)).toMatchObject({ code: 0 });
     },
   );
+
+  it.runIf(mayMount())('that its disk is full', async () => {
+    const folder = join(system.cwd, 'small');
+    await mkdir(folder);
+    inShell(`mount -t tmpfs -o size=2m tmpfs ${folder}`);
+    try {
+      const wrong = setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' });
+      const found = await examine(wrong);
+      expect(found).toMatchObject({ code: 1 });
+      expect(found.in('broken')).toEqual(['disk']);
+      expect(found.the('disk').found).toMatch(/^the disk is full: 2 MB free for /);
+      expect(await typed(found.the('disk'), wrong)).toMatchObject({ MIRROR_PG_PORT: '0' });
+      inShell(`mount -o remount,size=4g ${folder}`);
+      expect(await examine(wrong)).toMatchObject({ code: 0 });
+    } finally {
+      inShell(`umount ${folder}`);
+    }
+  });
 
   it('that a stopped one is fine, and stops it again; that another program has its port', async () => {
     const own = setting({ MIRROR_PG_PORT: String(await nonEphemeralPort()) });
