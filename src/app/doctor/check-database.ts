@@ -89,17 +89,18 @@ function checkWritable(facts: ServerFacts, report: Report): void {
   }
   const [user, database] = [quotedName(facts.user), quotedName(facts.database)];
   const places: Readonly<Record<string, string>> = {
-    user: `alter role ${user} reset default_transaction_read_only;`,
-    database: `alter database ${database} reset default_transaction_read_only;`,
-    'database user': `alter role ${user} in database ${database} reset default_transaction_read_only;`,
+    user: `alter role ${user}`,
+    database: `alter database ${database}`,
+    'database user': `alter role ${user} in database ${database}`,
   };
+  const place = places[facts.readOnlySource];
   report('writable', 'broken', READ_ONLY, {
     remedy: `default_transaction_read_only is set (${facts.readOnlySource}): take it away, as a DBA`,
-    // The DBA's own session may be read-only, too.
-    sql: `set default_transaction_read_only = off; ${
-      places[facts.readOnlySource] ??
-      'alter system reset default_transaction_read_only; select pg_reload_conf();'
-    }`,
+    // The DBA's own session may be read-only, too. ALTER SYSTEM is for no transaction, and needs none.
+    sql:
+      place === undefined
+        ? 'alter system reset default_transaction_read_only; select pg_reload_conf();'
+        : `begin read write; ${place} reset default_transaction_read_only; commit;`,
   });
 }
 

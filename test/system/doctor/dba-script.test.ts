@@ -131,7 +131,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
       groups: `${SCHEMA}_reader`,
     });
     // Whatever a session sets: rights are what bounds it.
-    const writes = `set default_transaction_read_only = off; insert into ${SCHEMA}.sync_log default values`;
+    const writes = `begin read write; insert into ${SCHEMA}.sync_log default values`;
     await expect(ask(url, writes)).rejects.toThrow(/permission denied/);
     expect(
       await system.run(['sql', 'select 1 as one from freshness limit 1'], { ...daemon(), DATABASE_URL: url }),
