@@ -44,10 +44,15 @@ describe('a group of checks', () => {
       Promise.reject(new Error('odd')),
     );
     expect(failing.map(({ found }) => found)).toEqual(['odd', 'odd', 'odd']);
-    const interrupted = AbortSignal.abort(new Stopped('research-mirror'));
-    await expect(
-      runGroup(group, { clock: systemClock, signal: interrupted }, () => never),
-    ).rejects.toBeInstanceOf(Stopped);
+    const interrupt = new AbortController();
+    let closed = false;
+    const broken = runGroup(group, { clock: systemClock, signal: interrupt.signal }, async (_, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      closed = true;
+    });
+    interrupt.abort(new Stopped('research-mirror'));
+    await expect(broken).rejects.toBeInstanceOf(Stopped);
+    expect(closed).toBe(true);
   });
 });
 

@@ -80,6 +80,8 @@ export async function runGroup(
     (error: unknown) => messageOf(error),
   );
   const failure = await Promise.race([done, late]);
+  // What the work has opened, it closes.
+  if (signal.aborted) await done;
   signal.throwIfAborted();
   open = false;
   ended.abort();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { ServerFacts } from '../../db/inspection/server-facts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
-import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { databaseFolder, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { STATUS_PAGE } from '../../status/server.ts';
@@ -109,7 +109,8 @@ async function checkTheDatabase(
     const folder = embedded ? await checkDataFolder(where.dataDir, report) : undefined;
     if (embedded) {
       if (folder === undefined) return;
-      await checkDisk(folder, report);
+      // Of a database that is not there yet: the nearest folder above it.
+      await checkDisk(state === 'absent' ? folder : await databaseFolder(where.dataDir), report);
       if (state === 'absent') return checkServerPort(where.port, report);
     }
     const opened = await reachChecked(config, { ...options, command: 'doctor', signal }, report);
@@ -124,6 +125,9 @@ async function checkTheDatabase(
     if (!embedded) reportSize(facts, report);
     if (migrated) daemon = await daemonLives(opened.db, await ownIdentity());
     await checkPooler(config, opened, facts, options.clock, report, signal);
+  }).catch(async (error: unknown) => {
+    await database?.close();
+    throw error;
   });
   return { checks, result: { database, migrated, daemon } };
 }
