@@ -15,6 +15,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_TIMEOUT: 'did not answer in time',
   UND_ERR_HEADERS_OVERFLOW: 'answered with too many headers',
   CERT_HAS_EXPIRED: 'has an expired certificate',
+  CERT_NOT_YET_VALID: "has a certificate that is not valid yet (is this machine's clock right?)",
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate: name its file in NODE_EXTRA_CA_CERTS',
   SELF_SIGNED_CERT_IN_CHAIN:
@@ -35,8 +36,13 @@ export function networkProblem(error: unknown, host: string, sent: boolean): Tra
   const code = codeOf(error);
   const meaning = code === undefined ? undefined : MEANINGS[code];
   return meaning === undefined
-    ? new TransportError(`${host} gave no answer: ${messageOf(error)}`, { sent })
-    : new TransportError(`${host} ${meaning} (${code})`, { sent });
+    ? new TransportError(`${host} gave no answer: ${messageOf(error)}`, { sent, code })
+    : new TransportError(`${host} ${meaning} (${code})`, { sent, code });
+}
+
+/** Whether the failure is the certificate's, or TLS itself. */
+export function isTlsProblem(code: string | undefined): boolean {
+  return code !== undefined && /CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_|^EPROTO$/.test(code);
 }
 
 /** The code of an error, of its cause, or of the first attempt where several addresses were tried. */

@@ -152,7 +152,10 @@ describe('a service that is not there', () => {
     const gone = await listen(() => {});
     await gone.close();
     await expect(get(transport(gone.url))).rejects.toEqual(
-      new TransportError(`127.0.0.1:${gone.port} refused the connection (ECONNREFUSED)`, { sent: false }),
+      new TransportError(`127.0.0.1:${gone.port} refused the connection (ECONNREFUSED)`, {
+        sent: false,
+        code: 'ECONNREFUSED',
+      }),
     );
     await expect(get(transport('https://service.invalid'))).rejects.toThrow(
       /service\.invalid has no address/,

@@ -3,6 +3,7 @@ import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addDemo } from './demo/demo.ts';
+import { addDoctor } from './doctor/doctor.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
 import { addExport } from './sql/export.ts';
 import { addEvents } from './events/events.ts';
@@ -32,6 +33,7 @@ const COMMANDS: readonly AddCommand[] = [
   addQuarantine,
   addAccounts,
   addMigrate,
+  addDoctor,
   addSql,
   addExport,
   addSandbox,

@@ -7,10 +7,18 @@ export class TransportError extends ClassifiedError {
   readonly remedy = 'retry';
   /** False: provably nothing of the request reached the service. True: some of it may have. */
   readonly sent: boolean;
-  constructor(message: string, { sent = true, ...options }: ErrorOptions & { readonly sent?: boolean } = {}) {
+  /** Of Node, OpenSSL or undici: `ECONNREFUSED`; undefined where there is none. */
+  readonly code: string | undefined;
+  constructor(message: string, { sent = true, code, ...options }: TransportErrorOptions = {}) {
     super(message, options);
     this.sent = sent;
+    this.code = code;
   }
+}
+
+interface TransportErrorOptions extends ErrorOptions {
+  readonly sent?: boolean;
+  readonly code?: string | undefined;
 }
 
 /** How the message of a ServiceDown begins, wherever it is quoted. */

@@ -32,7 +32,8 @@ export interface StatusServer extends Service {
   url(): string;
 }
 
-const LISTENER = {
+/** What the listener is for, and which variables say where it listens. */
+export const STATUS_PAGE = {
   what: 'the status page',
   hostVariable: 'MIRROR_HTTP_HOST',
   portVariable: 'MIRROR_HTTP_PORT',
@@ -46,7 +47,8 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
   }
   const onRefused = (error: Error): void =>
     log.warn(`a connection for the status page could not be taken: ${messageOf(error)}`);
-  const explain = (error: NodeJS.ErrnoException): Error => listenProblem(error, { ...LISTENER, host, port });
+  const explain = (error: NodeJS.ErrnoException): Error =>
+    listenProblem(error, { ...STATUS_PAGE, host, port });
   const server = listener('status server', { host, port, clock, explain, onRefused }, (stopped) => {
     const routes = createRoutes({
       answers: answersOf(options),

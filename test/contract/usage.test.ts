@@ -18,6 +18,7 @@ const COMMANDS = [
   'quarantine',
   'accounts',
   'migrate',
+  'doctor',
   'sql',
   'export',
   'sandbox',

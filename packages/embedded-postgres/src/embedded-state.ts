@@ -10,10 +10,7 @@ export type EmbeddedState = 'absent' | 'stopped' | 'running';
 
 /** The state of the embedded database of `dataDir`. Creates and starts nothing. @throws Unusable where it can't be read */
 export async function embeddedState(dataDir: string): Promise<EmbeddedState> {
-  const folder = await readFile(join(dataDir, `pg${MAJOR}-location`), 'utf8').then(
-    (text) => text.trim(),
-    () => resolve(dataDir),
-  );
+  const folder = await databaseFolder(dataDir);
   const pgData = join(folder, `pg${MAJOR}`);
   try {
     if (!(await exists(pgData))) return 'absent';
@@ -25,4 +22,12 @@ export async function embeddedState(dataDir: string): Promise<EmbeddedState> {
       { cause: error },
     );
   }
+}
+
+/** The folder that holds the database: `dataDir`, or the one that root has put in its place. */
+export async function databaseFolder(dataDir: string): Promise<string> {
+  return readFile(join(dataDir, `pg${MAJOR}-location`), 'utf8').then(
+    (text) => text.trim(),
+    () => resolve(dataDir),
+  );
 }

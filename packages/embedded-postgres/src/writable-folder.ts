@@ -21,6 +21,7 @@ export async function ensureWritableFolder(given: string): Promise<string> {
     throw new Unusable(
       `MIRROR_DATA_DIR (${given}) can't hold the embedded database: ${messageOf(error)}. ` +
         'Name a folder that this user can write, or set DATABASE_URL.',
+      { cause: error },
     );
   }
 }

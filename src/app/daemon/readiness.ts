@@ -3,6 +3,9 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Ready } from '../../status/answers.ts';
 
+export const READ_ONLY =
+  'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written';
+
 export interface ReadinessSources {
   readonly db: Db;
   /** Monotonic moment until which the last heartbeat is valid; each heartbeat is a committed write. */
@@ -19,10 +22,7 @@ export async function readiness({ db, ownsUntil, clock }: ReadinessSources): Pro
   const { rows } = await db.sql<{ refuses: boolean }>`
     select current_setting('transaction_read_only')::boolean as refuses`;
   if (rows[0]?.refuses === true) {
-    return {
-      ok: false,
-      why: 'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written',
-    };
+    return { ok: false, why: READ_ONLY };
   }
   const late = clock.monotonic() - ownsUntil();
   if (late === Infinity)

@@ -59,7 +59,7 @@ describe('judgeStatus', () => {
     const stopped = account({ state: 'stopped', error: 'moved', collections });
     expect(lines(judgeStatus([stopped], [DAEMON], NOW, null)).problems).toEqual([
       'account has stopped: moved; affects 42; by itself: nothing: its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again',
-      'can’t be read: odd; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror status" says more of each; is MIRROR_API_URL right, and does the service work?',
+      'can’t be read: odd; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
     ]);
   });
 
@@ -128,7 +128,7 @@ describe('judgeStatus', () => {
     ];
     const { problems, notes } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
     expect(problems).toEqual([
-      'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror status" says more of each; is MIRROR_API_URL right, and does the service work?',
+      'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
     ]);
     expect(notes).toHaveLength(2);
   });

@@ -114,7 +114,7 @@ function failingCollection(
     byItself: down
       ? 'one request at a time tries it; mirroring goes on as soon as it answers'
       : 'it is tried again, at the latest after 5 minutes',
-    remedy: '"research-mirror status" says more of each; is MIRROR_API_URL right, and does the service work?',
+    remedy: '"research-mirror doctor" finds out why',
   };
 }
 

@@ -127,7 +127,8 @@ function checkedName(schema: string): string {
   return schema;
 }
 
-async function checkServer(db: Db): Promise<void> {
+/** @throws Unusable for a server or a database on which no mirror can be */
+export async function checkServer(db: Db): Promise<void> {
   const found = await db.sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
       current_setting('server_encoding') as encoding`;

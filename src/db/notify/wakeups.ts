@@ -72,6 +72,23 @@ export function createWakeups(options: WakeupOptions): Service {
   });
 }
 
+/**
+ * Whether LISTEN delivers anything on this connection: it does not behind a transaction pooler. Wakes the daemons of
+ * this mirror once more than needed.
+ * @throws DatabaseUnavailable, Unusable; the signal's reason
+ */
+export async function listenWorks(
+  options: Pick<WakeupOptions, 'connection' | 'schema' | 'clock'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const listener = await Listener.connect(options, signal);
+  try {
+    return await listener.hears(options.clock, signal);
+  } finally {
+    await listener.end();
+  }
+}
+
 function channelOf(schema: string): string {
   return `${schema}_wake`;
 }
@@ -95,7 +112,10 @@ class Listener {
     client.on('notification', () => this.#onNotification());
   }
 
-  static async connect({ connection, schema }: WakeupOptions, signal: AbortSignal): Promise<Listener> {
+  static async connect(
+    { connection, schema }: Pick<WakeupOptions, 'connection' | 'schema'>,
+    signal: AbortSignal,
+  ): Promise<Listener> {
     const config = await unlessAborted(signal, resolveConnection(connection));
     const client = new pg.Client(config);
     const listener = new Listener(client, config, channelOf(schema));

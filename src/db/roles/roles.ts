@@ -18,12 +18,16 @@ export function groupRoles(schema: string): readonly GroupRole[] {
 
 /** Makes missing group roles where this user may make roles (else a DBA can). */
 export async function makeRoles(db: Db): Promise<void> {
-  const { rows } = await db.sql<{ may: boolean }>`
-    select rolcreaterole or rolsuper as may from pg_roles where rolname = current_user`;
-  if (rows[0]?.may !== true) return;
+  if (!(await mayMakeRoles(db))) return;
   for (const { name } of groupRoles(db.schema)) {
     if ((await roleId(db, name)) === null) await db.sql`create role ${sql.id(name)} nologin`;
   }
+}
+
+export async function mayMakeRoles(db: Db): Promise<boolean> {
+  const { rows } = await db.sql<{ may: boolean }>`
+    select rolcreaterole or rolsuper as may from pg_roles where rolname = current_user`;
+  return rows[0]?.may === true;
 }
 
 /** The role's ID; null where there is none. A role that was dropped and made again has another ID. */

@@ -8,8 +8,8 @@ export function sqlLogin(schema: string): string {
 }
 
 /** The login's connections at most, and after how long a statement ends by default. */
-const CONNECTIONS = 20;
-const TIMEOUT = '60s';
+export const LOGIN_CONNECTIONS = 20;
+export const LOGIN_TIMEOUT = '60s';
 
 /**
  * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role. It could change its settings
@@ -25,9 +25,9 @@ export async function makeSqlLogin(db: Db, password: string): Promise<void> {
     const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
     if (rows.length === 0) await trx.sql`create role ${login}`;
     await trx.sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
-      connection limit ${sql.lit(CONNECTIONS)} password ${sql.lit(password)}`;
+      connection limit ${sql.lit(LOGIN_CONNECTIONS)} password ${sql.lit(password)}`;
     await trx.sql`alter role ${login} set default_transaction_read_only = on`;
-    await trx.sql`alter role ${login} set statement_timeout = ${sql.lit(TIMEOUT)}`;
+    await trx.sql`alter role ${login} set statement_timeout = ${sql.lit(LOGIN_TIMEOUT)}`;
     await trx.sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login} with inherit true, set false`;
   });
 }
@@ -35,7 +35,7 @@ export async function makeSqlLogin(db: Db, password: string): Promise<void> {
 /** Statements for psql that a DBA runs once where the program does not make the login; they lack the password. */
 export function sqlLoginByHand(schema: string): string {
   return (
-    `create role ${sqlLogin(schema)} login password '…' connection limit ${CONNECTIONS} in role ${schema}_reader; ` +
+    `create role ${sqlLogin(schema)} login password '…' connection limit ${LOGIN_CONNECTIONS} in role ${schema}_reader; ` +
     `alter role ${sqlLogin(schema)} set default_transaction_read_only = on;`
   );
 }

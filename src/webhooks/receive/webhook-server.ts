@@ -46,7 +46,8 @@ export interface WebhookServer extends Service {
   port(): number;
 }
 
-const LISTENER = {
+/** What the listener is for, and which variables say where it listens. */
+export const DELIVERIES = {
   what: 'deliveries',
   hostVariable: 'MIRROR_WEBHOOK_HOST',
   portVariable: 'MIRROR_WEBHOOK_PORT',
@@ -59,7 +60,8 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
   const notes = new Notes(clock, log);
   const onRefused = (error: Error): void =>
     notes.say('warn', 'accept', `a connection for deliveries could not be taken: ${messageOf(error)}`);
-  const explain = (error: NodeJS.ErrnoException): Error => listenProblem(error, { ...LISTENER, host, port });
+  const explain = (error: NodeJS.ErrnoException): Error =>
+    listenProblem(error, { ...DELIVERIES, host, port });
   const listening = listener('webhook server', { host, port, clock, explain, onRefused }, () => {
     const requests = new Requests({ ...options, limits, notes });
     const server = createServer({

@@ -34,6 +34,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'the daemon: its services, and what wakes them',
       imports: ['accounts', 'process', 'quarantine', 'status', 'sync', 'verify'],
     },
+    doctor: {
+      has: 'what start needs, looked at one by one, each with its remedy',
+      imports: ['accounts', 'daemon', 'process'],
+    },
   },
   config: {
     values: { has: 'how the text of one value is read, and why it is refused', imports: [] },
@@ -59,6 +63,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['steps', 'terminal'],
     },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
+    doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
@@ -85,6 +90,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['connection', 'events', 'installation', 'ownership'],
     },
     status: { has: 'what the status report reads', imports: ['connection', 'webhook'] },
+    inspection: {
+      has: 'what doctor looks at: the server, what its user may do, who is in the way',
+      imports: ['connection'],
+    },
   },
   mirror: {
     history: { has: 'superseded versions: archive, coverage, retention', imports: [] },

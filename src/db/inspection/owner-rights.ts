@@ -1,0 +1,86 @@
+import { type Db, onlyRow } from '../connection/db.ts';
+
+/** A right that this user lacks to keep the mirror, and what a DBA runs to give it. */
+export interface MissingRight {
+  readonly what: string;
+  /** Statements, with a semicolon behind each. */
+  readonly sql: string;
+}
+
+/** Objects that are named in words; the statements have all. */
+const NAMED = 3;
+
+/**
+ * What this user lacks to migrate and to write the mirror: schemas that can't be made or used, objects of the mirror
+ * that are another user's, tables that can't be written. Objects that people added beside the mirror's are theirs.
+ */
+export async function missingRights(db: Db): Promise<readonly MissingRight[]> {
+  return [...(await schemaRights(db)), ...(await ownership(db)), ...(await tableRights(db))];
+}
+
+/** PostgreSQL wants CREATE on the database even for a schema that is there already (`create schema if not exists`). */
+async function schemaRights(db: Db): Promise<MissingRight[]> {
+  const may = onlyRow(
+    await db.sql<{ create: boolean; sql: string }>`
+      select has_database_privilege(current_database(), 'create') as create,
+        format('grant connect, create on database %I to %I;', current_database(), current_user) as sql`,
+  );
+  const { rows } = await db.sql<{ name: string; owner: string; sql: string }>`
+    select nspname as name, nspowner::regrole::text as owner,
+      format('grant usage, create on schema %I to %I;', nspname, current_user) as sql
+    from pg_namespace
+    where nspname in (${db.schema}, ${db.stateSchema})
+      and not (has_schema_privilege(oid, 'usage') and has_schema_privilege(oid, 'create'))
+    order by nspname`;
+  return [
+    ...(may.create ? [] : [{ what: 'may make no schema in the database', sql: may.sql }]),
+    ...rows.map(({ name, owner, sql }) => ({
+      what: `can make nothing in the schema ${name} of ${owner}`,
+      sql,
+    })),
+  ];
+}
+
+async function ownership(db: Db): Promise<MissingRight[]> {
+  const { rows } = await db.sql<{ name: string; owner: string; sql: string }>`
+    select format('%I.%I', nspname, relname) as name, relowner::regrole::text as owner,
+      format('alter %s %I.%I owner to %I;', case relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end,
+        nspname, relname, current_user) as sql
+    from pg_class c join pg_namespace n on n.oid = relnamespace
+    where relkind in ('r', 'p', 'v') and not pg_has_role(relowner, 'usage')
+      and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${await ownRelations(db)}::text[]))
+    order by nspname, relname`;
+  if (rows.length === 0) return [];
+  const named = rows.slice(0, NAMED).map(({ name, owner }) => `${name} (of ${owner})`);
+  const more = rows.length > NAMED ? ` and ${rows.length - NAMED} more` : '';
+  return [{ what: `does not own ${named.join(', ')}${more}`, sql: rows.map(({ sql }) => sql).join(' ') }];
+}
+
+/** Names of tables and views that migrations made in `<schema>`; none where this user may not read them. */
+async function ownRelations(db: Db): Promise<string[]> {
+  const { rows } = await db.sql<{ may: boolean }>`
+    select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select') as may
+    from pg_class c join pg_namespace n on n.oid = relnamespace
+    where nspname = ${db.stateSchema} and relname = 'granted'`;
+  if (rows[0]?.may !== true) return [];
+  const found = await db.sql<{ name: string }>`
+    select distinct substr(object, 10) as name from ${db.stateTable('granted')} where object like 'relation %'`;
+  return found.rows.map(({ name }) => name);
+}
+
+/** An owner may have taken rights from itself, too. */
+async function tableRights(db: Db): Promise<MissingRight[]> {
+  const { rows } = await db.sql<{ name: string; sql: string }>`
+    select format('%I.%I', nspname, relname) as name,
+      format('grant select, insert, update, delete on %I.%I to %I;', nspname, relname, current_user) as sql
+    from pg_class c join pg_namespace n on n.oid = relnamespace
+    where relkind in ('r', 'p') and pg_has_role(relowner, 'usage')
+      and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${await ownRelations(db)}::text[]))
+      and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+        and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
+    order by 1`;
+  if (rows.length === 0) return [];
+  const named = rows.slice(0, NAMED).map(({ name }) => name);
+  const more = rows.length > NAMED ? ` and ${rows.length - NAMED} more` : '';
+  return [{ what: `may not write ${named.join(', ')}${more}`, sql: rows.map(({ sql }) => sql).join(' ') }];
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { checkInside } from '../../../../src/app/doctor/check-database.ts';
+import { oldReaders } from '../../../../src/db/inspection/oldest-readers.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { createLoginRole, type LoginRole } from '../../../support/postgres/login-role.ts';
+
+let database: MigratedDatabase;
+let reader: LoginRole;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  reader = await createLoginRole(database, ['mirror_reader']);
+});
+afterAll(async () => {
+  await reader.drop();
+  await database.drop();
+});
+
+it('finds a transaction that is open for long, and the statement that ends it', async () => {
+  expect(await oldReaders(database.db, 0)).toEqual({ found: [], hidden: 0 });
+  const open = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const reading = reader.db.snapshot(async (trx) => {
+    await trx.sql`select count(*) from mirror.lists`;
+    begun.resolve();
+    await open.promise;
+    await trx.sql`select 1`;
+  });
+  await begun.promise;
+  const { found } = await oldReaders(database.db, 0);
+  expect(found).toMatchObject([{ user: reader.name, program: 'research-mirror tests' }]);
+  expect(found[0]?.ageMs).toBeGreaterThan(0);
+  expect((await oldReaders(database.db, 3_600_000)).found).toEqual([]);
+
+  const told = new Map<string, unknown>();
+  await checkInside(
+    database.db,
+    systemClock,
+    (check, state, words, mend) => void told.set(check, { state, words, sql: mend?.sql }),
+    0,
+  );
+  expect(told.get('vacuum')).toEqual({
+    state: 'warning',
+    words: expect.stringMatching(
+      /^a transaction has been open for \d+ s \(research-mirror tests of test_\w+\)/,
+    ) as string,
+    sql: `select pg_terminate_backend(${found[0]?.pid});`,
+  });
+  await database.db.raw(`select pg_terminate_backend(${found[0]?.pid})`);
+  open.resolve();
+  await expect(reading).rejects.toThrow(/the database/);
+  expect((await oldReaders(database.db, 0)).found).toEqual([]);
+});
+
+it('says of how many sessions a login without pg_read_all_stats sees nothing', async () => {
+  expect((await oldReaders(reader.db, 0)).hidden).toBeGreaterThan(0);
+});

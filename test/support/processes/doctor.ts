@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import pg from 'pg';
+import type { Check, CheckState } from '../../../src/app/doctor/check.ts';
+import type { Environment } from './system.ts';
+import { runProgram, type Outcome } from './program.ts';
+
+/** What `doctor` said, and how to do what it said. */
+export interface Examination {
+  readonly code: number | null;
+  readonly checks: readonly Check[];
+  /** The only check of that name. @throws where there are none, or several */
+  the(check: string): Check;
+  /** Names of those in that state. */
+  in(state: CheckState): string[];
+}
+
+export interface DoctorSetting {
+  readonly cwd: string;
+  readonly env: Environment;
+}
+
+export async function examine({ cwd, env }: DoctorSetting): Promise<Examination> {
+  const outcome = await runProgram(['doctor', '--json'], { cwd, env: present(env) });
+  return readExamination(outcome);
+}
+
+export function readExamination({ code, stdout, stderr }: Outcome): Examination {
+  if (!stdout.startsWith('{')) throw new Error(`doctor ended with ${code}: ${stdout}${stderr}`);
+  const { checks } = JSON.parse(stdout) as { checks: Check[] };
+  return {
+    code,
+    checks,
+    the(name) {
+      const [check, another] = checks.filter((each) => each.check === name);
+      if (check === undefined || another !== undefined) throw new Error(`${name}: ${stdout}`);
+      return check;
+    },
+    in: (state) => checks.filter((each) => each.state === state).map(({ check }) => check),
+  };
+}
+
+/**
+ * Types the command of a check into a shell.
+ * @returns the environment as it leaves it: what it exports and unsets is what an operator would put into `.env`
+ */
+export function typed({ command }: Check, { cwd, env }: DoctorSetting): Promise<Environment> {
+  if (command === null) throw new Error('there is no command to type');
+  const set = { PATH: process.env['PATH'] ?? '', HOME: cwd, ...present(env) };
+  const script = `set -e\n${command}\nenv -0`;
+  return new Promise((resolve, reject) => {
+    execFile('/bin/sh', ['-c', script], { cwd, env: set, encoding: 'utf8' }, (error, stdout) => {
+      if (error !== null) return reject(error);
+      const lines = stdout.split('\0').filter((line) => /^[A-Z]\w*=/i.test(line));
+      const left = lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
+      return resolve(
+        Object.fromEntries(
+          left.filter(([name]) => !['PATH', 'HOME', 'PWD', '_'].includes(name ?? '')),
+        ) as Environment,
+      );
+    });
+  });
+}
+
+/** Runs the SQL of a check as a DBA does, each statement by itself, with psql's variables filled in. */
+export async function ran(
+  { sql }: Check,
+  url: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  if (sql === null) throw new Error('there is no SQL to run');
+  const filled = sql.replaceAll(/:'(\w+)'/g, (_, name: string) => `'${variables[name] ?? ''}'`);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of filled.split(/;\s*/).filter((each) => each !== '')) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function present(env: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

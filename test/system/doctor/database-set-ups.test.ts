@@ -1,0 +1,272 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isPgbouncerTested, startPgbouncer } from '../../support/databases/pgbouncer.ts';
+import { examine, ran, typed, type DoctorSetting, type Examination } from '../../support/processes/doctor.ts';
+import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+
+/** A schema whose group roles no other test makes. */
+const SCHEMA = `doctor_${randomBytes(4).toString('hex')}`;
+const OWNER = `${SCHEMA}_owner`;
+let system: System;
+let database: TestDatabase;
+const more: TestDatabase[] = [];
+
+beforeAll(async () => {
+  system = await createSystem();
+  database = await createTestDatabase();
+  await ask(`create role ${OWNER} login password 'first'; grant create on database ${nameOf(database.url)} to ${OWNER};
+    create role ${SCHEMA}_reader nologin; create role ${SCHEMA}_submitter nologin`);
+  await expect(system.run(['migrate'], asOwner())).resolves.toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await Promise.all(more.map((each) => each.drop()));
+  await ask(`drop owned by ${OWNER} cascade`);
+  for (const role of ['reader', 'submitter', 'owner']) await ask(`drop role if exists ${SCHEMA}_${role}`);
+  await database.drop();
+  await system.close();
+});
+
+const nameOf = (url: string): string => new URL(url).pathname.slice(1);
+
+async function ask(text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const result = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
+    return Array.isArray(result) ? [] : result.rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Environment of the daemon's login, which may make neither roles nor databases. */
+function asOwner(env: Environment = {}): Environment {
+  const url = new URL(database.url);
+  url.username = OWNER;
+  url.password = 'first';
+  return { DATABASE_URL: url.href, MIRROR_SCHEMA: SCHEMA, ...env };
+}
+
+const setting = (env: Environment = {}): DoctorSetting => ({
+  cwd: system.cwd,
+  env: {
+    MIRROR_API_URL: system.sandbox.url,
+    MIRROR_API_KEY: system.sandbox.key,
+    MIRROR_HTTP_PORT: '0',
+    ...asOwner(),
+    ...env,
+  },
+});
+
+/** Breaks it, expects one check to say so, does what it prints, and gives what is found then: nothing. */
+async function mendedBySql(
+  check: string,
+  state: 'broken' | 'warning',
+  words: string | RegExp,
+  broken: DoctorSetting = setting(),
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Examination> {
+  const found = await examine(broken);
+  expect(found.in(state)).toEqual([check]);
+  expect(found.code).toBe(state === 'broken' ? 1 : 0);
+  expect(found.the(check).found).toMatch(words);
+  await ran(found.the(check), database.url, variables);
+  const mended = await examine(broken);
+  expect(mended.in('broken').concat(mended.in('warning'))).toEqual([]);
+  return mended;
+}
+
+describe('doctor says the cause and the remedy of', () => {
+  it('nothing, where the daemon’s login has what it needs', async () => {
+    const found = await examine(setting());
+    expect(found.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(found.code).toBe(0);
+  });
+
+  it('a server where nobody listens', async () => {
+    const found = await examine(
+      setting({ DATABASE_URL: 'postgres://nobody:hunter-word@127.0.0.1:1/mirror' }),
+    );
+    expect(found).toMatchObject({ code: 1 });
+    expect(found.in('broken')).toEqual(['database']);
+    expect(found.the('database')).toMatchObject({
+      found: expect.stringContaining("the database can't be reached: connect ECONNREFUSED") as string,
+      remedy: expect.stringContaining('127.0.0.1:1') as string,
+    });
+    expect(found.the('rights')).toMatchObject({
+      state: 'unknown',
+      found: 'not looked at, because of database',
+    });
+  });
+
+  it('a wrong password: the SQL gives it', async () => {
+    await ask(`alter role ${OWNER} password 'another'`);
+    const word = { password: 'first' };
+    expect(await mendedBySql('database', 'broken', /28P01/, setting(), word)).toMatchObject({ code: 0 });
+  });
+
+  it('a database that is not there: the SQL makes it', async () => {
+    const url = new URL(String(asOwner()['DATABASE_URL']));
+    url.pathname = `/${SCHEMA}_missing`;
+    more.push({
+      url: url.href,
+      drop: async () => void (await ask(`drop database if exists "${nameOf(url.href)}" with (force)`)),
+    });
+    const wrong = setting({ DATABASE_URL: url.href });
+    const found = await examine(wrong);
+    expect(found.in('broken')).toEqual(['database']);
+    await ran(found.the('database'), database.url);
+    const mended = await examine(wrong);
+    expect(mended).toMatchObject({ code: 0 });
+    // Empty: the next start makes the tables.
+    expect(mended.in('warning')).toEqual(['migrations']);
+  });
+
+  it('an encoding that holds not every text: the SQL makes another database', async () => {
+    const other = await createTestDatabase('SQL_ASCII');
+    more.push(other);
+    await ask(`grant all on database ${nameOf(other.url)} to ${OWNER}`);
+    const url = new URL(String(asOwner()['DATABASE_URL']));
+    url.pathname = `/${nameOf(other.url)}`;
+    const found = await examine(setting({ DATABASE_URL: url.href }));
+    expect(found.in('broken')).toEqual(['server']);
+    expect(found.the('server').found).toContain("the database's encoding is SQL_ASCII");
+    await ran(found.the('server'), database.url);
+    url.pathname += '_utf8';
+    more.push({
+      url: url.href,
+      drop: async () => void (await ask(`drop database "${nameOf(url.href)}" with (force)`)),
+    });
+    expect(await examine(setting({ DATABASE_URL: url.href }))).toMatchObject({ code: 0 });
+  });
+
+  it('a right to make schemas that was taken away', async () => {
+    await ask(`revoke create on database ${nameOf(database.url)} from ${OWNER}`);
+    expect(await mendedBySql('rights', 'broken', /may make no schema in the database/)).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('tables that are somebody else’s', async () => {
+    await ask(`alter table ${SCHEMA}.lists owner to postgres; alter view ${SCHEMA}.freshness owner to postgres;
+      alter table ${SCHEMA}_sync.scope owner to postgres`);
+    expect(
+      await mendedBySql('rights', 'broken', /does not own doctor_\w+\.freshness \(of postgres\)/),
+    ).toMatchObject({ code: 0 });
+  });
+
+  it('tables that may not be written', async () => {
+    await ask(`revoke insert, update on ${SCHEMA}.lists from ${OWNER}`);
+    expect(await mendedBySql('rights', 'broken', /may not write doctor_\w+\.lists/)).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('tables of the operator’s own, which are no concern of it', async () => {
+    await ask(`create table ${SCHEMA}.my_notes (note text)`);
+    expect(await examine(setting())).toMatchObject({ code: 0 });
+    await ask(`drop table ${SCHEMA}.my_notes`);
+  });
+
+  it('group roles that are missing, where the login may make none', async () => {
+    await ask(`drop owned by ${SCHEMA}_submitter; drop role ${SCHEMA}_submitter`);
+    expect(await mendedBySql('roles', 'warning', /there is no doctor_\w+_submitter/)).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('a login or a database that only reads', async () => {
+    await ask(`alter role ${OWNER} set default_transaction_read_only = on`);
+    expect(await mendedBySql('writable', 'broken', /read-only/)).toMatchObject({ code: 0 });
+    await ask(`alter database ${nameOf(database.url)} set default_transaction_read_only = on`);
+    const found = await examine(setting());
+    expect(found.in('broken')).toEqual(['writable']);
+    await ran(found.the('writable'), database.url);
+    expect(await examine(setting())).toMatchObject({ code: 0 });
+  });
+
+  it('commits that do not wait for the disk', async () => {
+    await ask(`alter role ${OWNER} set synchronous_commit = off`);
+    expect(await mendedBySql('durability', 'warning', /synchronous_commit is off/)).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('a database that a newer program has migrated', async () => {
+    const migrations = `${SCHEMA}_sync.migration`;
+    await ask(`insert into ${migrations} (name, checksum, applied_at) values ('9999_later', '', now())`);
+    const found = await examine(setting());
+    expect(found).toMatchObject({ code: 1 });
+    expect(found.in('broken')).toEqual(['migrations']);
+    expect(found.the('migrations').found).toMatch(/newer than this program.* run a newer version/);
+    await ask(`delete from ${migrations} where name = '9999_later'`);
+    expect(await examine(setting())).toMatchObject({ code: 0 });
+  });
+
+  it('a database that is behind: the command brings it up', async () => {
+    const empty = await createTestDatabase();
+    more.push(empty);
+    const behind = setting({ DATABASE_URL: empty.url, MIRROR_SCHEMA: 'mirror' });
+    const found = await examine(behind);
+    expect(found.the('migrations')).toMatchObject({ state: 'warning', command: 'research-mirror migrate' });
+    expect(await system.run(['migrate'], behind.env)).toMatchObject({ code: 0 });
+    expect((await examine(behind)).the('migrations')).toMatchObject({ state: 'ok' });
+  });
+
+  it('a port of the status page that another program has: the command names a free one', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const wrong = setting({ MIRROR_HTTP_PORT: String((other.address() as AddressInfo).port) });
+    const found = await examine(wrong);
+    expect(found.in('broken')).toEqual(['status_port']);
+    expect(found.the('status_port').found).toMatch(/for the status page is in use .* set MIRROR_HTTP_PORT/);
+    expect(await examine({ ...wrong, env: await typed(found.the('status_port'), wrong) })).toMatchObject({
+      code: 0,
+    });
+    other.close();
+  });
+
+  it('a status page for others without a token of the operator’s', async () => {
+    const open = setting({ MIRROR_HTTP_HOST: '0.0.0.0', MIRROR_DATA_DIR: 'nothing-yet' });
+    const found = await examine(open);
+    expect(found).toMatchObject({ code: 0 });
+    expect(found.in('warning')).toEqual(['status_token']);
+    expect(
+      (await examine({ ...open, env: await typed(found.the('status_token'), open) })).in('warning'),
+    ).toEqual([]);
+  });
+});
+
+describe('doctor beside a running daemon', () => {
+  it('finds its listeners in use by it, and all fine', async () => {
+    const daemon = await system.daemon({ ...asOwner(), MIRROR_HTTP_PORT: '0' });
+    const found = await examine(setting({ MIRROR_HTTP_PORT: new URL(daemon.statusUrl).port }));
+    expect(found.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(found.code).toBe(0);
+    expect(found.the('status_port').found).toContain('a daemon of this mirror runs');
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+});
+
+describe.runIf(isPgbouncerTested())('doctor through pgbouncer', () => {
+  it('notices a transaction pooler, and names the way around it', async () => {
+    const pooler = await startPgbouncer(String(asOwner()['DATABASE_URL']));
+    try {
+      const through = setting({ DATABASE_URL: pooler.url, PGPASSWORD: 'first' });
+      const found = await examine(through);
+      expect(found).toMatchObject({ code: 0 });
+      expect(found.in('warning')).toEqual(['pooler']);
+      const around = await examine({ ...through, env: await typed(found.the('pooler'), through) });
+      expect(around.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+      expect(around.the('pooler').found).toBe(
+        'DATABASE_URL leads through a pooler; DATABASE_URL_DIRECT leads past it',
+      );
+    } finally {
+      await pooler.stop();
+    }
+  });
+});

@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { examine } from '../../support/processes/doctor.ts';
+import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+import { serverUrl } from '../../support/postgres/postgres.ts';
+
+/** Where Debian, Homebrew and PostgreSQL's own packages put it. */
+const PSQL = ['/usr/bin/psql', '/usr/local/bin/psql', '/opt/homebrew/bin/psql'].find((path) =>
+  existsSync(path),
+);
+if (PSQL === undefined) process.stderr.write('psql is not installed; NOT TESTED: doctor --sql\n');
+
+const SCHEMA = `dba_${randomBytes(4).toString('hex')}`;
+const [OWNER, READER, DATABASE] = [`${SCHEMA}_daemon`, `${SCHEMA}_sql`, `${SCHEMA}_db`];
+/** Passwords as people choose them. */
+const WORDS = { owner_password: `o'hara "\\1`, reader_password: 'read$er %2' };
+
+describe.runIf(PSQL !== undefined)('doctor --sql', () => {
+  let system: System;
+  let superuser: string;
+  let script: string;
+
+  beforeAll(async () => {
+    system = await createSystem();
+    superuser = await serverUrl();
+    const { code, stdout } = await system.run(['doctor', '--sql'], {
+      DATABASE_URL: `postgres://${OWNER}:hunter-word@db.invalid/${DATABASE}`,
+      MIRROR_SCHEMA: SCHEMA,
+      MIRROR_API_URL: undefined,
+      MIRROR_API_KEY: undefined,
+    });
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('hunter');
+    script = join(system.cwd, 'dba.sql');
+    await writeFile(script, stdout);
+  });
+  afterAll(async () => {
+    await ask(superuser, `drop database if exists ${DATABASE} with (force)`);
+    for (const role of [READER, OWNER, `${SCHEMA}_reader`, `${SCHEMA}_submitter`]) {
+      await ask(superuser, `drop role if exists ${role}`);
+    }
+    await system.close();
+  });
+
+  const psql = (words: Readonly<Record<string, string>>): Promise<unknown> => {
+    const url = new URL(superuser);
+    const password = decodeURIComponent(url.password);
+    url.password = '';
+    const variables = Object.entries(words).flatMap(([name, word]) => ['-v', `${name}=${word}`]);
+    return promisify(execFile)(PSQL ?? '', ['-X', ...variables, '-d', url.href, '-f', script], {
+      env: { PGPASSWORD: password },
+    });
+  };
+
+  const as = (user: string, password: string): string => {
+    const url = new URL(superuser);
+    url.username = user;
+    url.password = encodeURIComponent(password);
+    url.pathname = `/${DATABASE}`;
+    return url.href;
+  };
+
+  const daemon = (): Environment => ({
+    DATABASE_URL: as(OWNER, WORDS.owner_password),
+    MIRROR_SCHEMA: SCHEMA,
+    MIRROR_API_URL: system.sandbox.url,
+    MIRROR_API_KEY: system.sandbox.key,
+    MIRROR_HTTP_PORT: '0',
+  });
+
+  it('makes nothing without passwords', async () => {
+    await expect(psql({})).rejects.toThrow(/which password\? psql -v owner_password/);
+    expect(await ask(superuser, `select from pg_roles where starts_with(rolname, '${SCHEMA}')`)).toEqual([]);
+  });
+
+  it('prints what makes all that the daemon needs, and nothing more', async () => {
+    await psql(WORDS);
+    expect(
+      await ask(
+        superuser,
+        `select rolsuper, rolcreaterole, rolcreatedb, rolreplication from pg_roles where rolname = '${OWNER}'`,
+      ),
+    ).toEqual([{ rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolreplication: false }]);
+    const env = daemon();
+    expect(await system.run(['migrate'], env)).toMatchObject({ code: 0 });
+    expect(await system.run(['sync'], env)).toMatchObject({ code: 0 });
+    const found = await examine({ cwd: system.cwd, env });
+    expect(found.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(found.code).toBe(0);
+  });
+
+  it('makes a login that reads the mirror, and can do nothing else', async () => {
+    const url = as(READER, WORDS.reader_password);
+    const [row] = await ask(url, `select count(*)::int as jobs from ${SCHEMA}.research_jobs_live`);
+    expect(row).toEqual({ jobs: 300 });
+    await ask(url, `select * from ${SCHEMA}.research_jobs_as_of(now())`);
+    const settings = [
+      'default_transaction_read_only',
+      'statement_timeout',
+      'idle_in_transaction_session_timeout',
+    ];
+    expect(
+      await ask(
+        url,
+        `select ${settings.map((name) => `current_setting('${name}') as "${name}"`).join(', ')}`,
+      ),
+    ).toEqual([
+      {
+        default_transaction_read_only: 'on',
+        statement_timeout: '1min',
+        idle_in_transaction_session_timeout: '1min',
+      },
+    ]);
+    expect(await ask(superuser, `select rolconnlimit from pg_roles where rolname = '${READER}'`)).toEqual([
+      { rolconnlimit: 20 },
+    ]);
+    expect(await mayDo(url)).toEqual({
+      database: 'CONNECT',
+      schemas: `${SCHEMA}: usage`,
+      relations: 'select',
+      unread: null,
+      functions: expect.stringMatching(/^(\w*_as_of, )*\w+_as_of$/) as string,
+      others: 0,
+      columns: 0,
+      groups: `${SCHEMA}_reader`,
+    });
+    // Whatever a session sets: rights are what bounds it.
+    const writes = `begin read write; insert into ${SCHEMA}.sync_log default values`;
+    await expect(ask(url, writes)).rejects.toThrow(/permission denied/);
+    expect(
+      await system.run(['sql', 'select 1 as one from freshness limit 1'], { ...daemon(), DATABASE_URL: url }),
+    ).toMatchObject({ code: 0 });
+  });
+
+  it('may be run again: it mends what was changed, and takes nothing away', async () => {
+    await ask(superuser, `alter role ${READER} reset statement_timeout; alter role ${OWNER} createrole`);
+    await psql(WORDS);
+    expect(await ask(superuser, `select rolcreaterole from pg_roles where rolname = '${OWNER}'`)).toEqual([
+      { rolcreaterole: false },
+    ]);
+    expect(await ask(as(READER, WORDS.reader_password), 'show statement_timeout')).toEqual([
+      { statement_timeout: '1min' },
+    ]);
+    expect(await system.run(['sync'], daemon())).toMatchObject({ code: 0 });
+  });
+
+  it('leaves a superuser alone whom DATABASE_URL names', async () => {
+    const { stdout } = await system.run(['doctor', '--sql'], {
+      DATABASE_URL: superuser,
+      MIRROR_SCHEMA: SCHEMA,
+    });
+    await writeFile(script, stdout);
+    await expect(psql(WORDS)).rejects.toThrow(/is a superuser: name another login/);
+  });
+});
+
+/** All that the session's user may do in the database, as PostgreSQL tells it. */
+async function mayDo(url: string): Promise<unknown> {
+  const [row] = await ask(
+    url,
+    `with mine as (select oid, nspname from pg_namespace where nspname !~ '^(pg_|information_schema$)'),
+      relations as (select c.oid, c.relname, n.nspname from pg_class c join mine n on n.oid = relnamespace where relkind in ('r', 'p', 'v', 'm', 'f')),
+      rights as (select nspname, relname, p.name from relations r, unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as p (name)
+        where has_table_privilege(r.oid, p.name))
+    select
+      (select string_agg(name, ', ' order by name) from unnest(array['CONNECT', 'CREATE', 'TEMPORARY']) as name
+        where has_database_privilege(current_database(), name)) as database,
+      (select string_agg(nspname || ': ' || name, ', ') from mine, unnest(array['usage', 'create']) as name
+        where has_schema_privilege(oid, name)) as schemas,
+      (select string_agg(distinct name, ', ') from rights) as relations,
+      (select string_agg(relname, ', ') from relations where nspname = '${SCHEMA}' and not has_table_privilege(oid, 'select')) as unread,
+      (select string_agg(proname, ', ' order by proname) from pg_proc p join mine on mine.oid = pronamespace
+        where has_function_privilege(p.oid, 'execute')) as functions,
+      (select count(*)::int from rights where nspname <> '${SCHEMA}') as others,
+      (select count(*)::int from relations where has_any_column_privilege(oid, 'insert, update, references')) as columns,
+      (select string_agg(rolname, ', ') from pg_roles where pg_has_role(oid, 'member') and rolname <> current_user) as groups`,
+  );
+  return row;
+}
+
+async function ask(url: string, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const result = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
+    return Array.isArray(result) ? [] : result.rows;
+  } finally {
+    await client.end();
+  }
+}

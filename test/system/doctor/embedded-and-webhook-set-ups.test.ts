@@ -1,0 +1,219 @@
+import { execFileSync } from 'node:child_process';
+import { createServer, request, type RequestListener } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { chmod, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { removeTestServer } from '../../support/postgres/postgres.ts';
+import { examine, typed, type DoctorSetting } from '../../support/processes/doctor.ts';
+import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+
+/** Whether this user may make a small disk: root may, outside of most containers. */
+function mayMount(): boolean {
+  try {
+    inShell('unshare --mount mount -t tmpfs tmpfs /mnt');
+    return true;
+  } catch {
+    process.stderr.write('no file system can be mounted here; NOT TESTED: doctor on a full disk\n');
+    return false;
+  }
+}
+
+function inShell(line: string): void {
+  execFileSync('/bin/sh', ['-c', line], { stdio: 'ignore' });
+}
+
+let system: System;
+let dataDir: string;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  system = await createSystem();
+  // As root PostgreSQL runs as somebody else.
+  await chmod(system.cwd, 0o755);
+  dataDir = join(system.cwd, 'data');
+});
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+afterAll(async () => {
+  await removeTestServer(dataDir);
+  await system.close();
+});
+
+const setting = (env: Environment = {}): DoctorSetting => ({
+  cwd: system.cwd,
+  env: {
+    MIRROR_API_URL: system.sandbox.url,
+    MIRROR_API_KEY: system.sandbox.key,
+    MIRROR_HTTP_PORT: '0',
+    ...env,
+  },
+});
+
+async function listening(answer: RequestListener, port = 0): Promise<number> {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+describe('doctor says of the embedded Postgres', () => {
+  it('that there is none yet, makes none, and finds its port taken', async () => {
+    const port = await listening((_, answer) => void answer.end());
+    const wrong = setting({ MIRROR_PG_PORT: String(port) });
+    const found = await examine(wrong);
+    expect(found.in('broken')).toEqual(['database']);
+    expect(found.the('database').found).toMatch(/port \d+ is taken by another program/);
+    const mended = await examine({ ...wrong, env: await typed(found.the('database'), wrong) });
+    expect(mended).toMatchObject({ code: 0 });
+    expect(mended.the('database').found).toBe('none yet: the first start makes it');
+    expect(await readdir(system.cwd)).not.toContain('data');
+  });
+
+  it('that its folder can’t be written, and where it could be', async () => {
+    const wrong = setting({ MIRROR_DATA_DIR: '/proc/research-mirror', MIRROR_PG_PORT: '0' });
+    const found = await examine(wrong);
+    expect(found).toMatchObject({ code: 1 });
+    expect(found.in('broken')).toEqual(['data_folder']);
+    expect(found.the('data_folder').found).toContain(
+      "MIRROR_DATA_DIR (/proc) can't hold the embedded database",
+    );
+    expect(await examine({ ...wrong, env: await typed(found.the('data_folder'), wrong) })).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it.runIf(process.getuid?.() !== 0)(
+    'that its folder is read-only, with the command that opens it',
+    async () => {
+      const folder = join(system.cwd, 'read-only');
+      await mkdir(folder, { mode: 0o555 });
+      const wrong = setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' });
+      const found = await examine(wrong);
+      expect(found.in('broken')).toEqual(['data_folder']);
+      await typed(found.the('data_folder'), wrong);
+      expect(await examine(wrong)).toMatchObject({ code: 0 });
+    },
+  );
+
+  it.runIf(mayMount())('that its disk is full', async () => {
+    const folder = join(system.cwd, 'small');
+    await mkdir(folder);
+    inShell(`mount -t tmpfs -o size=2m tmpfs ${folder}`);
+    try {
+      const wrong = setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' });
+      const found = await examine(wrong);
+      expect(found).toMatchObject({ code: 1 });
+      expect(found.in('broken')).toEqual(['disk']);
+      expect(found.the('disk').found).toMatch(/^the disk is full: 2 MB free for /);
+      expect(await typed(found.the('disk'), wrong)).toMatchObject({ MIRROR_PG_PORT: '0' });
+      inShell(`mount -o remount,size=4g ${folder}`);
+      expect(await examine(wrong)).toMatchObject({ code: 0 });
+    } finally {
+      inShell(`umount ${folder}`);
+    }
+  });
+
+  it('that a stopped one is fine, and stops it again; that another program has its port', async () => {
+    const own = setting({ MIRROR_PG_PORT: String(await nonEphemeralPort()) });
+    expect(await system.run(['sync'], { ...own.env, DATABASE_URL: undefined })).toMatchObject({ code: 0 });
+    const found = await examine(own);
+    expect(found.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(found.code).toBe(0);
+    expect(await readdir(join(dataDir, 'pg18')).catch(() => [])).not.toContain('postmaster.pid');
+    await listening((_, answer) => void answer.end(), Number(own.env['MIRROR_PG_PORT']));
+    const taken = await examine(own);
+    expect(taken.in('broken')).toEqual(['database']);
+    expect(taken.the('database').found).toMatch(/did not start: port \d+ is taken/);
+    expect(await examine({ ...own, env: await typed(taken.the('database'), own) })).toMatchObject({
+      code: 0,
+    });
+  });
+});
+
+describe('doctor says of the webhook', () => {
+  const withWebhook = (publicUrl: string, port: number, env: Environment = {}): DoctorSetting =>
+    setting({
+      DATABASE_URL: system.databaseUrl,
+      MIRROR_PUBLIC_URL: publicUrl,
+      MIRROR_WEBHOOK_PORT: String(port),
+      ...env,
+    });
+
+  /** A proxy that passes on what begins with `path`, and answers 404 to the rest. */
+  const proxyTo = (port: number, path: string): Promise<number> =>
+    listening((incoming, answer) => {
+      const url = incoming.url ?? '';
+      if (!url.startsWith(path)) return void answer.writeHead(404).end('nothing of yours');
+      const onward = request({ port, path: url, agent: false }, (got) => {
+        answer.writeHead(got.statusCode ?? 502, got.headers);
+        got.pipe(answer);
+      });
+      onward.on('error', () => answer.writeHead(502).end()).end();
+      return undefined;
+    });
+
+  it('that the public URL leads to nobody, or to somebody else', async () => {
+    const port = await nonEphemeralPort();
+    const nobody = await examine(withWebhook('https://mirror.invalid', port));
+    expect(nobody).toMatchObject({ code: 1 });
+    expect(nobody.in('broken')).toEqual(['public_url']);
+    expect(nobody.the('public_url')).toMatchObject({
+      found: expect.stringContaining('MIRROR_PUBLIC_URL: mirror.invalid has no address') as string,
+      remedy: expect.stringContaining(`127.0.0.1:${port}`) as string,
+    });
+    const other = await listening((_, answer) => void answer.end('ok\n'));
+    const stranger = await examine(withWebhook(`http://127.0.0.1:${other}`, port));
+    expect(stranger.in('broken')).toEqual(['public_url']);
+    expect(stranger.the('public_url')).toMatchObject({
+      found: expect.stringContaining('something else answers (/healthz 200, /webhooks/0 200)') as string,
+      remedy: expect.stringContaining(`proxy_pass http://127.0.0.1:${port};`) as string,
+    });
+  });
+
+  it('that its port is taken, with the command that names another', async () => {
+    const port = await listening((_, answer) => void answer.end());
+    const proxy = await proxyTo(port, '/');
+    const wrong = withWebhook(`http://127.0.0.1:${proxy}`, port);
+    const found = await examine(wrong);
+    expect(found.in('broken')).toEqual(['webhook_port']);
+    const env = await typed(found.the('webhook_port'), wrong);
+    const mended = await proxyTo(Number(env['MIRROR_WEBHOOK_PORT']), '/webhooks/');
+    expect(
+      await examine({ ...wrong, env: { ...env, MIRROR_PUBLIC_URL: `http://127.0.0.1:${mended}` } }),
+    ).toMatchObject({ code: 0 });
+  });
+
+  it('that the way to a running daemon is right, what is registered, and whose it is', async () => {
+    const port = await nonEphemeralPort();
+    const proxy = await proxyTo(port, '/webhooks/');
+    const wanted = withWebhook(`http://127.0.0.1:${proxy}`, port);
+    const before = await examine(wanted);
+    expect(before).toMatchObject({ code: 0 });
+    expect(before.the('registration').found).toContain('none is registered; the next start sees to it');
+    await system.sandbox.control.registerElsewhere({
+      url: 'https://elsewhere.example.com/hook?secret=hunter',
+    });
+    const foreign = await examine(wanted);
+    expect(foreign).toMatchObject({ code: 0 });
+    expect(foreign.in('warning')).toEqual(['registration']);
+    expect(foreign.the('registration').found).toContain(
+      "the account's webhook leads to elsewhere.example.com",
+    );
+    expect(JSON.stringify(foreign.checks)).not.toContain('hunter');
+    const mended = { ...wanted, env: await typed(foreign.the('registration'), wanted) };
+    const daemon = await system.daemon(mended.env);
+    await eventually('the registration', async () => {
+      const { rows } = await system.db.query(`select state from mirror_sync.registration`);
+      return (rows as { state: string }[])[0]?.state === 'registered';
+    });
+    const beside = await examine(mended);
+    expect(beside.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(beside.the('public_url').found).toContain(`leads to 127.0.0.1:${port}`);
+    expect(beside.the('registration').found).toContain(`at 127.0.0.1:${proxy}`);
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+});
