@@ -399,7 +399,7 @@ UNION ALL
    FROM mirror.account_history;
 
 create view mirror.bulk_research_jobs_live as
- SELECT (_user_id || ':'::text) || bulk_job_id AS _key,
+ SELECT (_user_id::text || ':'::text) || bulk_job_id::text AS _key,
     _user_id,
     bulk_job_id,
     _first_seen_at,
@@ -489,8 +489,8 @@ create view mirror.freshness as
    FROM mirror._collections;
 
 create view mirror.list_items_live as
- SELECT (((_user_id || ':'::text) || list_id) || ':'::text) || id AS _key,
-    (_user_id || ':'::text) || list_id AS _list_key,
+ SELECT (((_user_id::text || ':'::text) || list_id::text) || ':'::text) || id AS _key,
+    (_user_id::text || ':'::text) || list_id::text AS _list_key,
     _user_id,
     list_id,
     id,
@@ -529,7 +529,7 @@ UNION ALL
    FROM mirror.list_items_history;
 
 create view mirror.lists_live as
- SELECT (_user_id || ':'::text) || list_id AS _key,
+ SELECT (_user_id::text || ':'::text) || list_id::text AS _key,
     _user_id,
     list_id,
     _first_seen_at,
@@ -565,7 +565,7 @@ UNION ALL
    FROM mirror.lists_history;
 
 create view mirror.research_jobs_live as
- SELECT (_user_id || ':'::text) || job_id AS _key,
+ SELECT (_user_id::text || ':'::text) || job_id::text AS _key,
     _user_id,
     job_id,
     status,
@@ -604,7 +604,7 @@ UNION ALL
    FROM mirror.research_jobs_history;
 
 create view mirror.watchlist_live as
- SELECT (_user_id || ':'::text) || id AS _key,
+ SELECT (_user_id::text || ':'::text) || id AS _key,
     _user_id,
     id,
     _first_seen_at,
@@ -1844,4 +1844,13 @@ create table mirror_sync.unsettled (
   constraint unsettled_pkey PRIMARY KEY (_user_id, collection, parent, key)
 );
 
+create table mirror_sync.wanted_index (
+  name text not null,
+  wanted boolean not null,
+  since timestamp with time zone not null,
+  constraint wanted_index_pkey PRIMARY KEY (name)
+);
+
 comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing here is meant for readers.';
+
+comment on table mirror_sync.wanted_index is 'Optional indexes that an operator asked for.';

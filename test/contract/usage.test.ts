@@ -19,6 +19,7 @@ const COMMANDS = [
   'accounts',
   'migrate',
   'sql',
+  'indexes',
   'sandbox',
   'demo',
 ];

@@ -3,7 +3,8 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
@@ -16,6 +17,8 @@ import { accountsService, type AccountsService } from '../accounts/accounts-serv
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
+import { indexKeeper } from '../indexes/index-keeper.ts';
+import { keepIndexes } from '../indexes/index-work.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
@@ -116,6 +119,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
       pauseKeeper(context, accounts),
+      keeperOfIndexes(config, mirror, clock, log),
       workFinder({
         db: mirror.db,
         runners,
@@ -163,6 +167,20 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     await server.stop();
     await mirror?.close();
   }
+}
+
+function keeperOfIndexes(
+  { database }: ServiceConfig,
+  { db, direct }: OpenMirror,
+  clock: Clock,
+  log: Logger,
+): Service {
+  const unpooled = database.kind === 'embedded' || database.directUrl !== undefined;
+  return indexKeeper({
+    keep: (signal) => keepIndexes({ db, direct, unpooled, clock, signal }),
+    clock,
+    log: { info: (message) => log.info(message), warn: (message) => log.warn(message) },
+  });
 }
 
 /** Waits for the stop, or until a service ends by itself. @throws that service's error */

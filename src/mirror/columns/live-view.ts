@@ -1,7 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { derivedKeys } from './derived-keys.ts';
 import type { TableView } from './extend-view.ts';
-import { dataTable, keyColumns, relation, type Table } from '../table.ts';
+import { dataTable, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
@@ -12,7 +13,9 @@ export async function liveView(db: Db, table: Table): Promise<TableView> {
     select attname as name from pg_attribute
     where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
     order by attnum`;
-  const derived = derivedColumns(table);
+  const derived = new Map<string, RawBuilder<unknown>>(
+    derivedKeys(table).map(({ name, expression }) => [name, expression]),
+  );
   const shown = rows.map(({ name }) => name).filter((name) => !HIDDEN.has(name));
   return {
     suffix: '_live',
@@ -26,19 +29,4 @@ export async function liveView(db: Db, table: Table): Promise<TableView> {
       )}
       from ${dataTable(table)} where _deleted_at is null`,
   };
-}
-
-/** Single-column keys for BI tools: `_key`, and `_list_key` on list items. */
-function derivedColumns(table: Table): Map<string, RawBuilder<unknown>> {
-  const joined = (names: readonly string[]): RawBuilder<unknown> =>
-    names.length === 1
-      ? sql`_user_id::text`
-      : sql.join(
-          names.map((name) => sql.id(name)),
-          sql` || ':' || `,
-        );
-  const keys = keyColumns(table);
-  const derived = new Map([['_key', joined(keys)]]);
-  if (table.parent !== undefined) derived.set('_list_key', joined(keys.slice(0, -1)));
-  return derived;
 }

@@ -30,9 +30,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'one comparison of both sides: by this process or by the daemon',
       imports: ['accounts', 'process'],
     },
+    indexes: { has: 'optional indexes: listed, made, dropped, kept', imports: [] },
     daemon: {
       has: 'the daemon: its services, and what wakes them',
-      imports: ['accounts', 'process', 'quarantine', 'status', 'sync', 'verify'],
+      imports: ['accounts', 'indexes', 'process', 'quarantine', 'status', 'sync', 'verify'],
     },
   },
   config: {
@@ -55,6 +56,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     quarantine: { has: 'quarantine, with its texts', imports: ['steps', 'sync', 'terminal'] },
     sql: { has: 'sql, and how its rows are printed', imports: ['steps', 'terminal'] },
+    indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
   },
   db: {
@@ -89,6 +91,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     columns: {
       has: 'fields to columns: names, types, views, filling late ones',
       imports: ['history', 'rows'],
+    },
+    indexes: {
+      has: 'optional indexes: which there may be, which are wanted, making them',
+      imports: ['columns'],
     },
     quarantine: {
       has: 'items that can’t be mirrored: found one by one, kept, tried again',
