@@ -14,6 +14,7 @@ import type { Ready } from '../../status/answers.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
+import { arrangeLiveViews } from '../../mirror/columns/add-columns.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
@@ -82,6 +83,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
     });
+    await arrangeLiveViews(mirror.db).catch((error: unknown) =>
+      log.warn(`the order of columns in views: ${messageOf(error)}`),
+    );
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));

@@ -4,13 +4,17 @@ import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
 import { extendView } from './extend-view.ts';
 import { liveView } from './live-view.ts';
-import { dataTable, type Table } from '../table.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import { dataTable, type Table, tableOf } from '../table.ts';
 import { versionsView } from './versions-view.ts';
 
 /** How long an ALTER may wait for the table: everybody else waits behind it. */
 const LOCK_TIMEOUT = '300ms';
 /** How long to wait for processes that make columns now: only such processes wait behind this one. */
 const TURN_TIMEOUT = '5s';
+
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Fields without a column, with source texts of their values. */
 export type SeenFields = ReadonlyMap<string, readonly string[]>;
@@ -28,10 +32,7 @@ export async function addColumns(
   drift: 'add' | 'raw',
 ): Promise<void> {
   await db.transaction(async (trx) => {
-    await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
-      set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
-    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`;
-    await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+    await takeTurn(trx, table);
     const registry = await readRegistry(trx, table);
     const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
     const waiting = drift === 'add' ? registry.waiting : [];
@@ -50,6 +51,32 @@ export async function addColumns(
     }
     await register(trx, table, planned);
   });
+}
+
+/**
+ * Puts the columns of the `_live` views in order where that is open, and brings in what they lack: for mirrors of older
+ * versions, at the start. A view that somebody reads for long is left for the next start.
+ */
+export async function arrangeLiveViews(db: Db): Promise<void> {
+  for (const name of COLLECTION_NAMES) {
+    const table = tableOf(db.schema, name);
+    try {
+      await db.transaction(async (trx) => {
+        await takeTurn(trx, table);
+        await extendView(trx, table, await liveView(trx, table));
+      });
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    }
+  }
+}
+
+/** Only one process makes columns or arranges views at a time. */
+async function takeTurn(trx: Db, table: Table): Promise<void> {
+  await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
+    set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
+  await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${table.schema} columns`}, 0))`;
+  await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
 }
 
 type NamedColumn = PlannedColumn & { readonly name: string };

@@ -8,6 +8,8 @@ export interface DerivedKey {
   readonly expression: RawBuilder<unknown>;
   /** The same as PostgreSQL prints an index over it (`pg_get_indexdef`). */
   readonly printed: string;
+  /** Of the view's column. */
+  readonly comment: string;
 }
 
 /** `_key` of each table, and `_list_key` of one whose rows belong to the rows of another. */
@@ -15,13 +17,25 @@ export function derivedKeys(table: Table): readonly DerivedKey[] {
   const { parent, key } = table;
   const names = keyColumns(table);
   const parts = [parent, key].filter((part) => part !== undefined);
-  const whole: DerivedKey = { name: '_key', ...joined(names, parts) };
+  const whole: DerivedKey = {
+    name: '_key',
+    ...joined(names, parts),
+    comment: 'By the mirror: the whole primary key as one text, for tools that join by one column.',
+  };
   if (parent === undefined) return [whole];
-  return [whole, { name: '_list_key', ...joined(names.slice(0, -1), [parent]) }];
+  const ofParent: DerivedKey = {
+    name: '_list_key',
+    ...joined(names.slice(0, -1), [parent]),
+    comment: 'By the mirror: the _key of the list in lists_live.',
+  };
+  return [whole, ofParent];
 }
 
 /** @param parts of the key, after `_user_id`, which is a bigint */
-function joined(names: readonly string[], parts: readonly KeyPart[]): Omit<DerivedKey, 'name'> {
+function joined(
+  names: readonly string[],
+  parts: readonly KeyPart[],
+): Pick<DerivedKey, 'expression' | 'printed'> {
   const isNumber = (name: string): boolean => parts.find(({ column }) => column === name)?.type !== 'text';
   return {
     // The cast of a number is immutable, what `bigint || text` does is not.

@@ -47,6 +47,8 @@ export async function versionsView(db: Db, table: Table): Promise<TableView> {
   return {
     suffix: '_versions',
     columns: [...columns.keys(), ...OF_VERSION.keys()],
+    comments: new Map(),
+    isOpen: () => false,
     query: (names) => sql`
       select ${select(names, 'in_table', 'current')} from ${dataTable(table)} where _deleted_at is null
       union all

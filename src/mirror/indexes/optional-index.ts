@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { COLLECTIONS } from '../../model/collections.ts';
 import { derivedKeys } from '../columns/derived-keys.ts';
+import { CREATED_LIKE } from '../columns/live-order.ts';
 import { type Table, tableOf } from '../table.ts';
 
 /** What an optional index is for: the question that it answers. */
@@ -33,11 +34,7 @@ const TIME = 'timestamp with time zone';
 const BY_COLUMN: readonly (readonly [IndexPurpose, RegExp, string])[] = [
   ['domain', /^_domain$/, 'text'],
   ['status', /^(?:status|state)$/, 'text'],
-  [
-    'created',
-    /^(?:created|inserted|added|submitted|requested|started|registered)(?:_(?:at|on|time|date))?$/,
-    TIME,
-  ],
+  ['created', CREATED_LIKE, TIME],
   ['changed', /^_changed_at$/, TIME],
 ];
 
