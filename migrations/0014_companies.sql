@@ -27,9 +27,9 @@ declare
 begin
   foreach t in array array['research_jobs', 'list_items', 'watchlist'] loop
     execute format('comment on column "{schema}".%I._domain is %L', t,
-      'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.');
+      'By the mirror: domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.');
     execute format('comment on column "{schema}".%I._domain is %L', t || '_history',
-      'Domain of the company: see ' || t || '.');
+      'By the mirror: domain of the company: see ' || t || '.');
     -- Appended to the view for BI tools, unless somebody rebuilt it.
     select pg_get_viewdef(oid, true) as query, coalesce('with (' || array_to_string(reloptions, ', ') || ')', '') as options into live
     from pg_class where oid = to_regclass(format('"{schema}".%I', t || '_live')) and relkind = 'v' and pg_has_role(relowner, 'usage');
@@ -37,7 +37,7 @@ begin
     if right(live.query, length(rest)) = rest and strpos(live.query, rest) = strpos(live.query, E'\n   FROM ') then
       execute format('create or replace view "{schema}".%I %s as %s, _domain %s', t || '_live', live.options,
         left(live.query, -length(rest)), rest);
-      execute format('comment on column "{schema}".%I._domain is %L', t || '_live', 'Domain of the company: see ' || t || '.');
+      execute format('comment on column "{schema}".%I._domain is %L', t || '_live', 'By the mirror: domain of the company: see ' || t || '.');
     end if;
     -- What is there already is filled in the background, without a change. The name of the value is the writer's
     -- (src/mirror/columns/domain-column.ts).

@@ -415,7 +415,7 @@ UNION ALL
    FROM mirror.account_history;
 
 create view mirror.bulk_research_jobs_live as
- SELECT (_user_id || ':'::text) || bulk_job_id AS _key,
+ SELECT (_user_id::text || ':'::text) || bulk_job_id::text AS _key,
     _user_id,
     bulk_job_id,
     _first_seen_at,
@@ -1104,8 +1104,8 @@ create view mirror.freshness as
    FROM mirror._collections;
 
 create view mirror.list_items_live as
- SELECT (((_user_id || ':'::text) || list_id) || ':'::text) || id AS _key,
-    (_user_id || ':'::text) || list_id AS _list_key,
+ SELECT (((_user_id::text || ':'::text) || list_id::text) || ':'::text) || id AS _key,
+    (_user_id::text || ':'::text) || list_id::text AS _list_key,
     _user_id,
     list_id,
     id,
@@ -1145,7 +1145,7 @@ UNION ALL
    FROM mirror.list_items_history;
 
 create view mirror.lists_live as
- SELECT (_user_id || ':'::text) || list_id AS _key,
+ SELECT (_user_id::text || ':'::text) || list_id::text AS _key,
     _user_id,
     list_id,
     _first_seen_at,
@@ -1181,7 +1181,7 @@ UNION ALL
    FROM mirror.lists_history;
 
 create view mirror.research_jobs_live as
- SELECT (_user_id || ':'::text) || job_id AS _key,
+ SELECT (_user_id::text || ':'::text) || job_id::text AS _key,
     _user_id,
     job_id,
     status,
@@ -1221,7 +1221,7 @@ UNION ALL
    FROM mirror.research_jobs_history;
 
 create view mirror.watchlist_live as
- SELECT (_user_id || ':'::text) || id AS _key,
+ SELECT (_user_id::text || ':'::text) || id AS _key,
     _user_id,
     id,
     _first_seen_at,
@@ -1583,25 +1583,25 @@ comment on function mirror._covered_as_of(text,timestamp with time zone) is 'Tru
 
 comment on table mirror.account is 'What the service says of the account: GET /v1/account, one row for each _user_id.';
 
-comment on column mirror.account._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.account._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.account.email is 'E-mail address of the user.';
+comment on column mirror.account.email is 'Field "email" of the items: e-mail address of the user.';
 
-comment on column mirror.account.credits is 'Remaining credits.';
+comment on column mirror.account.credits is 'Field "credits" of the items: remaining credits.';
 
-comment on column mirror.account.subscription is 'Subscription plan.';
+comment on column mirror.account.subscription is 'Field "subscription" of the items: subscription plan.';
 
-comment on column mirror.account.org is 'Organisation.';
+comment on column mirror.account.org is 'Field "org" of the items: organisation.';
 
-comment on column mirror.account._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.account._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.account._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.account._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.account._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.account._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.account._deleted_at is 'Null while the service has the row.';
+comment on column mirror.account._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.account._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.account._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.account._raw is 'The whole item as the service sent it.';
 
@@ -1611,25 +1611,25 @@ comment on function mirror.account_as_of(timestamp with time zone) is 'account a
 
 comment on table mirror.account_history is 'Superseded versions of account, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
 
-comment on column mirror.account_history._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.account_history._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.account_history.email is 'E-mail address of the user.';
+comment on column mirror.account_history.email is 'Field "email" of the items: e-mail address of the user.';
 
-comment on column mirror.account_history.credits is 'Remaining credits.';
+comment on column mirror.account_history.credits is 'Field "credits" of the items: remaining credits.';
 
-comment on column mirror.account_history.subscription is 'Subscription plan.';
+comment on column mirror.account_history.subscription is 'Field "subscription" of the items: subscription plan.';
 
-comment on column mirror.account_history.org is 'Organisation.';
+comment on column mirror.account_history.org is 'Field "org" of the items: organisation.';
 
-comment on column mirror.account_history._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.account_history._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.account_history._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.account_history._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.account_history._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.account_history._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.account_history._deleted_at is 'Null while the service has the row.';
+comment on column mirror.account_history._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.account_history._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.account_history._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.account_history._raw is 'The whole item as the service sent it.';
 
@@ -1643,41 +1643,41 @@ comment on column mirror.account_history._op is 'What ended it: update or delete
 
 comment on view mirror.account_live is 'account without deleted rows and _raw, with a single-column key.';
 
-comment on column mirror.account_live._key is 'The whole primary key as one text, for tools that join by one column.';
+comment on column mirror.account_live._key is 'By the mirror: the whole primary key as one text, for tools that join by one column.';
 
-comment on column mirror.account_live._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.account_live._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.account_live.email is 'E-mail address of the user.';
+comment on column mirror.account_live.email is 'Field "email" of the items: e-mail address of the user.';
 
-comment on column mirror.account_live.credits is 'Remaining credits.';
+comment on column mirror.account_live.credits is 'Field "credits" of the items: remaining credits.';
 
-comment on column mirror.account_live.subscription is 'Subscription plan.';
+comment on column mirror.account_live.subscription is 'Field "subscription" of the items: subscription plan.';
 
-comment on column mirror.account_live.org is 'Organisation.';
+comment on column mirror.account_live.org is 'Field "org" of the items: organisation.';
 
-comment on column mirror.account_live._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.account_live._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.account_live._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.account_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.account_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.account_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.account_versions is 'Every known version of the rows of account, superseded and current, half-open: [_valid_from, _valid_to).';
 
-comment on column mirror.account_versions._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.account_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.account_versions.email is 'E-mail address of the user.';
+comment on column mirror.account_versions.email is 'Field "email" of the items: e-mail address of the user.';
 
-comment on column mirror.account_versions.credits is 'Remaining credits.';
+comment on column mirror.account_versions.credits is 'Field "credits" of the items: remaining credits.';
 
-comment on column mirror.account_versions.subscription is 'Subscription plan.';
+comment on column mirror.account_versions.subscription is 'Field "subscription" of the items: subscription plan.';
 
-comment on column mirror.account_versions.org is 'Organisation.';
+comment on column mirror.account_versions.org is 'Field "org" of the items: organisation.';
 
-comment on column mirror.account_versions._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.account_versions._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.account_versions._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.account_versions._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.account_versions._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.account_versions._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.account_versions._raw is 'The whole item as the service sent it.';
 
@@ -1691,19 +1691,19 @@ comment on column mirror.account_versions._op is 'What ended it: update or delet
 
 comment on table mirror.bulk_research_jobs is 'Bulk research jobs: GET /v1/research/bulk.';
 
-comment on column mirror.bulk_research_jobs._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.bulk_research_jobs._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.bulk_research_jobs.bulk_job_id is 'ID of the bulk research job.';
+comment on column mirror.bulk_research_jobs.bulk_job_id is 'Field "bulk_job_id" of the items: ID of the bulk research job.';
 
-comment on column mirror.bulk_research_jobs._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.bulk_research_jobs._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.bulk_research_jobs._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.bulk_research_jobs._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.bulk_research_jobs._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.bulk_research_jobs._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.bulk_research_jobs._deleted_at is 'Null while the service has the row.';
+comment on column mirror.bulk_research_jobs._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.bulk_research_jobs._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.bulk_research_jobs._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.bulk_research_jobs._raw is 'The whole item as the service sent it.';
 
@@ -1713,19 +1713,19 @@ comment on function mirror.bulk_research_jobs_as_of(timestamp with time zone) is
 
 comment on table mirror.bulk_research_jobs_history is 'Superseded versions of bulk_research_jobs, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
 
-comment on column mirror.bulk_research_jobs_history._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.bulk_research_jobs_history._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.bulk_research_jobs_history.bulk_job_id is 'ID of the bulk research job.';
+comment on column mirror.bulk_research_jobs_history.bulk_job_id is 'Field "bulk_job_id" of the items: ID of the bulk research job.';
 
-comment on column mirror.bulk_research_jobs_history._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.bulk_research_jobs_history._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.bulk_research_jobs_history._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.bulk_research_jobs_history._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.bulk_research_jobs_history._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.bulk_research_jobs_history._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.bulk_research_jobs_history._deleted_at is 'Null while the service has the row.';
+comment on column mirror.bulk_research_jobs_history._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.bulk_research_jobs_history._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.bulk_research_jobs_history._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.bulk_research_jobs_history._raw is 'The whole item as the service sent it.';
 
@@ -1739,29 +1739,29 @@ comment on column mirror.bulk_research_jobs_history._op is 'What ended it: updat
 
 comment on view mirror.bulk_research_jobs_live is 'bulk_research_jobs without deleted rows and _raw, with a single-column key.';
 
-comment on column mirror.bulk_research_jobs_live._key is 'The whole primary key as one text, for tools that join by one column.';
+comment on column mirror.bulk_research_jobs_live._key is 'By the mirror: the whole primary key as one text, for tools that join by one column.';
 
-comment on column mirror.bulk_research_jobs_live._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.bulk_research_jobs_live._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.bulk_research_jobs_live.bulk_job_id is 'ID of the bulk research job.';
+comment on column mirror.bulk_research_jobs_live.bulk_job_id is 'Field "bulk_job_id" of the items: ID of the bulk research job.';
 
-comment on column mirror.bulk_research_jobs_live._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.bulk_research_jobs_live._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.bulk_research_jobs_live._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.bulk_research_jobs_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.bulk_research_jobs_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.bulk_research_jobs_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.bulk_research_jobs_versions is 'Every known version of the rows of bulk_research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
-comment on column mirror.bulk_research_jobs_versions._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.bulk_research_jobs_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.bulk_research_jobs_versions.bulk_job_id is 'ID of the bulk research job.';
+comment on column mirror.bulk_research_jobs_versions.bulk_job_id is 'Field "bulk_job_id" of the items: ID of the bulk research job.';
 
-comment on column mirror.bulk_research_jobs_versions._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.bulk_research_jobs_versions._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.bulk_research_jobs_versions._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.bulk_research_jobs_versions._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.bulk_research_jobs_versions._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.bulk_research_jobs_versions._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.bulk_research_jobs_versions._raw is 'The whole item as the service sent it.';
 
@@ -1885,47 +1885,47 @@ comment on column mirror.freshness.failing_since is 'Since when it can not be re
 
 comment on table mirror.list_items is 'Items of the lists: GET /v1/lists/{id}, one row for an item in a list.';
 
-comment on column mirror.list_items._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.list_items._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.list_items.list_id is 'The list that the item is in.';
+comment on column mirror.list_items.list_id is 'By the mirror: the list that was asked for the item.';
 
-comment on column mirror.list_items.id is 'ID of the item (the account) in its list.';
+comment on column mirror.list_items.id is 'Field "id" of the items: ID of the item (the account) in its list.';
 
-comment on column mirror.list_items._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.list_items._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.list_items._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.list_items._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.list_items._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.list_items._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.list_items._deleted_at is 'Null while the service has the row.';
+comment on column mirror.list_items._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.list_items._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.list_items._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.list_items._raw is 'The whole item as the service sent it.';
 
 comment on column mirror.list_items._verbatim is 'The item''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
 
-comment on column mirror.list_items._domain is 'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
+comment on column mirror.list_items._domain is 'By the mirror: domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
 
 comment on function mirror.list_items_as_of(timestamp with time zone) is 'list_items as the mirror knew it at that moment; raises RM001 before the first moment that history covers.';
 
 comment on table mirror.list_items_history is 'Superseded versions of list_items, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
 
-comment on column mirror.list_items_history._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.list_items_history._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.list_items_history.list_id is 'The list that the item is in.';
+comment on column mirror.list_items_history.list_id is 'By the mirror: the list that was asked for the item.';
 
-comment on column mirror.list_items_history.id is 'ID of the item (the account) in its list.';
+comment on column mirror.list_items_history.id is 'Field "id" of the items: ID of the item (the account) in its list.';
 
-comment on column mirror.list_items_history._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.list_items_history._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.list_items_history._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.list_items_history._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.list_items_history._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.list_items_history._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.list_items_history._deleted_at is 'Null while the service has the row.';
+comment on column mirror.list_items_history._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.list_items_history._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.list_items_history._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.list_items_history._raw is 'The whole item as the service sent it.';
 
@@ -1937,41 +1937,41 @@ comment on column mirror.list_items_history._valid_to is 'When it was superseded
 
 comment on column mirror.list_items_history._op is 'What ended it: update or delete.';
 
-comment on column mirror.list_items_history._domain is 'Domain of the company: see list_items.';
+comment on column mirror.list_items_history._domain is 'By the mirror: domain of the company: see list_items.';
 
 comment on view mirror.list_items_live is 'list_items without deleted rows and _raw; _list_key is the _key of lists_live.';
 
-comment on column mirror.list_items_live._key is 'The whole primary key as one text, for tools that join by one column.';
+comment on column mirror.list_items_live._key is 'By the mirror: the whole primary key as one text, for tools that join by one column.';
 
-comment on column mirror.list_items_live._list_key is 'The _key of the list in lists_live.';
+comment on column mirror.list_items_live._list_key is 'By the mirror: the _key of the list in lists_live.';
 
-comment on column mirror.list_items_live._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.list_items_live._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.list_items_live.list_id is 'The list that the item is in.';
+comment on column mirror.list_items_live.list_id is 'By the mirror: the list that was asked for the item.';
 
-comment on column mirror.list_items_live.id is 'ID of the item (the account) in its list.';
+comment on column mirror.list_items_live.id is 'Field "id" of the items: ID of the item (the account) in its list.';
 
-comment on column mirror.list_items_live._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.list_items_live._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.list_items_live._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.list_items_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.list_items_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.list_items_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.list_items_live._domain is 'Domain of the company: see list_items.';
+comment on column mirror.list_items_live._domain is 'By the mirror: domain of the company: see list_items.';
 
 comment on view mirror.list_items_versions is 'Every known version of the rows of list_items, superseded and current, half-open: [_valid_from, _valid_to).';
 
-comment on column mirror.list_items_versions._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.list_items_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.list_items_versions.list_id is 'The list that the item is in.';
+comment on column mirror.list_items_versions.list_id is 'By the mirror: the list that was asked for the item.';
 
-comment on column mirror.list_items_versions.id is 'ID of the item (the account) in its list.';
+comment on column mirror.list_items_versions.id is 'Field "id" of the items: ID of the item (the account) in its list.';
 
-comment on column mirror.list_items_versions._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.list_items_versions._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.list_items_versions._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.list_items_versions._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.list_items_versions._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.list_items_versions._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.list_items_versions._raw is 'The whole item as the service sent it.';
 
@@ -1985,19 +1985,19 @@ comment on column mirror.list_items_versions._op is 'What ended it: update or de
 
 comment on table mirror.lists is 'Lists of companies: GET /v1/lists.';
 
-comment on column mirror.lists._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.lists._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.lists.list_id is 'ID of the list.';
+comment on column mirror.lists.list_id is 'Field "list_id" of the items: ID of the list.';
 
-comment on column mirror.lists._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.lists._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.lists._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.lists._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.lists._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.lists._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.lists._deleted_at is 'Null while the service has the row.';
+comment on column mirror.lists._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.lists._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.lists._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.lists._raw is 'The whole item as the service sent it.';
 
@@ -2007,19 +2007,19 @@ comment on function mirror.lists_as_of(timestamp with time zone) is 'lists as th
 
 comment on table mirror.lists_history is 'Superseded versions of lists, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
 
-comment on column mirror.lists_history._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.lists_history._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.lists_history.list_id is 'ID of the list.';
+comment on column mirror.lists_history.list_id is 'Field "list_id" of the items: ID of the list.';
 
-comment on column mirror.lists_history._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.lists_history._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.lists_history._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.lists_history._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.lists_history._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.lists_history._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.lists_history._deleted_at is 'Null while the service has the row.';
+comment on column mirror.lists_history._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.lists_history._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.lists_history._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.lists_history._raw is 'The whole item as the service sent it.';
 
@@ -2033,29 +2033,29 @@ comment on column mirror.lists_history._op is 'What ended it: update or delete.'
 
 comment on view mirror.lists_live is 'lists without deleted rows and _raw, with a single-column key.';
 
-comment on column mirror.lists_live._key is 'The whole primary key as one text, for tools that join by one column.';
+comment on column mirror.lists_live._key is 'By the mirror: the whole primary key as one text, for tools that join by one column.';
 
-comment on column mirror.lists_live._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.lists_live._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.lists_live.list_id is 'ID of the list.';
+comment on column mirror.lists_live.list_id is 'Field "list_id" of the items: ID of the list.';
 
-comment on column mirror.lists_live._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.lists_live._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.lists_live._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.lists_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.lists_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.lists_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on view mirror.lists_versions is 'Every known version of the rows of lists, superseded and current, half-open: [_valid_from, _valid_to).';
 
-comment on column mirror.lists_versions._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.lists_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.lists_versions.list_id is 'ID of the list.';
+comment on column mirror.lists_versions.list_id is 'Field "list_id" of the items: ID of the list.';
 
-comment on column mirror.lists_versions._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.lists_versions._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.lists_versions._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.lists_versions._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.lists_versions._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.lists_versions._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.lists_versions._raw is 'The whole item as the service sent it.';
 
@@ -2103,47 +2103,47 @@ comment on column mirror.recoveries.last_sign_of_life is 'When a daemon last kep
 
 comment on table mirror.research_jobs is 'Single research jobs: GET /v1/research.';
 
-comment on column mirror.research_jobs._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.research_jobs._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.research_jobs.job_id is 'ID of the research job.';
+comment on column mirror.research_jobs.job_id is 'Field "job_id" of the items: ID of the research job.';
 
-comment on column mirror.research_jobs.status is 'State of the job in the service''s own word, for example completed.';
+comment on column mirror.research_jobs.status is 'Field "status" of the items: state of the job in the service''s own word, for example completed.';
 
-comment on column mirror.research_jobs._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.research_jobs._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.research_jobs._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.research_jobs._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.research_jobs._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.research_jobs._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.research_jobs._deleted_at is 'Null while the service has the row.';
+comment on column mirror.research_jobs._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.research_jobs._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.research_jobs._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.research_jobs._raw is 'The whole item as the service sent it.';
 
 comment on column mirror.research_jobs._verbatim is 'The item''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
 
-comment on column mirror.research_jobs._domain is 'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
+comment on column mirror.research_jobs._domain is 'By the mirror: domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
 
 comment on function mirror.research_jobs_as_of(timestamp with time zone) is 'research_jobs as the mirror knew it at that moment; raises RM001 before the first moment that history covers.';
 
 comment on table mirror.research_jobs_history is 'Superseded versions of research_jobs, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
 
-comment on column mirror.research_jobs_history._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.research_jobs_history._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.research_jobs_history.job_id is 'ID of the research job.';
+comment on column mirror.research_jobs_history.job_id is 'Field "job_id" of the items: ID of the research job.';
 
-comment on column mirror.research_jobs_history.status is 'State of the job in the service''s own word, for example completed.';
+comment on column mirror.research_jobs_history.status is 'Field "status" of the items: state of the job in the service''s own word, for example completed.';
 
-comment on column mirror.research_jobs_history._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.research_jobs_history._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.research_jobs_history._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.research_jobs_history._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.research_jobs_history._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.research_jobs_history._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.research_jobs_history._deleted_at is 'Null while the service has the row.';
+comment on column mirror.research_jobs_history._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.research_jobs_history._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.research_jobs_history._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.research_jobs_history._raw is 'The whole item as the service sent it.';
 
@@ -2155,39 +2155,39 @@ comment on column mirror.research_jobs_history._valid_to is 'When it was superse
 
 comment on column mirror.research_jobs_history._op is 'What ended it: update or delete.';
 
-comment on column mirror.research_jobs_history._domain is 'Domain of the company: see research_jobs.';
+comment on column mirror.research_jobs_history._domain is 'By the mirror: domain of the company: see research_jobs.';
 
 comment on view mirror.research_jobs_live is 'research_jobs without deleted rows and _raw, with a single-column key.';
 
-comment on column mirror.research_jobs_live._key is 'The whole primary key as one text, for tools that join by one column.';
+comment on column mirror.research_jobs_live._key is 'By the mirror: the whole primary key as one text, for tools that join by one column.';
 
-comment on column mirror.research_jobs_live._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.research_jobs_live._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.research_jobs_live.job_id is 'ID of the research job.';
+comment on column mirror.research_jobs_live.job_id is 'Field "job_id" of the items: ID of the research job.';
 
-comment on column mirror.research_jobs_live.status is 'State of the job in the service''s own word, for example completed.';
+comment on column mirror.research_jobs_live.status is 'Field "status" of the items: state of the job in the service''s own word, for example completed.';
 
-comment on column mirror.research_jobs_live._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.research_jobs_live._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.research_jobs_live._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.research_jobs_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.research_jobs_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.research_jobs_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.research_jobs_live._domain is 'Domain of the company: see research_jobs.';
+comment on column mirror.research_jobs_live._domain is 'By the mirror: domain of the company: see research_jobs.';
 
 comment on view mirror.research_jobs_versions is 'Every known version of the rows of research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
-comment on column mirror.research_jobs_versions._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.research_jobs_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.research_jobs_versions.job_id is 'ID of the research job.';
+comment on column mirror.research_jobs_versions.job_id is 'Field "job_id" of the items: ID of the research job.';
 
-comment on column mirror.research_jobs_versions.status is 'State of the job in the service''s own word, for example completed.';
+comment on column mirror.research_jobs_versions.status is 'Field "status" of the items: state of the job in the service''s own word, for example completed.';
 
-comment on column mirror.research_jobs_versions._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.research_jobs_versions._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.research_jobs_versions._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.research_jobs_versions._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.research_jobs_versions._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.research_jobs_versions._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.research_jobs_versions._raw is 'The whole item as the service sent it.';
 
@@ -2243,43 +2243,43 @@ comment on table mirror.sync_log is 'One row a walk: what was read, what it chan
 
 comment on table mirror.watchlist is 'Watched companies: GET /v1/watchlist.';
 
-comment on column mirror.watchlist._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.watchlist._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.watchlist.id is 'ID of the watchlist entry.';
+comment on column mirror.watchlist.id is 'Field "id" of the items: ID of the watchlist entry.';
 
-comment on column mirror.watchlist._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.watchlist._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.watchlist._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.watchlist._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.watchlist._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.watchlist._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.watchlist._deleted_at is 'Null while the service has the row.';
+comment on column mirror.watchlist._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.watchlist._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.watchlist._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.watchlist._raw is 'The whole item as the service sent it.';
 
 comment on column mirror.watchlist._verbatim is 'The item''s exact text where _raw had to replace characters that jsonb can''t hold; else null.';
 
-comment on column mirror.watchlist._domain is 'Domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
+comment on column mirror.watchlist._domain is 'By the mirror: domain of the company, from the first of the fields domain, company_domain, company_url, url, website that has one: lower case, without www.';
 
 comment on function mirror.watchlist_as_of(timestamp with time zone) is 'watchlist as the mirror knew it at that moment; raises RM001 before the first moment that history covers.';
 
 comment on table mirror.watchlist_history is 'Superseded versions of watchlist, and the last ones of deleted rows: each was current in [_valid_from, _valid_to).';
 
-comment on column mirror.watchlist_history._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.watchlist_history._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.watchlist_history.id is 'ID of the watchlist entry.';
+comment on column mirror.watchlist_history.id is 'Field "id" of the items: ID of the watchlist entry.';
 
-comment on column mirror.watchlist_history._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.watchlist_history._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.watchlist_history._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.watchlist_history._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.watchlist_history._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.watchlist_history._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.watchlist_history._deleted_at is 'Null while the service has the row.';
+comment on column mirror.watchlist_history._deleted_at is 'By the mirror: null while the service has the row.';
 
-comment on column mirror.watchlist_history._hash is 'Hash of the content, by which unchanged rows are told.';
+comment on column mirror.watchlist_history._hash is 'By the mirror: hash of the content, by which unchanged rows are told.';
 
 comment on column mirror.watchlist_history._raw is 'The whole item as the service sent it.';
 
@@ -2291,35 +2291,35 @@ comment on column mirror.watchlist_history._valid_to is 'When it was superseded,
 
 comment on column mirror.watchlist_history._op is 'What ended it: update or delete.';
 
-comment on column mirror.watchlist_history._domain is 'Domain of the company: see watchlist.';
+comment on column mirror.watchlist_history._domain is 'By the mirror: domain of the company: see watchlist.';
 
 comment on view mirror.watchlist_live is 'watchlist without deleted rows and _raw, with a single-column key.';
 
-comment on column mirror.watchlist_live._key is 'The whole primary key as one text, for tools that join by one column.';
+comment on column mirror.watchlist_live._key is 'By the mirror: the whole primary key as one text, for tools that join by one column.';
 
-comment on column mirror.watchlist_live._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.watchlist_live._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.watchlist_live.id is 'ID of the watchlist entry.';
+comment on column mirror.watchlist_live.id is 'Field "id" of the items: ID of the watchlist entry.';
 
-comment on column mirror.watchlist_live._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.watchlist_live._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.watchlist_live._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.watchlist_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.watchlist_live._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.watchlist_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
-comment on column mirror.watchlist_live._domain is 'Domain of the company: see watchlist.';
+comment on column mirror.watchlist_live._domain is 'By the mirror: domain of the company: see watchlist.';
 
 comment on view mirror.watchlist_versions is 'Every known version of the rows of watchlist, superseded and current, half-open: [_valid_from, _valid_to).';
 
-comment on column mirror.watchlist_versions._user_id is 'Owner of the API key; first in every primary key.';
+comment on column mirror.watchlist_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
 
-comment on column mirror.watchlist_versions.id is 'ID of the watchlist entry.';
+comment on column mirror.watchlist_versions.id is 'Field "id" of the items: ID of the watchlist entry.';
 
-comment on column mirror.watchlist_versions._first_seen_at is 'When the row came into this mirror.';
+comment on column mirror.watchlist_versions._first_seen_at is 'By the mirror: when the row came into it.';
 
-comment on column mirror.watchlist_versions._changed_at is 'When the row''s content last changed in this mirror.';
+comment on column mirror.watchlist_versions._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
-comment on column mirror.watchlist_versions._change_id is 'Watermark: rises in commit order and is unique for each _user_id.';
+comment on column mirror.watchlist_versions._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.watchlist_versions._raw is 'The whole item as the service sent it.';
 
@@ -2574,6 +2574,13 @@ create table mirror_sync.unsettled (
   constraint unsettled_pkey PRIMARY KEY (_user_id, collection, parent, key)
 );
 
+create table mirror_sync.wanted_index (
+  name text not null,
+  wanted boolean not null,
+  since timestamp with time zone not null,
+  constraint wanted_index_pkey PRIMARY KEY (name)
+);
+
 CREATE OR REPLACE FUNCTION mirror_sync.make_as_of()
  RETURNS void
  LANGUAGE plpgsql
@@ -2711,3 +2718,5 @@ comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing h
 comment on function mirror_sync.make_as_of() is 'Makes the functions <table>_as_of anew, with the columns that the tables have.';
 
 comment on function mirror_sync.make_companies() is 'Makes the view companies anew, with the columns that the tables have.';
+
+comment on table mirror_sync.wanted_index is 'Optional indexes that an operator asked for.';

@@ -13,6 +13,7 @@ import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
 import { addSandbox } from './demo/sandbox.ts';
+import { addIndexes } from './indexes/indexes.ts';
 import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
 import { addSql } from './sql/sql.ts';
 import { addStart } from './daemon/start.ts';
@@ -36,6 +37,7 @@ const COMMANDS: readonly AddCommand[] = [
   addDoctor,
   addSql,
   addExport,
+  addIndexes,
   addSandbox,
   addDemo,
 ];

@@ -11,6 +11,9 @@ export interface Table {
   readonly key: KeyPart | undefined;
 }
 
+/** The column of each table whose rows are companies (docs/tables.md, "Companies"). */
+export const DOMAIN_COLUMN = '_domain';
+
 export interface KeyPart {
   readonly column: string;
   readonly type: KeyType;

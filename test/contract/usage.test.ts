@@ -21,6 +21,7 @@ const COMMANDS = [
   'doctor',
   'sql',
   'export',
+  'indexes',
   'sandbox',
   'demo',
 ];

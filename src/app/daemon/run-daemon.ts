@@ -3,7 +3,8 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
@@ -13,9 +14,12 @@ import type { Ready } from '../../status/answers.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
+import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
+import { indexKeeper } from '../indexes/index-keeper.ts';
+import { keepIndexes } from '../indexes/index-work.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
@@ -83,6 +87,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
     });
+    await arrangeLiveViews(mirror.db).catch((error: unknown) =>
+      log.warn(`the order of columns in views: ${messageOf(error)}`),
+    );
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const observers: SyncObserver[] = [logObserver(log), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
@@ -121,6 +128,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       accounts,
       pauseKeeper(context, accounts),
       problemLog({ report, clock, log }),
+      keeperOfIndexes(config, mirror, clock, log),
       workFinder({
         db: mirror.db,
         runners,
@@ -168,6 +176,20 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     await server.stop();
     await mirror?.close();
   }
+}
+
+function keeperOfIndexes(
+  { database }: ServiceConfig,
+  { db, direct }: OpenMirror,
+  clock: Clock,
+  log: Logger,
+): Service {
+  const unpooled = database.kind === 'embedded' || database.directUrl !== undefined;
+  return indexKeeper({
+    keep: (signal) => keepIndexes({ db, direct, unpooled, clock, signal }),
+    clock,
+    log: { info: (message) => log.info(message), warn: (message) => log.warn(message) },
+  });
 }
 
 /** Waits for the stop, or until a service ends by itself. @throws that service's error */

@@ -2,11 +2,11 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
-import { extendView } from './extend-view.ts';
+import { extendView } from '../views/extend-view.ts';
 import { remakeFollowers, takeTurn } from './follow-columns.ts';
-import { liveView } from './live-view.ts';
+import { liveView } from '../views/live-view.ts';
 import { dataTable, type Table } from '../table.ts';
-import { versionsView } from './versions-view.ts';
+import { versionsView } from '../views/versions-view.ts';
 
 /** Fields without a column, with source texts of their values. */
 export type SeenFields = ReadonlyMap<string, readonly string[]>;

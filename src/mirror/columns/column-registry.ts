@@ -1,9 +1,9 @@
 import type { Db } from '../../db/connection/db.ts';
 import type { ColumnType } from '../rows/column-value.ts';
 import { historyColumns } from '../history/archive.ts';
-import { DOMAIN_COLUMN, domainColumn } from './domain-column.ts';
+import { domainColumn } from './domain-column.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
-import { keyColumns, relation, type Table } from '../table.ts';
+import { DOMAIN_COLUMN, keyColumns, relation, type Table } from '../table.ts';
 
 /** What is known of a collection's fields; `mirror.columns` shows it to readers. */
 export interface ColumnRegistry {

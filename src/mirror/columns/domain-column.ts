@@ -1,10 +1,8 @@
 import { collection } from '../../model/collections.ts';
 import { domainOf } from '../../model/domain.ts';
 import { valueKind } from '../rows/column-value.ts';
+import { DOMAIN_COLUMN } from '../table.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
-
-/** The column of each table whose rows are companies (docs/tables.md, "Companies"). */
-export const DOMAIN_COLUMN = '_domain';
 
 /** No field that has a column contains U+FFFD (column-plan.ts), so no item can be taken for having this one. */
 const DOMAIN_FIELD = '\ufffddomain';

@@ -1,4 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import { tableOf } from '../table.ts';
+import { extendView } from '../views/extend-view.ts';
+import { liveView } from '../views/live-view.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 
 /** How long processes that change columns wait for each other. */
@@ -25,10 +29,25 @@ export async function remakeFollowers(trx: Db): Promise<void> {
  * time.
  */
 export async function followColumns(db: Db): Promise<void> {
+  await unlessLocked(db, remakeFollowers);
+}
+
+/**
+ * Puts the columns of the `_live` views in order where that is open, and brings in what they lack: for mirrors of older
+ * versions, at the start. A view that somebody reads for long is left for the next start.
+ */
+export async function arrangeLiveViews(db: Db): Promise<void> {
+  for (const name of COLLECTION_NAMES) {
+    const table = tableOf(db.schema, name);
+    await unlessLocked(db, async (trx) => extendView(trx, table, await liveView(trx, table)));
+  }
+}
+
+async function unlessLocked(db: Db, change: (trx: Db) => Promise<void>): Promise<void> {
   try {
     await db.transaction(async (trx) => {
       await takeTurn(trx);
-      await remakeFollowers(trx);
+      await change(trx);
     });
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;

@@ -30,9 +30,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'one comparison of both sides: by this process or by the daemon',
       imports: ['accounts', 'process'],
     },
+    indexes: { has: 'optional indexes: listed, made, dropped, kept', imports: [] },
     daemon: {
       has: 'the daemon: its services, and what wakes them',
-      imports: ['accounts', 'process', 'quarantine', 'status', 'sync', 'verify'],
+      imports: ['accounts', 'indexes', 'process', 'quarantine', 'status', 'sync', 'verify'],
     },
     doctor: {
       has: 'what start needs, looked at one by one, each with its remedy',
@@ -62,6 +63,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'sql and export, and how rows are printed: text, CSV, JSON, Parquet',
       imports: ['steps', 'terminal'],
     },
+    indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
   },
@@ -98,9 +100,14 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   mirror: {
     history: { has: 'superseded versions: archive, coverage, retention', imports: [] },
     rows: { has: 'rows: classified, hashed, written, counted', imports: ['history'] },
+    views: { has: 'the views upon a table: their columns, in which order', imports: [] },
     columns: {
-      has: 'fields to columns: names, types, views, filling late ones',
-      imports: ['history', 'rows'],
+      has: 'fields to columns: names, types, filling late ones, what follows them',
+      imports: ['history', 'rows', 'views'],
+    },
+    indexes: {
+      has: 'optional indexes: which there may be, which are wanted, making them',
+      imports: ['views'],
     },
     quarantine: {
       has: 'items that can’t be mirrored: found one by one, kept, tried again',

@@ -14,6 +14,7 @@ export const LOCAL_TABLES = [
   'command',
   '_columns',
   'recoveries',
+  'wanted_index',
 ];
 
 interface Rule {

@@ -3,7 +3,7 @@
  * large or never end, wrong paths, senders that stop in the middle. Beside them the emulated service delivers genuine
  * events. None of the forged ones may be stored, all of the genuine ones are, and the memory stays as it was.
  *
- *     node bench/forged.ts [--deliveries 100000] [--connections 128] [--slow 200] [--postgres URL]
+ *     node bench/events/forged.ts [--deliveries 100000] [--connections 128] [--slow 200] [--postgres URL]
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -11,13 +11,13 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { startProgram } from '../test/support/processes/program.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
 import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { readFlags } from './support/flags.ts';
-import { type Answered, KINDS, type Kind, slowSenders, type Target } from './support/flood.ts';
-import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
-import { PRELOAD, programOptions } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import { readFlags } from '../support/flags.ts';
+import { type Answered, KINDS, type Kind, slowSenders, type Target } from '../support/flood.ts';
+import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
+import { PRELOAD, programOptions } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const flags = readFlags({ deliveries: 100_000, connections: 128, slow: 200, postgres: '' });

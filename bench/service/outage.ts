@@ -2,18 +2,18 @@
  * A service that answers every request with a 500 for some minutes, under many accounts: what the daemon sends
  * meanwhile, what it says of it, and how soon it is back. The daemon as it is shipped (a poll each minute).
  *
- *     node bench/outage.ts [--accounts 12] [--minutes 4] [--postgres URL]
+ *     node bench/service/outage.ts [--accounts 12] [--minutes 4] [--postgres URL]
  */
 import type pg from 'pg';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
-import type { StatusReport } from '../src/model/status-report.ts';
-import { problemLine } from '../src/model/problem.ts';
-import { startProgram } from '../test/support/processes/program.ts';
-import { readFlags } from './support/flags.ts';
-import { pause } from './support/pause.ts';
-import { Claims, print, printMachine, printTable } from './support/report.ts';
-import { programOptions } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import type { StatusReport } from '../../src/model/status-report.ts';
+import { problemLine } from '../../src/model/problem.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
+import { readFlags } from '../support/flags.ts';
+import { pause } from '../support/pause.ts';
+import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { programOptions } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({ accounts: 12, minutes: 4, postgres: '' });
 const claims = new Claims();

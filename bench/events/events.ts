@@ -8,7 +8,7 @@
  * 3. storms under the service's real limits and the default share: how many requests they take (by the sandbox's own
  *    log), and when the last row is there; of the newest jobs, and of jobs spread over all
  *
- *     node bench/events.ts [--events 1000] [--every 100] [--jobs 20000] [--limit 6000] [--storm 1000]
+ *     node bench/events/events.ts [--events 1000] [--every 100] [--jobs 20000] [--limit 6000] [--storm 1000]
  *                          [--storm-seconds 10] [--postgres URL]
  *
  * `--every`: milliseconds between two events; `--limit`: requests per 60 s in 1 and 2, where the rate limit is not
@@ -17,15 +17,15 @@
 import type pg from 'pg';
 import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { startProgram } from '../test/support/processes/program.ts';
-import { seeded } from '../test/support/random.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
+import { seeded } from '../../test/support/random.ts';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
-import { readFlags } from './support/flags.ts';
-import { pause } from './support/pause.ts';
-import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
-import { programOptions, type Setting } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
-import { emitAndWatch } from './support/emit-and-watch.ts';
+import { readFlags } from '../support/flags.ts';
+import { pause } from '../support/pause.ts';
+import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
+import { programOptions, type Setting } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
+import { emitAndWatch } from '../support/emit-and-watch.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 /** Specification 8.2, and the default of MIRROR_BUDGET_SHARE. */

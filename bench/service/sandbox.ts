@@ -1,9 +1,9 @@
 import { Agent, get } from 'node:http';
-import { spawnTestSandbox } from '../test/support/processes/spawn-sandbox.ts';
+import { spawnTestSandbox } from '../../test/support/processes/spawn-sandbox.ts';
 
 // How fast the sandbox serves full walks, and whether depth and size cost anything. The sandbox runs in a process of
 // its own; bodies are read and thrown away but for the last ID, so that the reader is not what is measured.
-// Run: node bench/sandbox.ts
+// Run: node bench/service/sandbox.ts
 
 const JOBS = 10_000_000;
 const PAGES = 600;

@@ -11,7 +11,7 @@
  *   own log; collections are walked side by side, but all except the jobs have a single page here)
  * - no 429, across all restarts
  *
- *     node bench/kills.ts [--kills 100] [--within 6] [--jobs 50050] [--limit 600] [--seed 1] [--postgres URL]
+ *     node bench/service/kills.ts [--kills 100] [--within 6] [--jobs 50050] [--limit 600] [--seed 1] [--postgres URL]
  *
  * Each kill comes a random part of `--within` seconds after the program's first page. One in ten comes while it
  * starts; those that are before the first page are made, but not counted.
@@ -20,19 +20,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
+import { COLLECTIONS, type ListCollection } from '../../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { seeded } from '../test/support/random.ts';
-import { startProgram } from '../test/support/processes/program.ts';
+import { seeded } from '../../test/support/random.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
 import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { compareMirror, truthOf } from './support/compare.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
-import { programOptions, type Setting } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
-import { WalksInLog } from './support/walks-in-log.ts';
+import { compareMirror, truthOf } from '../support/compare.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
+import { programOptions, type Setting } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
+import { WalksInLog } from '../support/walks-in-log.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 const HOUR = 3_600_000;

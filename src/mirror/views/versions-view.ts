@@ -1,8 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { DOMAIN_COLUMN } from './domain-column.ts';
 import type { TableView } from './extend-view.ts';
-import { dataTable, relation, type Table } from '../table.ts';
+import { dataTable, DOMAIN_COLUMN, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
 const HIDDEN = new Set(['_deleted_at', '_hash', '_verbatim', DOMAIN_COLUMN]);
@@ -48,6 +47,8 @@ export async function versionsView(db: Db, table: Table): Promise<TableView> {
   return {
     suffix: '_versions',
     columns: [...columns.keys(), ...OF_VERSION.keys()],
+    comments: new Map(),
+    isOpen: () => false,
     query: (names) => sql`
       select ${select(names, 'in_table', 'current')} from ${dataTable(table)} where _deleted_at is null
       union all

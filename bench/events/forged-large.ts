@@ -3,7 +3,7 @@
  * The service signs by canonical JSON, which is pinned: the form that is dearest to check. Beside the flood it delivers
  * an event each 100 ms, and the daemon's heartbeat, event loop and memory are watched.
  *
- *     node bench/forged-large.ts [--seconds 30] [--postgres URL]
+ *     node bench/events/forged-large.ts [--seconds 30] [--postgres URL]
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -12,17 +12,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import { startProgram } from '../test/support/processes/program.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
-import { readFlags } from './support/flags.ts';
-import { mebibytes, type Statuses } from './support/mebibytes.ts';
-import { Claims, printMachine, printTable, quantile } from './support/report.ts';
-import { programOptions } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import { readFlags } from '../support/flags.ts';
+import { mebibytes, type Statuses } from '../support/mebibytes.ts';
+import { Claims, printMachine, printTable, quantile } from '../support/report.ts';
+import { programOptions } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({ seconds: 30, postgres: '' });
 const RATES = [0, 4, 50, 500];
-const LOOP_DELAY = new URL('./support/loop-delay.ts', import.meta.url).href;
+const LOOP_DELAY = new URL('../support/loop-delay.ts', import.meta.url).href;
 /** A genuine event, and a look at the heartbeat, each so many milliseconds. */
 const GENUINE_MS = 100;
 /** Heartbeats come each 4 s, and a process may send for 10 s after one. */

@@ -9,15 +9,15 @@
  * - whole walk: the time in which the same first window, every slot used each P from then on, would have sent as many
  *   requests, against the time that they took
  *
- *     node bench/real-limits.ts [--jobs 45000] [--lists 60] [--limit 60] [--latency-min 20] [--latency-max 200]
+ *     node bench/service/real-limits.ts [--jobs 45000] [--lists 60] [--limit 60] [--latency-min 20] [--latency-max 200]
  *                               [--target 97] [--postgres URL]
  */
-import { GUARD_MS } from '../src/budget/slots/timing.ts';
-import { compareMirror } from './support/compare.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, mean, print, printMachine, printTable } from './support/report.ts';
-import { runSync } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import { GUARD_MS } from '../../src/budget/slots/timing.ts';
+import { compareMirror } from '../support/compare.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, mean, print, printMachine, printTable } from '../support/report.ts';
+import { runSync } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 
 const WINDOW_MS = 60_000;
 

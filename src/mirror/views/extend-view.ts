@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { makeAnew } from './make-anew.ts';
 import { dataTable, relation, type Table } from '../table.ts';
 
 /** A view that gets each new column of its table. */
@@ -8,23 +9,34 @@ export interface TableView {
   readonly suffix: string;
   /** Every column that it may have, in the order of a new view. */
   readonly columns: readonly string[];
+  /** Of columns that the table has not. */
+  readonly comments: ReadonlyMap<string, string>;
+  /** Whether a view with these columns, in this order, may still get another order. */
+  readonly isOpen: (present: readonly string[]) => boolean;
   /** Its query for these columns, in this order. */
   readonly query: (names: readonly string[]) => RawBuilder<unknown>;
 }
 
 /**
- * Appends new columns to a view in place: grants, comments, options and views upon it survive. A missing view is
- * created again; one that somebody rebuilt stays as it is.
+ * Brings a view's new columns in. While the order is open and nothing depends on the view, it is made anew in the best
+ * order; else they are appended in place. Grants, comments and options survive both, views upon it the second. A
+ * missing view is created again; one that somebody rebuilt stays as it is.
  */
 export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
-  const name = dataTable(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];
   const added = view.columns.filter((column) => !before.includes(column));
-  if (added.length === 0) return;
+  const isInOrder = added.length === 0 && before.every((column, index) => column === view.columns[index]);
+  const mayMakeAnew = present !== undefined && !isInOrder && view.isOpen(before);
+  if (added.length === 0 && !mayMakeAnew) return;
   if (present !== undefined && !(await isOurs(trx, table, view, present))) return;
   const options = present?.options ? sql`with (${sql.raw(present.options)})` : sql``;
-  await trx.sql`create or replace view ${name} ${options} as ${view.query([...before, ...added])}`;
+  const name = dataTable(table, view.suffix);
+  const create = (columns: readonly string[]): Promise<unknown> =>
+    trx.sql`create or replace view ${name} ${options} as ${view.query(columns)}`;
+  const isAnew = mayMakeAnew && (await makeAnew(trx, table, view.suffix, before, () => create(view.columns)));
+  if (added.length === 0) return;
+  if (!isAnew) await create([...before, ...added]);
   await describe(trx, table, view, added);
 }
 
@@ -34,7 +46,11 @@ async function describe(trx: Db, table: Table, view: TableView, added: readonly 
     select a.attname as column, col_description(a.attrelid, a.attnum) as comment from pg_attribute as a
     where a.attrelid = ${relation(table)}
       and a.attname = any(${[...added]}::text[]) and col_description(a.attrelid, a.attnum) is not null`;
-  for (const { column, comment } of rows) {
+  const own = added.flatMap((column) => {
+    const comment = view.comments.get(column);
+    return comment === undefined ? [] : [{ column, comment }];
+  });
+  for (const { column, comment } of [...rows, ...own]) {
     await trx.sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`;
   }
 }

@@ -1,11 +1,11 @@
 /**
  * Requests per minute under the budget against what is possible: N / (60 s + mean response time + guard).
  * The first window can be filled at once, so short runs may show a little more than the lasting rate.
- * Virtual time: `node bench/budget.ts` takes seconds. Columns: requests a minute, possible, part of it, 429s.
+ * Virtual time: `node bench/service/budget.ts` takes seconds. Columns: requests a minute, possible, part of it, 429s.
  */
-import { GUARD_MS } from '../src/budget/slots/timing.ts';
-import { play, type Scenario } from '../test/support/budget/budget-scenario.ts';
-import { slidingLog } from '../test/support/budget/limiters.ts';
+import { GUARD_MS } from '../../src/budget/slots/timing.ts';
+import { play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
+import { slidingLog } from '../../test/support/budget/limiters.ts';
 
 const LIMIT = 60;
 const SEEDS = [1, 2, 3, 4, 5, 6];

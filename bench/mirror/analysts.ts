@@ -3,15 +3,15 @@
  * or one day, each as the role mirror_reader. Loaded by the program from a sandbox with lifted limits, then a day's
  * changes. Medians of five.
  *
- *     node bench/analysts.ts [--jobs 202000] [--lists 415] [--changes 1000] [--postgres URL]
+ *     node bench/mirror/analysts.ts [--jobs 202000] [--lists 415] [--changes 1000] [--postgres URL]
  */
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
-import { recipes } from '../test/support/rules/recipes.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable } from './support/report.ts';
-import { runSync } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import { recipes } from '../../test/support/rules/recipes.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { runSync } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({ jobs: 202_000, lists: 415, changes: 1000, postgres: '' });
 const claims = new Claims();

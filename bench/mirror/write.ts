@@ -1,10 +1,10 @@
-import type { Db } from '../src/db/connection/db.ts';
+import type { Db } from '../../src/db/connection/db.ts';
 /**
  * What a page costs to write (docs/design/writing-a-page.md, "Write"): first load, unchanged reload, and a reload in which 1 % of the rows changed,
  * against the naive ways, in one run. Ours are written as pages of a full walk in trusted order: each proves what its
  * interval holds, so that known rows inside it are looked at too.
  *
- *     node bench/write.ts [rows] [postgres URL]
+ *     node bench/mirror/write.ts [rows] [postgres URL]
  *
  * While it runs, autovacuum is off on the whole server (superuser): WAL is counted there.
  * Without a URL an embedded server is started in a temporary folder, with durable settings. The naive ways write a
@@ -19,17 +19,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { programVersion } from '../src/app/program-files.ts';
-import { openDatabase } from '../src/db/connection/database.ts';
+import { programVersion } from '../../src/app/program-files.ts';
+import { openDatabase } from '../../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { migrate, MIGRATION_BOUNDS } from '../src/db/migrations/run-migrations.ts';
-import { contentHash, EVERY_FIELD } from '../src/mirror/rows/content-hash.ts';
-import { createMirror } from '../src/mirror/create-mirror.ts';
-import { openScope } from '../src/mirror/scope/scope-store.ts';
-import type { Scope } from '../src/model/collections.ts';
-import { fieldSource, sliceElements } from '../src/model/json/json-text.ts';
-import { readKey } from '../src/model/key.ts';
-import type { Item } from '../src/model/page.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
+import { contentHash, EVERY_FIELD } from '../../src/mirror/rows/content-hash.ts';
+import { createMirror } from '../../src/mirror/create-mirror.ts';
+import { openScope } from '../../src/mirror/scope/scope-store.ts';
+import type { Scope } from '../../src/model/collections.ts';
+import { fieldSource, sliceElements } from '../../src/model/json/json-text.ts';
+import { readKey } from '../../src/model/key.ts';
+import type { Item } from '../../src/model/page.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 
 const PAGE = 500;

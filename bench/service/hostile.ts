@@ -3,26 +3,26 @@
  * greatest body that is held (src/api/transport.ts), and pages of 500 such items, which have to be asked for in parts.
  * Then the mirror is compared with the sandbox's truth, item by item, by Postgres.
  *
- *     node bench/hostile.ts [--jobs 500] [--lists 3] [--items 60] [--heap 256] [--postgres URL]
+ *     node bench/service/hostile.ts [--jobs 500] [--lists 3] [--items 60] [--heap 256] [--postgres URL]
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type pg from 'pg';
-import { TRANSPORT_LIMITS } from '../src/api/transport.ts';
-import { COLLECTIONS, type ListCollection } from '../src/model/collections.ts';
+import { TRANSPORT_LIMITS } from '../../src/api/transport.ts';
+import { COLLECTIONS, type ListCollection } from '../../src/model/collections.ts';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { startProgram } from '../test/support/processes/program.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
 import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable } from './support/report.ts';
-import { programOptions } from './support/run-sync.ts';
-import { onStage, type Stage, withClient } from './support/stage.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { programOptions } from '../support/run-sync.ts';
+import { onStage, type Stage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({ jobs: 500, lists: 3, items: 60, heap: 256, postgres: '' });
-const PRELOAD = new URL('./support/peak-memory.ts', import.meta.url).href;
+const PRELOAD = new URL('../support/peak-memory.ts', import.meta.url).href;
 /** Items that Postgres compares at a time. */
 const BATCH = 10;
 

@@ -3,15 +3,15 @@
  * with the sandbox's truth in every field, then the same again with nothing changed. Sandbox, program and Postgres
  * are processes of their own; rows a second are those of the whole program, its start included.
  *
- *     node bench/full-walk.ts [--jobs 100000] [--lists 500] [--items 100] [--orders falling,rising,…] [--postgres URL]
+ *     node bench/mirror/full-walk.ts [--jobs 100000] [--lists 500] [--items 100] [--orders falling,rising,…] [--postgres URL]
  */
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
-import { compareMirror } from './support/compare.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable } from './support/report.ts';
-import { runSync } from './support/run-sync.ts';
-import { onStage, type Stage, withClient } from './support/stage.ts';
+import { compareMirror } from '../support/compare.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { runSync } from '../support/run-sync.ts';
+import { onStage, type Stage, withClient } from '../support/stage.ts';
 
 const ORDERS = ['falling', 'rising', 'created', 'last-updated', 'score', 'unordered'] as const;
 type Order = (typeof ORDERS)[number];

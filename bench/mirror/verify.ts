@@ -3,19 +3,19 @@
  * tampered with in Postgres, some in each way. It must find exactly those, as what they are. Sandbox, program and
  * Postgres are processes of their own; rows a second are those of the whole program, its start included.
  *
- *     node bench/verify.ts [--jobs 100000] [--each 100] [--orders falling,unordered,…] [--postgres URL]
+ *     node bench/mirror/verify.ts [--jobs 100000] [--each 100] [--orders falling,unordered,…] [--postgres URL]
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { VerifyReport } from '../src/app/verify/run-verify.ts';
-import type { Discrepancy, VerifiedCollection } from '../src/sync/verify/report.ts';
-import { startProgram } from '../test/support/processes/program.ts';
+import type { VerifyReport } from '../../src/app/verify/run-verify.ts';
+import type { Discrepancy, VerifiedCollection } from '../../src/sync/verify/report.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
-import { tamper, type Tampered } from '../test/support/mirror/tamper.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable } from './support/report.ts';
-import { PRELOAD, programOptions, runSync, type Setting } from './support/run-sync.ts';
-import { onStage, type Stage, withClient } from './support/stage.ts';
+import { tamper, type Tampered } from '../../test/support/mirror/tamper.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { PRELOAD, programOptions, runSync, type Setting } from '../support/run-sync.ts';
+import { onStage, type Stage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({ jobs: 100_000, each: 100, orders: 'falling,unordered', postgres: '' });
 const claims = new Claims();

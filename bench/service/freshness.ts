@@ -7,18 +7,18 @@
  * Claimed is that new rows and changes of unfinished rows come within two poll intervals. Changes of finished rows
  * (scores on lists and on the watchlist) are shown, but only full walks bring them.
  *
- *     node bench/freshness.ts [--minutes 10] [--jobs 20000] [--lists 50] [--postgres URL]
+ *     node bench/service/freshness.ts [--minutes 10] [--jobs 20000] [--lists 50] [--postgres URL]
  */
 import type pg from 'pg';
-import { startProgram } from '../test/support/processes/program.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
 import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
-import { truthOf } from './support/compare.ts';
-import { type ListCollection, COLLECTIONS } from '../src/model/collections.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
-import { programOptions } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import { truthOf } from '../support/compare.ts';
+import { type ListCollection, COLLECTIONS } from '../../src/model/collections.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
+import { programOptions } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 
 const POLL_MS = 60_000;
 const MINUTE = 60_000;

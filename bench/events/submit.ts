@@ -7,20 +7,20 @@
  * groups do not wait for each other: all of them take as long as the slowest. The mix is in proportion to N, so that
  * no group has much less to do than the others. N = max(1, ⌊share × limit⌋).
  *
- *     node bench/submit.ts [--submissions 300] [--share 1] [--latency-min 20] [--latency-max 200] [--within 3]
+ *     node bench/events/submit.ts [--submissions 300] [--share 1] [--latency-min 20] [--latency-max 200] [--within 3]
  *                          [--postgres URL]
  */
 import type pg from 'pg';
-import { defaultLimit, type RateGroup } from '../src/budget/rate-groups.ts';
-import { GUARD_MS } from '../src/budget/slots/timing.ts';
-import type { OperationName } from '../src/model/submission.ts';
+import { defaultLimit, type RateGroup } from '../../src/budget/rate-groups.ts';
+import { GUARD_MS } from '../../src/budget/slots/timing.ts';
+import type { OperationName } from '../../src/model/submission.ts';
 import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { startProgram } from '../test/support/processes/program.ts';
-import { readFlags } from './support/flags.ts';
-import { Claims, print, printMachine, printTable, quantile } from './support/report.ts';
-import { programOptions } from './support/run-sync.ts';
-import { onStage, withClient } from './support/stage.ts';
+import { startProgram } from '../../test/support/processes/program.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
+import { programOptions } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
 
 const WINDOW_MS = 60_000;
 const HOUR = 3_600_000;
