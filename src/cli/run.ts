@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
+import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
 import { addExport } from './sql/export.ts';
@@ -36,6 +37,7 @@ const COMMANDS: readonly AddCommand[] = [
   addExport,
   addSandbox,
   addDemo,
+  addCompletion,
 ];
 
 const AFTER_HELP = `

@@ -22,6 +22,7 @@ const COMMANDS = [
   'export',
   'sandbox',
   'demo',
+  'completion',
 ];
 
 describe('help', () => {

@@ -59,6 +59,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['steps', 'terminal'],
     },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
+    completion: {
+      has: 'completion: commander’s tree as scripts of shells',
+      imports: ['steps', 'terminal'],
+    },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
