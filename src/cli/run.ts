@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
+import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
@@ -40,6 +41,7 @@ const COMMANDS: readonly AddCommand[] = [
   addIndexes,
   addSandbox,
   addDemo,
+  addCompletion,
 ];
 
 const AFTER_HELP = `

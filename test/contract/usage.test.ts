@@ -24,6 +24,7 @@ const COMMANDS = [
   'indexes',
   'sandbox',
   'demo',
+  'completion',
 ];
 
 describe('help', () => {

@@ -1,4 +1,4 @@
-import { chooseAction, refuseOptions } from '../steps/choose-action.ts';
+import { actionArgument, chooseAction, refuseOptions } from '../steps/choose-action.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { AccountsAction, AccountsOptions } from './action.ts';
@@ -20,7 +20,7 @@ export const addAccounts: AddCommand = (program, run) => {
         'that the service is at MIRROR_API_URL now, and has the configured keys asked anew whose they are: run it while ' +
         'no daemon runs.',
     )
-    .argument('[action]', NAMES.join(' or '), 'list')
+    .addArgument(actionArgument(NAMES))
     .argument('[user_id...]', 'of which account')
     .option('--json', 'as JSON on stdout')
     .option('--remove-data', 'retire: removes all its rows, too')

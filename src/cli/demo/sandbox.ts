@@ -4,6 +4,7 @@ import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
+import { withArgumentWords } from '../terminal/argument-words.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { untilAborted } from '@research-mirror/runtime/service';
 import { UsageError } from '../terminal/usage-error.ts';
@@ -58,9 +59,9 @@ function addSwitches(command: Command): void {
   for (const name of SWITCH_NAMES) {
     const { choices, kind, help, default: usual } = SANDBOX_SWITCHES[name];
     const legal = choices === undefined ? '' : `: ${choices.join(', ')}`;
-    command.addOption(
-      new SwitchOption(name, `--${flagOf(name)} <${kind}>`, `${help}${legal} (default: ${usual})`),
-    );
+    const does = `${help}${legal} (default: ${usual})`;
+    const option = new SwitchOption(name, `--${flagOf(name)} <${kind}>`, does);
+    command.addOption(withArgumentWords(option, choices ?? []));
   }
 }
 

@@ -4,7 +4,13 @@ import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { eventTexts, listEvents } from '../../db/events/stored-events.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
+import {
+  actionArgument,
+  chooseAction,
+  readLimit,
+  refuseFilters,
+  refuseOptions,
+} from '../steps/choose-action.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { describeEvents, eventJson } from './events-text.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
@@ -33,7 +39,7 @@ export const addEvents: AddCommand = (program, run) => {
       'Deliveries of the webhook whose signature was right. list tells the newest first; replay takes events up again ' +
         'as if they had just come: the daemon reads what they name, and the command shows how far it is.',
     )
-    .argument('[action]', ACTIONS.join(' or '), 'list')
+    .addArgument(actionArgument(ACTIONS))
     .argument('[id...]', 'of replay: which events')
     .option('--type <type>', 'only events of this type, such as research.completed')
     .option('--limit <n>', `how many to list (${USUAL_LIMIT})`)

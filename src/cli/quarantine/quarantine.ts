@@ -1,8 +1,14 @@
 import { listQuarantine, quarantinedTexts } from '../../app/quarantine/quarantine-list.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
-import { chooseCollections } from '../steps/choose-collections.ts';
+import {
+  actionArgument,
+  chooseAction,
+  readLimit,
+  refuseFilters,
+  refuseOptions,
+} from '../steps/choose-action.ts';
+import { chooseCollections, collectionsArgument } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
@@ -31,8 +37,8 @@ export const addQuarantine: AddCommand = (program, run) => {
         'writes them again without a request to the service, for example when a constraint that refused them is gone, ' +
         'and ends with 1 when some still can’t be mirrored. Beside a running daemon, the daemon retries.',
     )
-    .argument('[action]', 'list or retry', 'list')
-    .argument('[collection...]', `only of these (${COLLECTION_NAMES.join(', ')})`)
+    .addArgument(actionArgument(ACTIONS))
+    .addArgument(collectionsArgument(`only of these (${COLLECTION_NAMES.join(', ')})`))
     .option('--show <id>', 'print one item as the service sent it')
     .option('--limit <n>', `how many to list (${USUAL_LIMIT})`)
     .option('--json', 'as JSON on stdout')

@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import { programVersion } from '../../app/program-files.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -7,6 +8,7 @@ import { readableRelations, wholeRelation } from '../../db/roles/whole-relation.
 
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
+import { withArgumentWords } from '../terminal/argument-words.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { OutputClosed } from '../terminal/output-closed.ts';
 import { Progress } from '../terminal/progress.ts';
@@ -15,6 +17,7 @@ import { UsageError } from '../terminal/usage-error.ts';
 import { askMirror, readTimeout, type AskedQuery } from './answer-query.ts';
 import { CsvRows } from './csv-rows.ts';
 import { fileTarget, streamTarget, type ExportTarget } from './export-target.ts';
+import { EXPORTED } from './export-words.ts';
 import type { ParquetColumn } from './parquet-types.ts';
 import type { RowPrinter } from './row-printer.ts';
 import { explainRefusal } from './statement-refusal.ts';
@@ -40,9 +43,11 @@ export const addExport: AddCommand = (program, run) => {
         'reads. A file takes its name when it is whole, and replaces one that is there only then. For a part of a ' +
         'table: sql --csv.',
     )
-    .argument(
-      '<table>',
-      'a table or view of the mirror: a collection, <collection>_live, …_versions, freshness',
+    .addArgument(
+      withArgumentWords(
+        new Argument('<table>', 'its name, such as lists, lists_live or freshness'),
+        EXPORTED,
+      ),
     )
     .option('--csv', 'as CSV (RFC 4180), with a line of titles; NULL is empty')
     .option('--parquet', 'as Parquet: numbers, moments and dates as such where every value fits, else text')

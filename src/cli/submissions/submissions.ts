@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { Db } from '../../db/connection/db.ts';
 import { cancelSubmission, SubmitRefused } from '../../app/submit/submit-request.ts';
 import { daemonLives } from '../../app/process/submit-carrier.ts';
@@ -8,8 +9,15 @@ import { findSubmission, listSubmissions } from '../../db/submissions/stored-sub
 import { wake } from '../../db/notify/wakeups.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../../model/submission.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
+import {
+  actionArgument,
+  chooseAction,
+  readLimit,
+  refuseFilters,
+  refuseOptions,
+} from '../steps/choose-action.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
+import { withArgumentWords } from '../terminal/argument-words.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { printNewest } from '../steps/print-newest.ts';
@@ -39,9 +47,14 @@ export const addSubmissions: AddCommand = (program, run) => {
         'ends with 1 where one has; release lets go what a restore or copy of the database holds back: only once you ' +
         'know that no other copy of this database sends it.',
     )
-    .argument('[action]', ACTIONS.join(', '), 'list')
+    .addArgument(actionArgument(ACTIONS))
     .argument('[id...]', 'of cancel: which submissions')
-    .option('--state <state>', `only those ${SUBMISSION_STATES.join(', ')}`)
+    .addOption(
+      withArgumentWords(
+        new Option('--state <state>', `only those ${SUBMISSION_STATES.join(', ')}`),
+        SUBMISSION_STATES,
+      ),
+    )
     .option('--limit <n>', `how many to list (${USUAL_LIMIT})`)
     .option('--show <id>', 'print what the service answered to one')
     .option('--json', 'as JSON on stdout')

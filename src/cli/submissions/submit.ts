@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import type { Db } from '../../db/connection/db.ts';
 import { isFinal } from '../../app/submit/submit-follow.ts';
 import type { SubmitRequest } from '../../app/submit/submit-request.ts';
@@ -11,6 +12,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES } from '../../model/submission.ts';
 import { isStopped } from '@research-mirror/runtime/service';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
+import { withArgumentWords } from '../terminal/argument-words.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
@@ -40,7 +42,9 @@ export const addSubmit: AddCommand = (program, run) => {
         'once. Without a running daemon this command sends it itself. Ends with 0 when the service accepted it, with 1 ' +
         'when it refused it, with 4 when the outcome is unknown: never repeat it then.',
     )
-    .argument('<operation>', `one of ${OPERATION_NAMES.join(', ')}`)
+    .addArgument(
+      withArgumentWords(new Argument('<operation>', `one of ${OPERATION_NAMES.join(', ')}`), OPERATION_NAMES),
+    )
     .option('--id <id>', 'of list_analyze the list, of sequence the research job')
     .option('--user <id>', 'the account; needed where there are several')
     .option('--data <json>', 'the payload, a JSON object: as text, @file, or - for standard input', '{}')

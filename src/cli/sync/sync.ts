@@ -5,7 +5,7 @@ import { problemLine } from '../../model/problem.ts';
 import { blockedDeletions } from '../../app/status/judge-status.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { chooseCollections } from '../steps/choose-collections.ts';
+import { chooseCollections, collectionsArgument } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { serviceConfig } from '../steps/service-config.ts';
@@ -32,7 +32,9 @@ export const addSync: AddCommand = (program, run) => {
         'replicas may lag): what is missing is read again after that time; 1 tells that the brake holds deletions back, ' +
         '3 that it could not be made sure. Beside a running daemon, the daemon does the work.',
     )
-    .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
+    .addArgument(
+      collectionsArgument(`which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`),
+    )
     .option('--full', 'read everything, not only what can be new')
     .option('--accept-deletions', 'with --full: lets go what the brake holds back, however much it is')
     .option('--json', 'the result as JSON on stdout')

@@ -1,6 +1,6 @@
 import type { VerifyReport } from '../../app/verify/run-verify.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
-import { chooseCollections } from '../steps/choose-collections.ts';
+import { chooseCollections, collectionsArgument } from '../steps/choose-collections.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { serviceConfig } from '../steps/service-config.ts';
@@ -17,7 +17,9 @@ export const addVerify: AddCommand = (program, run) => {
         'read a second time before it is told. Ends with 0 when they are equal, with 1 when they are not. It takes as ' +
         'many requests as a full walk; beside a running daemon, the daemon does the work.',
     )
-    .argument('[collection...]', `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`)
+    .addArgument(
+      collectionsArgument(`which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`),
+    )
     .option('--json', 'the result as JSON on stdout, with up to 1,000 discrepancies of each collection')
     .option('--demo', "the demo's mirror, while it runs")
     .addHelpText(

@@ -66,6 +66,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
+    completion: {
+      has: 'completion: commander’s tree as scripts of shells',
+      imports: ['steps', 'terminal'],
+    },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
