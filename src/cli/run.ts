@@ -4,6 +4,7 @@ import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
+import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
@@ -11,6 +12,7 @@ import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
 import { addSandbox } from './demo/sandbox.ts';
+import { addRestore } from './dump/restore.ts';
 import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
 import { addSql } from './sql/sql.ts';
 import { addStart } from './daemon/start.ts';
@@ -32,6 +34,8 @@ const COMMANDS: readonly AddCommand[] = [
   addAccounts,
   addMigrate,
   addSql,
+  addDump,
+  addRestore,
   addSandbox,
   addDemo,
 ];

@@ -16,6 +16,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['accounts'],
     },
     status: { has: 'the status report, and what is wrong', imports: ['accounts'] },
+    dump: { has: 'the whole mirror into a file, and back', imports: [] },
     events: { has: 'stored events: shown, replayed', imports: ['process'] },
     quarantine: { has: 'items in quarantine: listed, tried again', imports: ['accounts', 'process'] },
     submit: {
@@ -56,6 +57,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     quarantine: { has: 'quarantine, with its texts', imports: ['steps', 'sync', 'terminal'] },
     sql: { has: 'sql, and how its rows are printed', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
+    dump: { has: 'dump and restore', imports: ['steps', 'terminal'] },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
@@ -82,6 +84,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['connection', 'events', 'installation', 'ownership'],
     },
     status: { has: 'what the status report reads', imports: ['connection', 'webhook'] },
+    copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
+    dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
   },
   mirror: {
     history: { has: 'superseded versions: archive, coverage, retention', imports: [] },
