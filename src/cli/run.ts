@@ -8,6 +8,7 @@ import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
+import { addForget } from './forget/forget.ts';
 import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
@@ -34,6 +35,7 @@ const COMMANDS: readonly AddCommand[] = [
   addAccounts,
   addMigrate,
   addSql,
+  addForget,
   addDump,
   addRestore,
   addSandbox,

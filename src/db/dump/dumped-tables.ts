@@ -22,6 +22,7 @@ export const DUMPED_TABLES: readonly DumpedTable[] = [
     { schema: 'mirror', name: `${name}_history` },
   ]),
   { schema: 'mirror', name: 'events' },
+  { schema: 'mirror', name: 'forgotten' },
   { schema: 'mirror', name: 'quarantine' },
   { schema: 'mirror', name: 'recoveries' },
   { schema: 'mirror', name: 'submissions' },

@@ -24,7 +24,12 @@ describe('a page’s items', () => {
       [1, 'is refused by Postgres'],
       [2, 'has no cursor ID'],
     ]);
-    expect(outcomesOf(4, page, [], [], [])).toEqual(['duplicate', 'quarantined', 'quarantined', 'unchanged']);
+    expect(outcomesOf(4, page, [], [], [], [])).toEqual([
+      'duplicate',
+      'quarantined',
+      'quarantined',
+      'unchanged',
+    ]);
   });
 
   it('whose last occurrence is bad are not replaced by an earlier one', () => {
@@ -57,6 +62,7 @@ describe('a page’s items', () => {
       { keyed, duplicates: [], bad: [] },
       inserted === undefined ? [] : [inserted],
       others,
+      [],
       [],
     );
     expect(outcomes).toEqual(['inserted', 'unchanged', 'deferred', 'deferred']);

@@ -17,6 +17,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     status: { has: 'the status report, and what is wrong', imports: ['accounts'] },
     dump: { has: 'the whole mirror into a file, and back', imports: [] },
+    forget: { has: 'rows that are erased on request', imports: [] },
     events: { has: 'stored events: shown, replayed', imports: ['process'] },
     quarantine: { has: 'items in quarantine: listed, tried again', imports: ['accounts', 'process'] },
     submit: {
@@ -58,6 +59,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     sql: { has: 'sql, and how its rows are printed', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     dump: { has: 'dump and restore', imports: ['steps', 'terminal'] },
+    forget: { has: 'forget, with its texts', imports: ['steps', 'terminal'] },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
@@ -103,9 +105,13 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'suspected deletions: what is missing, what is proven, the brake, deleting',
       imports: ['history', 'quarantine', 'rows', 'scope'],
     },
+    forgotten: {
+      has: 'rows that were forgotten on request: erased, known again by a hash',
+      imports: ['deletion', 'quarantine', 'rows', 'scope'],
+    },
     page: {
       has: 'one page: what is stored under its keys, writing it, comparing it',
-      imports: ['columns', 'deletion', 'quarantine', 'rows', 'scope'],
+      imports: ['columns', 'deletion', 'forgotten', 'quarantine', 'rows', 'scope'],
     },
   },
   sync: {
