@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import type { AppliedMigration, Migration } from '../../db/migrations/migrations.ts';
 import type { TableShape } from '../../db/dump/table-shape.ts';
 
 /**
- * A dump is a zstd stream of lines: this one, the header as JSON, and for each table of the header its name as JSON,
- * its rows in COPY's text format, `\.`, and a `TableEnd`; behind the last table `DumpEnd`. `zstd -dc` shows it.
+ * A dump is a zstd stream of lines: this one, the header as JSON, its SHA-256, and for each table its name as JSON, its
+ * rows in COPY's text format, `\.`, and a `TableEnd`; behind the last table `DumpEnd`. `zstd -dc` shows it.
  */
 export const FORMAT = 'research-mirror dump 1';
 
@@ -67,6 +68,11 @@ export function migrationsAround(
   }
   const had = new Set(migrations.map(({ name }) => name));
   return { before: all.filter(({ name }) => had.has(name)), after: all.filter(({ name }) => !had.has(name)) };
+}
+
+/** SHA-256 of the header's line, hexadecimal: what it names is made before the stream's own checksum is read. */
+export function digestOf(text: string): string {
+  return hash('sha256', text, 'hex');
 }
 
 export function leftOutOf({ tables }: DumpHeader): string[] {

@@ -32,6 +32,7 @@ import {
   type DumpEnd,
   type DumpHeader,
   type DumpReport,
+  digestOf,
   FORMAT,
   leftOutOf,
   migrationsAround,
@@ -74,7 +75,10 @@ export async function openDump(file: FileHandle, folder: string): Promise<OpenDu
         : 'it is no dump of research-mirror',
     );
   }
-  const header = await reader.json<DumpHeader>();
+  const text = await reader.line();
+  if ((await reader.line()) !== digestOf(text))
+    throw new RestoreRefused('it is damaged: its header is another');
+  const header = JSON.parse(text) as DumpHeader;
   return { header, reader, ...migrationsAround(header, await readMigrations(folder)) };
 }
 

@@ -17,6 +17,7 @@ import {
   type DumpHeader,
   type DumpReport,
   FORMAT,
+  digestOf,
   leftOutOf,
   type TableEnd,
 } from './dump-header.ts';
@@ -86,7 +87,9 @@ async function writeAll(
     tables: await shapes(trx),
   };
   await target.line(FORMAT);
-  await target.line(header);
+  const text = JSON.stringify(header);
+  await target.line(text);
+  await target.line(digestOf(text));
   const counts = new Map<string, number>();
   let sum = 0;
   for (const table of header.tables) {
@@ -94,8 +97,8 @@ async function writeAll(
     await target.line({ table: name });
     const hash = createHash('sha256');
     const columns = table.columns.map((column) => quoted(column.name)).join(', ');
-    const text = `copy ${dumpedName(trx, table)} (${columns}) to stdout`;
-    const rows = await copyOut(database.client(), text, async (piece, soFar) => {
+    const statement = `copy ${dumpedName(trx, table)} (${columns}) to stdout`;
+    const rows = await copyOut(database.client(), statement, async (piece, soFar) => {
       hash.update(piece);
       onRows(name, soFar);
       await target.write(piece);
