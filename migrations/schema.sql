@@ -131,6 +131,16 @@ create table mirror.events (
 CREATE INDEX events_received ON mirror.events USING btree (_user_id, received_at);
 CREATE INDEX events_row ON mirror.events USING btree (_user_id, _collection, _key, received_at);
 
+create table mirror.forgotten (
+  _user_id bigint not null,
+  collection text not null,
+  key_hash bytea not null,
+  _change_id bigint not null,
+  forgotten_at timestamp with time zone not null,
+  constraint forgotten_pkey PRIMARY KEY (_user_id, collection, key_hash)
+);
+CREATE INDEX forgotten_change ON mirror.forgotten USING btree (_user_id, _change_id);
+
 create table mirror.list_items (
   _user_id bigint not null,
   list_id bigint not null,
@@ -1070,7 +1080,10 @@ create view mirror.data_quality as
     waiting_deletions,
     ( SELECT count(*) AS count
            FROM mirror.quarantine q
-          WHERE q._user_id = c._user_id AND q.collection = c.collection AND NOT q.kept) AS quarantined_without_text
+          WHERE q._user_id = c._user_id AND q.collection = c.collection AND NOT q.kept) AS quarantined_without_text,
+    ( SELECT count(*) AS count
+           FROM mirror.forgotten f
+          WHERE f._user_id = c._user_id AND f.collection = c.collection) AS forgotten_rows
    FROM mirror._collections c;
 
 create view mirror.freshness as
@@ -1843,6 +1856,8 @@ comment on column mirror.data_quality.waiting_deletions is 'Rows that look delet
 
 comment on column mirror.data_quality.quarantined_without_text is 'Those of them whose text is not kept, since the collection has too many or too large ones.';
 
+comment on column mirror.data_quality.forgotten_rows is 'Rows that are kept out since they were forgotten on request: see forgotten.';
+
 comment on table mirror.events is 'Deliveries of the webhook whose signature was right, one row an event, kept for MIRROR_EVENTS_RETENTION.';
 
 comment on column mirror.events._user_id is 'The account to whose address it was delivered.';
@@ -1864,6 +1879,18 @@ comment on column mirror.events._verbatim is 'The body''s exact text where _raw 
 comment on column mirror.events._collection is 'Table of the row that the event names, where it names one.';
 
 comment on column mirror.events._key is 'Key of the row that the event names.';
+
+comment on table mirror.forgotten is 'Rows that were erased by research-mirror forget: readers of the watermark erase their copies, too.';
+
+comment on column mirror.forgotten._user_id is 'Owner of the API key.';
+
+comment on column mirror.forgotten.collection is 'The table. A list stands for its items.';
+
+comment on column mirror.forgotten.key_hash is 'SHA-256 of the table''s name, a colon, and the row''s _key: sha256(convert_to(''research_jobs:'' || _user_id || '':'' || job_id, ''UTF8'')).';
+
+comment on column mirror.forgotten._change_id is 'Watermark: rises in commit order with those of the tables.';
+
+comment on column mirror.forgotten.forgotten_at is 'When it was erased.';
 
 comment on view mirror.freshness is 'How current each collection is: polled_at for new and unsettled rows, complete_as_of for everything, deletions included.';
 

@@ -6,8 +6,8 @@
  */
 import type pg from 'pg';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
-import type { StatusReport } from '../../src/model/status-report.ts';
-import { problemLine } from '../../src/model/problem.ts';
+import type { StatusReport } from '../../src/model/status/status-report.ts';
+import { problemLine } from '../../src/model/status/problem.ts';
 import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
 import { pause } from '../support/pause.ts';

@@ -7,14 +7,17 @@ import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
 import { addExport } from './sql/export.ts';
+import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
+import { addForget } from './forget/forget.ts';
 import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
 import { addSandbox } from './demo/sandbox.ts';
 import { addIndexes } from './indexes/indexes.ts';
+import { addRestore } from './dump/restore.ts';
 import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
 import { addSql } from './sql/sql.ts';
 import { addStart } from './daemon/start.ts';
@@ -39,6 +42,9 @@ const COMMANDS: readonly AddCommand[] = [
   addSql,
   addExport,
   addIndexes,
+  addForget,
+  addDump,
+  addRestore,
   addSandbox,
   addDemo,
   addCompletion,

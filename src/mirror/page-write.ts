@@ -52,6 +52,7 @@ export interface PageWrite {
  *   page may be stale, and a later sighting decides (docs/design/deletions.md, "Returns")
  * - `duplicate`: the page has the key again further down; the last one counts
  * - `quarantined`: can't be mirrored; kept verbatim aside
+ * - `forgotten`: was erased on request, and is not mirrored again
  */
 export type ItemOutcome =
   | 'inserted'
@@ -60,7 +61,8 @@ export type ItemOutcome =
   | 'unchanged'
   | 'deferred'
   | 'duplicate'
-  | 'quarantined';
+  | 'quarantined'
+  | 'forgotten';
 
 export interface ObservedPage {
   /** One outcome for each item of the page, in its order. */
@@ -89,6 +91,7 @@ export interface PageCounts {
   readonly deferred: number;
   readonly duplicate: number;
   readonly quarantined: number;
+  readonly forgotten: number;
   readonly conflicts: number;
 }
 
@@ -147,7 +150,7 @@ export type PageResult =
       /** What Postgres refused: it is in quarantine. */
       readonly refused: readonly RefusedItem[];
     }
-  /** Nothing of the page was written: its list is deleted. */
+  /** Nothing of the page was written: its list is deleted, or forgotten. */
   | { readonly state: 'parent_deleted' };
 
 export interface ChangedTable {

@@ -124,6 +124,15 @@ export const COLLECTION_COLUMNS = [
     },
     note: { words: 'in doubt: a second proof decides', warns: false, place: 4 },
   },
+  {
+    column: 'forgotten_rows',
+    field: 'forgottenRows',
+    kind: 'count',
+    view: 'data_quality',
+    computed: true,
+    gauge: { name: 'forgotten_rows', help: 'Rows that are kept out since they were forgotten on request.' },
+    note: { words: 'forgotten on request', warns: false, place: 5 },
+  },
 ] as const satisfies readonly Description[];
 
 export type CollectionColumn = (typeof COLLECTION_COLUMNS)[number];

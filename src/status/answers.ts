@@ -1,4 +1,4 @@
-import type { StatusReport } from '../model/status-report.ts';
+import type { StatusReport } from '../model/status/status-report.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 

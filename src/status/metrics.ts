@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@pro
 import { EVENT_TYPES } from '../model/webhook/event-types.ts';
 import type { OperationName, SubmissionOutcome } from '../model/submission.ts';
 import type { DeletionsJudged, PageWritten, WalkEnded } from '../model/sync-events.ts';
-import type { StatusReport } from '../model/status-report.ts';
+import type { StatusReport } from '../model/status/status-report.ts';
 import { createReportGauges } from './report-gauges.ts';
 
 /** An attempt of a request to the service, as the client reports it. */

@@ -1,12 +1,12 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
-import { PROBLEM_CAUSES } from '../model/problem.ts';
+import { PROBLEM_CAUSES } from '../model/status/problem.ts';
 import type {
   AccountStatus,
   CollectionStatus,
   GroupBudgetStatus,
   StatusReport,
-} from '../model/status-report.ts';
+} from '../model/status/status-report.ts';
 
 type CollectionGauge = readonly [string, string, (collection: CollectionStatus) => number | undefined];
 

@@ -10,7 +10,7 @@ import {
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { StatusReport } from '../model/status-report.ts';
+import type { StatusReport } from '../model/status/status-report.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { answersOf } from './answers.ts';
 import { createMetrics } from './metrics.ts';

@@ -2,7 +2,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
-import type { StatusReport } from '../model/status-report.ts';
+import type { StatusReport } from '../model/status/status-report.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { listener } from '@research-mirror/runtime/listening';

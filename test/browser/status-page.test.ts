@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../src/model/status-report.ts';
+import type { StatusReport } from '../../src/model/status/status-report.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { readEventCoverage } from '../../db/webhook/stored-event-coverage.ts';
-import type { AccountStatus, EventCoverage } from '../../model/status-report.ts';
+import type { AccountStatus, EventCoverage } from '../../model/status/status-report.ts';
 import { stateClass } from '../../model/row-state.ts';
 
 /** Accounts counted by one call: each takes some hundred milliseconds, and scrapers of metrics do not wait long. */

@@ -31,7 +31,7 @@ import { readiness } from './readiness.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
-import type { StatusReport } from '../../model/status-report.ts';
+import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';

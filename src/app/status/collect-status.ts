@@ -9,7 +9,7 @@ import type {
   GroupBudgetStatus,
   KeyBudgetStatus,
   StatusReport,
-} from '../../model/status-report.ts';
+} from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';

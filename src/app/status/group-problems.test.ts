@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PROBLEM_CAUSES } from '../../model/problem.ts';
+import { PROBLEM_CAUSES } from '../../model/status/problem.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 
 const finding: fc.Arbitrary<FoundProblem> = fc.record(

@@ -1,4 +1,4 @@
-import type { Problem } from '../../model/problem.ts';
+import type { Problem } from '../../model/status/problem.ts';
 
 /** One thing that is wrong, in one place. */
 export interface FoundProblem extends Omit<Problem, 'affects'> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NO_FIGURES } from '../../../test/support/processes/status-report.ts';
-import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status-report.ts';
+import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
-import { problemLine } from '../../model/problem.ts';
+import { problemLine } from '../../model/status/problem.ts';
 import { groupProblems } from './group-problems.ts';
 import type { HealthJudgement } from './judge-webhook-and-submissions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';

@@ -4,7 +4,7 @@ import type {
   HoldStatus,
   ProcessStatus,
   RecoveryStatus,
-} from '../../model/status-report.ts';
+} from '../../model/status/status-report.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { FoundProblem } from './group-problems.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { sampleAccount, sampleWebhook } from '../../../test/support/processes/status-report.ts';
 import { NO_SUBMISSIONS } from '../../db/status/stored-webhooks-and-submissions.ts';
-import type { AccountStatus, WebhookStatus } from '../../model/status-report.ts';
-import { problemLine } from '../../model/problem.ts';
+import type { AccountStatus, WebhookStatus } from '../../model/status/status-report.ts';
+import { problemLine } from '../../model/status/problem.ts';
 import { groupProblems } from './group-problems.ts';
 import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 

@@ -1,5 +1,5 @@
 import type { FoundProblem } from './group-problems.ts';
-import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status-report.ts';
+import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status/status-report.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 
 /** What a mirror's state means for people. */

@@ -1,6 +1,6 @@
 import { CELL_COLUMNS } from '../../model/collection-columns.ts';
-import { problemLine } from '../../model/problem.ts';
-import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status-report.ts';
+import { problemLine } from '../../model/status/problem.ts';
+import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status/status-report.ts';
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import type { StatusReport } from '../../model/status-report.ts';
+import type { StatusReport } from '../../model/status/status-report.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';

@@ -1,4 +1,4 @@
-import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
+import type { SubmissionCounts, WebhookStatus } from '../../model/status/status-report.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
 import { printable } from '../terminal/text-table.ts';
 

@@ -1,7 +1,7 @@
 import type { CollectionPass } from '../../app/sync/pass.ts';
 import type { SyncReport } from '../../app/sync/run-sync.ts';
 import { groupProblems } from '../../app/status/group-problems.ts';
-import { problemLine } from '../../model/problem.ts';
+import { problemLine } from '../../model/status/problem.ts';
 import { blockedDeletions } from '../../app/status/judge-status.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';

@@ -20,6 +20,7 @@ const lineOf = (fields: Fields): string | undefined =>
           different: 1,
           changed: 0,
           quarantined: 0,
+          forgotten: 0,
           readOnce: 0,
           requests: 1,
           rateLimited: 0,

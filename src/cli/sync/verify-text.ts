@@ -27,7 +27,8 @@ export function verifyingLine(progress: Iterable<VerifyProgress>): string {
 }
 
 export function describeVerification(report: VerifyReport, width: number | undefined): string {
-  const figures = ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined', 'took'];
+  const some = report.collections.some(({ forgotten }) => forgotten > 0);
+  const figures = [...COUNTED, ...(some ? ['forgotten'] : []), 'took'];
   const table = formatTable(
     [
       { title: 'account', align: 'right' },
@@ -35,7 +36,12 @@ export function describeVerification(report: VerifyReport, width: number | undef
       ...figures.map((title) => ({ title, align: 'right' }) as const),
       { title: '', align: 'left' },
     ],
-    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
+    report.collections.map((each) => [
+      each.userId,
+      each.collection,
+      ...figuresOf(each, some),
+      each.error ?? '',
+    ]),
     width,
   );
   const requests = report.collections.reduce((sum, each) => sum + each.requests, 0);
@@ -43,10 +49,14 @@ export function describeVerification(report: VerifyReport, width: number | undef
   return `${table}${rows}${countOf(requests, 'request')}; ${conclusion(report)}\n`;
 }
 
-function figuresOf(each: VerifiedCollection): string[] {
-  const { items, rows, missing, extra, different, changed, quarantined, milliseconds } = each;
+const COUNTED = ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined'];
+
+/** @param some whether any collection has forgotten rows: most mirrors have none */
+function figuresOf(each: VerifiedCollection, some: boolean): string[] {
+  const { items, rows, missing, extra, different, changed, quarantined, forgotten, milliseconds } = each;
   return [
     ...[items, rows, missing, extra, different, changed, quarantined].map(formatCount),
+    ...(some ? [formatCount(forgotten)] : []),
     `${(milliseconds / 1000).toFixed(1)} s`,
   ];
 }

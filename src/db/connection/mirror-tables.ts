@@ -92,6 +92,13 @@ export interface MirrorTables {
     first_seen_at: Date;
     last_seen_at: Date;
   };
+  forgotten: {
+    _user_id: Bigint;
+    collection: string;
+    key_hash: Buffer;
+    _change_id: Bigint;
+    forgotten_at: Date;
+  };
   webhook: {
     _user_id: Bigint;
     url: OrNull<string>;

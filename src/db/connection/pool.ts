@@ -81,6 +81,7 @@ export interface PoolOptions {
    * that drops packets. Longer than any statement_timeout.
    */
   readonly answerWithin: number;
+  readonly onConnect?: (client: pg.PoolClient) => void;
 }
 
 /** A pool for Kysely that classifies errors, and keeps no connection in an unknown state. */
@@ -96,7 +97,10 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   const guarded = new WeakMap<pg.PoolClient, GuardedClient>();
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
-  pool.on('connect', (client) => guarded.set(client, new GuardedClient(client)));
+  pool.on('connect', (client) => {
+    guarded.set(client, new GuardedClient(client));
+    options.onConnect?.(client);
+  });
   return {
     options: pool.options,
     end: () => pool.end(),

@@ -1,6 +1,7 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { HintedRow } from '../../model/hint.ts';
+import { forgottenHash } from '../../model/forgotten-key.ts';
 import { jsonbText } from '../../model/json/jsonb-text.ts';
 import { timestampText } from '../../model/json/timestamp-text.ts';
 import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
@@ -50,14 +51,29 @@ function store(
     const seen = await firstSeen(trx, userId, id, content);
     if (seen === undefined) return 'known';
     await commitDurably(trx);
-    await trx.sql`
+    // Of a row that was forgotten on request nothing is kept but that the event came.
+    const { rows: stored } = await trx.sql`
       insert into ${trx.table('events')}
         (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
-      values (${userId}::bigint, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
-        ${data}::text::jsonb, ${seen.at}, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}, ${named?.key ?? null})`;
-    await addHints(trx, userId, rows, seen.at);
+      select a._user_id, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
+        ${data}::text::jsonb, ${seen.at}::timestamptz, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}::text,
+        ${named?.key ?? null}::text
+      from ${trx.stateTable('account')} as a
+      where a._user_id = ${userId}::bigint and not exists (
+        select from ${trx.table('forgotten')} as f
+        where f._user_id = ${userId}::bigint and f.key_hash = any(array(
+          select decode(x.hash, 'hex') from unnest(${hashesOf(userId, rows)}::text[]) as x (hash))))
+      returning id`;
+    if (stored.length > 0) await addHints(trx, userId, rows, seen.at);
     return 'stored';
   });
+}
+
+/** By which the rows would be known if they were forgotten. */
+function hashesOf(userId: string, rows: readonly HintedRow[]): string[] {
+  return rows.flatMap(({ collection, parent, key }) =>
+    key === '' ? [] : [forgottenHash({ userId, collection, parent }, key)],
+  );
 }
 
 /** So many digits of the body's hash tell events of one ID apart. */

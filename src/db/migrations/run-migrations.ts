@@ -71,31 +71,42 @@ async function applyNext(
   version: string,
 ): Promise<string | undefined> {
   return db.transaction(async (trx) => {
-    await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
-    // Without LOCK_TIMEOUT: another program's migration may take longer.
-    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`;
-    await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    await lockMigrations(trx);
     const applied = await appliedMigrations(trx);
     const [next] = pendingAfter(applied, all, trx.schema, version);
     if (next === undefined) return undefined;
     if (applied.length === 0) await throwIfNamesTaken(trx, all);
-    const table = trx.stateTable('migration');
-    await trx.sql`create schema if not exists ${sql.id(trx.stateSchema)}`;
-    await trx.sql`create table if not exists ${table} (
-      name text primary key, checksum text not null, applied_at timestamptz not null)`;
-    // In a mirror of 0.1.0 the table lacks it.
-    await trx.sql`alter table ${table} add column if not exists oldest_program text`;
-    const before = await beforeMigration(trx);
-    await trx.raw(next.text.replaceAll('{schema}', trx.schema));
-    await afterMigration(trx, before);
-    await distributeNewTables(trx);
-    await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
-      values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
+    await applyMigration(trx, next);
     return next.name;
   });
 }
 
-async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
+/** Whoever else migrates this schema waits until the transaction ends. */
+export async function lockMigrations(trx: Db): Promise<void> {
+  await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
+  // Without LOCK_TIMEOUT: another program's migration may take longer.
+  await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`;
+  await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+}
+
+/** Applies one migration and records it, in a transaction that has the lock. */
+export async function applyMigration(trx: Db, next: Migration): Promise<void> {
+  const table = trx.stateTable('migration');
+  await trx.sql`create schema if not exists ${sql.id(trx.stateSchema)}`;
+  await trx.sql`create table if not exists ${table} (
+    name text primary key, checksum text not null, applied_at timestamptz not null)`;
+  // In a mirror of 0.1.0 the table lacks it.
+  await trx.sql`alter table ${table} add column if not exists oldest_program text`;
+  const before = await beforeMigration(trx);
+  await trx.raw(next.text.replaceAll('{schema}', trx.schema));
+  await afterMigration(trx, before);
+  await distributeNewTables(trx);
+  await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
+    values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
+}
+
+/** The migrations that the database has. @throws Unusable where the place of their table is taken */
+export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   const place = `${checkedName(db.schema)}_sync`;
   // By the catalogue, which also lists a schema that this user may not use.
   const { rows } = await db.sql<{ owner: string; ours: boolean }>`

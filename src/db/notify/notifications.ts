@@ -17,6 +17,11 @@ export interface Notifications extends Service {
   changed(change: TableChange): void;
 }
 
+/** Notifies listeners of one change, for a command that makes no other. To be called after the commit; never throws. */
+export async function notifyOnce(db: Db, change: TableChange): Promise<void> {
+  await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`.catch(() => {});
+}
+
 /** One notification at most for a table and account in this time, milliseconds. */
 const COALESCE = 250;
 
@@ -31,11 +36,7 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
   const flush = async (): Promise<void> => {
     const changes = [...pending.values()];
     pending.clear();
-    for (const change of changes) {
-      await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`.catch(
-        () => {},
-      );
-    }
+    for (const change of changes) await notifyOnce(db, change);
   };
   const running = service('notifications', async ({ signal, ready }) => {
     ready();

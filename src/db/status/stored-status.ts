@@ -18,7 +18,7 @@ import type {
   ProcessStatus,
   RecoveryStatus,
   WalkStatus,
-} from '../../model/status-report.ts';
+} from '../../model/status/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
 /** The part of a status report that any program can make: from Postgres alone. */

@@ -1,6 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
-import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
+import type { SubmissionCounts, WebhookStatus } from '../../model/status/status-report.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
 /** An account's webhook and submissions, as far as Postgres knows them. */

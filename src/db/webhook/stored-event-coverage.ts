@@ -1,7 +1,7 @@
 import type { Db } from '../connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
-import type { EventCoverage } from '../../model/status-report.ts';
+import type { EventCoverage } from '../../model/status/status-report.ts';
 
 /** Tables whose finished rows the service announces (specification 6), and their keys. */
 const TABLES_WITH_EVENTS = [

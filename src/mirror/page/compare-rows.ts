@@ -6,6 +6,7 @@ import type { Item } from '../../model/page.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
+import { forgottenAmong } from '../forgotten/forgotten-keys.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
 import { payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
@@ -38,8 +39,9 @@ export interface UnequalItem {
    * - `missing`: no row, or one that is marked deleted
    * - `different`: `fields` says where
    * - `quarantined`: it can't be mirrored, and is kept in `quarantine`
+   * - `forgotten`: it was erased on request, and is not mirrored again
    */
-  readonly kind: 'missing' | 'different' | 'quarantined';
+  readonly kind: 'missing' | 'different' | 'quarantined' | 'forgotten';
   /** `_change_id` of the mirror's row, marked deleted or not; undefined where there is none. */
   readonly row: string | undefined;
   readonly fields: readonly FieldDifference[];
@@ -88,7 +90,7 @@ export async function compareItems(
     },
   }));
   const keys = page.keyed.map(({ key }) => key);
-  return { keys, unequal: await setQuarantinedApart(db, scope, [...unequal, ...keyless], exclude) };
+  return { keys, unequal: await setApart(db, scope, [...unequal, ...keyless], exclude) };
 }
 
 interface Unequal {
@@ -253,7 +255,7 @@ async function unfilledColumns(db: Db, { userId, collection }: Scope): Promise<M
   return new Map(rows.map(({ field, done_through: after, until }) => [field, { after, until }]));
 }
 
-async function setQuarantinedApart(
+async function setApart(
   db: Db,
   scope: Scope,
   unequal: readonly Unequal[],
@@ -269,7 +271,15 @@ async function setQuarantinedApart(
     scope,
     hashed.map(({ hash }) => hash),
   );
-  return hashed.map(({ found, hash }) =>
-    kept.has(hash) ? { ...found, kind: 'quarantined', fields: [] } : found,
+  const forgotten = await forgottenAmong(
+    db,
+    scope,
+    unequal.map(({ found }) => found),
   );
+  const isForgotten = ({ key, kind }: UnequalItem): boolean =>
+    kind === 'missing' && (forgotten.parent || (key !== undefined && forgotten.keys.has(key)));
+  return hashed.map(({ found, hash }) => {
+    if (isForgotten(found)) return { ...found, kind: 'forgotten', fields: [] };
+    return kept.has(hash) ? { ...found, kind: 'quarantined', fields: [] } : found;
+  });
 }

@@ -12,6 +12,8 @@ export interface StoredRows {
   readonly hasSuspects: boolean;
   /** The scope has items in quarantine. */
   readonly inQuarantine: boolean;
+  /** Rows of the account were forgotten on request: some of the page may be among them. */
+  readonly hasForgotten: boolean;
 }
 
 interface KeyRow {
@@ -22,6 +24,7 @@ interface KeyRow {
   readonly deleted_at: Date | null;
   readonly has_suspects: boolean | null;
   readonly in_quarantine: boolean | null;
+  readonly has_forgotten: boolean | null;
 }
 
 /**
@@ -39,11 +42,11 @@ export async function readStoredRows(
     table.key === undefined
       ? sql`
         select '' as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as has_suspects,
-          null::boolean as in_quarantine
+          null::boolean as in_quarantine, null::boolean as has_forgotten
         from ${dataTable(table)} as t where ${inScope(table, scope)}`
       : sql`
         select k.key::text as key, encode(t._hash, 'hex') as hash, t._deleted_at as deleted_at, null::boolean as has_suspects,
-          null::boolean as in_quarantine
+          null::boolean as in_quarantine, null::boolean as has_forgotten
         from unnest(${[...keys]}::${typeName(table.key)}[]) as k (key)
         cross join lateral (
           select t._hash, t._deleted_at from ${dataTable(table)} as t
@@ -53,7 +56,8 @@ export async function readStoredRows(
       exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as has_suspects,
       exists (select from ${trx.table('quarantine')} as q
               where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
-                and q.parent = ${scope.parent}) as in_quarantine
+                and q.parent = ${scope.parent}) as in_quarantine,
+      exists (select from ${trx.table('forgotten')} as f where f._user_id = ${scope.userId}::bigint) as has_forgotten
     from ${trx.stateTable('scope')} as s
     where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
     union all ${stored}`;
@@ -61,14 +65,16 @@ export async function readStoredRows(
   let gone = false;
   let hasSuspects = false;
   let inQuarantine = false;
-  for (const { key, hash, deleted_at: deletedAt, has_suspects: suspects, in_quarantine: kept } of rows) {
+  let hasForgotten = false;
+  for (const { key, hash, deleted_at: deletedAt, has_suspects: suspects, ...row } of rows) {
     if (key === null || hash === null) {
       gone = deletedAt !== null;
       hasSuspects = suspects === true;
-      inQuarantine = kept === true;
+      inQuarantine = row.in_quarantine === true;
+      hasForgotten = row.has_forgotten === true;
     } else {
       found.set(key, { hash, deletedAt: deletedAt ?? undefined });
     }
   }
-  return { rows: found, gone, hasSuspects, inQuarantine };
+  return { rows: found, gone, hasSuspects, inQuarantine, hasForgotten };
 }

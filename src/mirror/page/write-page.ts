@@ -11,6 +11,7 @@ import {
   hashesOf,
   outcomesOf,
   type SortedPage,
+  withoutForgotten,
 } from '../rows/classify.ts';
 import { type ColumnRegistry, tableVersion } from '../columns/column-registry.ts';
 import type { ContentRule } from '../rows/content-hash.ts';
@@ -19,6 +20,7 @@ import { contradicting } from '../deletion/deferred.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import type { SeenFields } from '../columns/add-columns.ts';
 import { readAbsence } from '../deletion/page-absence.ts';
+import { forgottenAmong, NONE_FORGOTTEN } from '../forgotten/forgotten-keys.ts';
 import { rehashSame } from './rehash.ts';
 import { newFields } from '../columns/new-fields.ts';
 import type { ChangedTable, PageResult, PageWrite, RefusedItem } from '../page-write.ts';
@@ -70,7 +72,7 @@ export async function writePage(
   trx: Db,
   at: Date,
   context: PageContext,
-  page: SortedPage,
+  sorted: SortedPage,
   write: PageWrite,
 ): Promise<PageResult> {
   const { table } = context;
@@ -79,9 +81,11 @@ export async function writePage(
     trx,
     table,
     scope,
-    page.keyed.map(({ key }) => key),
+    sorted.keyed.map(({ key }) => key),
   );
-  if (stored.gone) return { state: 'parent_deleted' };
+  const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, write.items) : NONE_FORGOTTEN;
+  if (stored.gone || forgotten.parent) return { state: 'parent_deleted' };
+  const { page, forgotten: left } = withoutForgotten(sorted, write.items, forgotten.keys);
   const keys = new Set(write.items.flatMap(({ key }) => key ?? []));
   const absence = await readAbsence(trx, table, scope, write.proof, [...keys], stored.hasSuspects);
 
@@ -111,7 +115,7 @@ export async function writePage(
     some: stored.inQuarantine,
   });
 
-  const outcomes = outcomesOf(write.items.length, page, written, [...early], refused);
+  const outcomes = outcomesOf(write.items.length, page, written, [...early], refused, left);
   const counts = countOutcomes(outcomes, conflicts);
   const { missing, suspects } = absence;
   // A copy may be older than the page that showed these rows.

@@ -24,7 +24,12 @@ describe('a page’s items', () => {
       [1, 'is refused by Postgres'],
       [2, 'has no cursor ID'],
     ]);
-    expect(outcomesOf(4, page, [], [], [])).toEqual(['duplicate', 'quarantined', 'quarantined', 'unchanged']);
+    expect(outcomesOf(4, page, [], [], [], [])).toEqual([
+      'duplicate',
+      'quarantined',
+      'quarantined',
+      'unchanged',
+    ]);
   });
 
   it('whose last occurrence is bad are not replaced by an earlier one', () => {
@@ -58,6 +63,7 @@ describe('a page’s items', () => {
       inserted === undefined ? [] : [inserted],
       others,
       [],
+      [],
     );
     expect(outcomes).toEqual(['inserted', 'unchanged', 'deferred', 'deferred']);
   });
@@ -70,6 +76,7 @@ describe('a page’s items', () => {
       unchanged: 1,
       deferred: 0,
       duplicate: 0,
+      forgotten: 0,
       quarantined: 0,
       conflicts: 3,
     });

@@ -59,6 +59,23 @@ export function sortPage(
   return { keyed, duplicates, bad };
 }
 
+/** A page without the rows that were forgotten, and where these are in it. */
+export function withoutForgotten(
+  page: SortedPage,
+  items: readonly Item[],
+  keys: ReadonlySet<string>,
+): { readonly page: SortedPage; readonly forgotten: readonly number[] } {
+  const isKept = (index: number): boolean => !keys.has(items[index]?.key ?? '');
+  return {
+    page: {
+      keyed: page.keyed.filter(({ index }) => isKept(index)),
+      duplicates: page.duplicates.filter(isKept),
+      bad: page.bad.filter(({ index }) => isKept(index)),
+    },
+    forgotten: [...items.keys()].filter((index) => !isKept(index)),
+  };
+}
+
 /** What differs from the stored rows, in the page's order. */
 export function changedRows(
   keyed: readonly KeyedItem[],
@@ -79,6 +96,7 @@ export function outcomesOf(
   written: readonly ChangedRow[],
   deferred: readonly ChangedRow[],
   refused: readonly BadItem[],
+  forgotten: readonly number[],
 ): ItemOutcome[] {
   const outcomes = Array.from({ length }, (): ItemOutcome => 'unchanged');
   for (const index of page.duplicates) outcomes[index] = 'duplicate';
@@ -86,6 +104,7 @@ export function outcomesOf(
   for (const { index, change } of written) outcomes[index] = change;
   for (const { index } of deferred) outcomes[index] = 'deferred';
   for (const { index } of refused) outcomes[index] = 'quarantined';
+  for (const index of forgotten) outcomes[index] = 'forgotten';
   return outcomes;
 }
 
@@ -105,6 +124,7 @@ export function countOutcomes(outcomes: readonly ItemOutcome[], conflicts: numbe
     deferred: 0,
     duplicate: 0,
     quarantined: 0,
+    forgotten: 0,
   };
   for (const outcome of outcomes) counts[outcome] += 1;
   return { ...counts, conflicts };

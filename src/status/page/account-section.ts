@@ -5,7 +5,7 @@ import type {
   CollectionStatus,
   GroupBudgetStatus,
   WalkStatus,
-} from '../../model/status-report.ts';
+} from '../../model/status/status-report.ts';
 import { absolute, count, rate, relative, span, type Html } from './page-figures.ts';
 import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
 

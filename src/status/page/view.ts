@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
-import type { AccountStatus, StatusReport } from '../../model/status-report.ts';
+import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountSection } from './account-section.ts';
-import { affectedBy } from '../../model/problem.ts';
+import { affectedBy } from '../../model/status/problem.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 
 /** More accounts than this are shown folded, but for those with a problem. */

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { SubmissionCounts, WebhookStatus } from '../../model/status-report.ts';
+import type { SubmissionCounts, WebhookStatus } from '../../model/status/status-report.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 
 const WORDS: Readonly<Record<WebhookStatus['state'], string>> = {

@@ -3,9 +3,12 @@ import { type Discrepancy, DISCREPANCY_KINDS, type DiscrepancyKind } from './rep
 /** Discrepancies of a collection that are listed one by one; all are counted. */
 export const MOST_LISTED = 1_000;
 
+/** Why the mirror has no row of an item, and is right: no discrepancy. */
+export type SetApart = 'quarantined' | 'forgotten';
+
 /** What was found out about one collection. */
 export class Findings {
-  readonly #counts = new Map<DiscrepancyKind | 'quarantined', number>();
+  readonly #counts = new Map<DiscrepancyKind | SetApart, number>();
   /** `changed` ones are uncertain: they are listed only where certain ones leave room. */
   readonly #certain: Discrepancy[] = [];
   readonly #uncertain: Discrepancy[] = [];
@@ -18,8 +21,8 @@ export class Findings {
     if (listed.length < MOST_LISTED) listed.push({ kind, ...describe() });
   }
 
-  quarantined(count: number): void {
-    this.#count('quarantined', count);
+  setApart(kind: SetApart, count: number): void {
+    this.#count(kind, count);
   }
 
   /** Counts rows that were read only once. */
@@ -32,8 +35,8 @@ export class Findings {
     return [...this.#certain, ...this.#uncertain].slice(0, MOST_LISTED);
   }
 
-  counts(): Readonly<Record<DiscrepancyKind | 'quarantined' | 'readOnce', number>> {
-    const of = (kind: DiscrepancyKind | 'quarantined'): number => this.#counts.get(kind) ?? 0;
+  counts(): Readonly<Record<DiscrepancyKind | SetApart | 'readOnce', number>> {
+    const of = (kind: DiscrepancyKind | SetApart): number => this.#counts.get(kind) ?? 0;
     const [missing, extra, different, changed] = DISCREPANCY_KINDS.map(of);
     return {
       missing: missing ?? 0,
@@ -41,11 +44,12 @@ export class Findings {
       different: different ?? 0,
       changed: changed ?? 0,
       quarantined: of('quarantined'),
+      forgotten: of('forgotten'),
       readOnce: this.#readOnce,
     };
   }
 
-  #count(kind: DiscrepancyKind | 'quarantined', more: number): void {
+  #count(kind: DiscrepancyKind | SetApart, more: number): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + more);
   }
 }

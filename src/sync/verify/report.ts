@@ -39,6 +39,8 @@ export interface VerifiedCollection {
   readonly changed: number;
   /** Items of the service that can't be mirrored: they are in quarantine. */
   readonly quarantined: number;
+  /** Items of the service that were erased here on request, and are kept out. */
+  readonly forgotten: number;
   /** How many of all these were read only once, since there are too many. */
   readonly readOnce: number;
   /** The first ones; `changed` ones last. */
@@ -71,6 +73,7 @@ export function notVerified(userId: string, collection: CollectionName, error: s
     different: 0,
     changed: 0,
     quarantined: 0,
+    forgotten: 0,
     readOnce: 0,
     discrepancies: [],
     requests: 0,

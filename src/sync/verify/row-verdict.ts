@@ -2,7 +2,7 @@ import type { DiscrepancyKind } from './report.ts';
 
 /** What one reading of both sides says of a row. */
 export interface Sighting {
-  readonly kind: 'equal' | 'missing' | 'extra' | 'different' | 'quarantined';
+  readonly kind: 'equal' | 'missing' | 'extra' | 'different' | 'quarantined' | 'forgotten';
   /** Content hash of the service's item; undefined: the service does not have it. */
   readonly source: string | undefined;
   /** `_change_id` of the mirror's row; undefined: there is none. */
@@ -19,8 +19,8 @@ export function verdict(
   first: Sighting,
   second: Sighting,
   suspected: boolean,
-): DiscrepancyKind | 'quarantined' {
-  if (second.kind === 'quarantined') return 'quarantined';
+): DiscrepancyKind | 'quarantined' | 'forgotten' {
+  if (second.kind === 'quarantined' || second.kind === 'forgotten') return second.kind;
   const same = first.kind === second.kind && first.source === second.source && first.row === second.row;
   return same && !suspected && second.kind !== 'equal' ? second.kind : 'changed';
 }

@@ -11,7 +11,7 @@ import { beginConfirm } from '../../walk/kinds/confirm.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { readMemory, type ScopeMemory, usableDirection } from '../../walk/memory/memory.ts';
 import type { End, Step } from '../../walk/walk.ts';
-import type { Findings } from './findings.ts';
+import type { Findings, SetApart } from './findings.ts';
 import { KeySet } from './verify-keys.ts';
 import { type Sighting, verdict } from './row-verdict.ts';
 import { type QuietReading, walkQuietly } from './verify-walk.ts';
@@ -55,7 +55,11 @@ class ScopeReadings {
   readonly #scope: Scope;
   readonly #collection: ListCollection;
   readonly #seen = new KeySet();
-  readonly #quarantined = new KeySet();
+  /** The service has them, and the mirror has them apart. */
+  readonly #apart: Readonly<Record<SetApart, KeySet>> = {
+    quarantined: new KeySet(),
+    forgotten: new KeySet(),
+  };
   readonly #toReadAgain: SecondLook = new Map();
   readonly #again: Again = new Map();
 
@@ -78,7 +82,9 @@ class ScopeReadings {
       await this.#readAgain(memory);
       await this.#judge();
     }
-    this.#verification.findings.quarantined(this.#quarantined.size);
+    const { findings } = this.#verification;
+    findings.setApart('quarantined', this.#apart.quarantined.size);
+    findings.setApart('forgotten', this.#apart.forgotten.size);
     return rows;
   }
 
@@ -122,7 +128,7 @@ class ScopeReadings {
   #note(seen: Sighting & { readonly key: string | undefined }): void {
     const { findings } = this.#verification;
     if (seen.kind === 'equal') return;
-    if (seen.kind === 'quarantined') this.#quarantined.add(nameOf(seen));
+    if (seen.kind === 'quarantined' || seen.kind === 'forgotten') this.#apart[seen.kind].add(nameOf(seen));
     else if (this.#toReadAgain.size < READ_AGAIN) this.#toReadAgain.set(nameOf(seen), seen);
     else findings.addReadOnce(seen.kind, 1);
   }
@@ -158,8 +164,8 @@ class ScopeReadings {
       const second = this.#again.get(name) ?? unseenAgain(live.get(name));
       const suspicion = suspectsHere.get(name);
       const kind = verdict(first, second, suspicion === 'waiting');
-      if (kind === 'quarantined') {
-        this.#quarantined.add(name);
+      if (kind === 'quarantined' || kind === 'forgotten') {
+        this.#apart[kind].add(name);
         continue;
       }
       findings.add(kind, () => ({

@@ -25,8 +25,8 @@ export async function verifySingle(verification: SingleVerification): Promise<{ 
   if (first.kind === 'equal') return { rows: 1 };
   const second = await look(verification);
   const kind = verdict(first, second, false);
-  if (kind === 'quarantined') {
-    findings.quarantined(1);
+  if (kind === 'quarantined' || kind === 'forgotten') {
+    findings.setApart(kind, 1);
     return { rows: second.row === undefined ? 0 : 1 };
   }
   const missing = second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';

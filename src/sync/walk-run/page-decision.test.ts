@@ -44,6 +44,7 @@ function observed(...outcomes: ItemOutcome[]): ObservedPage {
     deferred: 0,
     duplicate: 0,
     quarantined: 0,
+    forgotten: 0,
     conflicts: 0,
   };
   for (const outcome of outcomes) counts[outcome] += 1;

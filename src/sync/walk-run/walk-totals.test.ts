@@ -48,6 +48,7 @@ describe('totals', () => {
       unchanged: 8,
       duplicate: 16,
       quarantined: 32,
+      forgotten: 0,
       deferred: 64,
       conflicts: 128,
     };

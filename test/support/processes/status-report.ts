@@ -1,12 +1,12 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
-import type { Problem } from '../../../src/model/problem.ts';
+import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
   AccountStatus,
   CollectionStatus,
   StatusReport,
   WebhookStatus,
-} from '../../../src/model/status-report.ts';
+} from '../../../src/model/status/status-report.ts';
 
 /** Moment at which sample reports are made. */
 export const AT = '2026-03-01T12:00:00.000Z';

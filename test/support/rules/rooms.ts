@@ -16,6 +16,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['accounts'],
     },
     status: { has: 'the status report, and what is wrong', imports: ['accounts'] },
+    dump: { has: 'the whole mirror into a file, and back', imports: [] },
+    forget: { has: 'rows that are erased on request', imports: [] },
     events: { has: 'stored events: shown, replayed', imports: ['process'] },
     quarantine: { has: 'items in quarantine: listed, tried again', imports: ['accounts', 'process'] },
     submit: {
@@ -70,6 +72,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'completion: commander’s tree as scripts of shells',
       imports: ['steps', 'terminal'],
     },
+    dump: { has: 'dump and restore', imports: ['steps', 'terminal'] },
+    forget: { has: 'forget, with its texts', imports: ['steps', 'terminal'] },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
@@ -100,6 +104,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'what doctor looks at: the server, what its user may do, who is in the way',
       imports: ['connection'],
     },
+    copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
+    dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
   },
   mirror: {
     history: { has: 'superseded versions: archive, coverage, retention', imports: [] },
@@ -122,9 +128,13 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'suspected deletions: what is missing, what is proven, the brake, deleting',
       imports: ['history', 'quarantine', 'rows', 'scope'],
     },
+    forgotten: {
+      has: 'rows that were forgotten on request: erased, known again by a hash',
+      imports: ['deletion', 'quarantine', 'rows', 'scope'],
+    },
     page: {
       has: 'one page: what is stored under its keys, writing it, comparing it',
-      imports: ['columns', 'deletion', 'quarantine', 'rows', 'scope'],
+      imports: ['columns', 'deletion', 'forgotten', 'quarantine', 'rows', 'scope'],
     },
   },
   sync: {
@@ -159,6 +169,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   model: {
     json: { has: 'JSON text, from which no digit is lost', imports: [] },
     webhook: { has: 'words of events and of the registration', imports: [] },
+    status: { has: 'words of the status report, and of what is wrong', imports: ['webhook'] },
   },
   status: { page: { has: 'the status page', imports: [] } },
   webhooks: {

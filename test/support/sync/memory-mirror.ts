@@ -98,6 +98,7 @@ export class MemoryMirror {
       deferred: 0,
       duplicate: 0,
       quarantined: 0,
+      forgotten: 0,
       conflicts: 0,
     };
     const sentAt = new Date(at.getTime() - (this.#clock.monotonic() - write.sentAfter));

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COUNTED_AT_ONCE, eventCoverage } from '../../../../src/app/accounts/event-coverage.ts';
 import { readEventCoverage } from '../../../../src/db/webhook/stored-event-coverage.ts';
-import type { AccountStatus } from '../../../../src/model/status-report.ts';
+import type { AccountStatus } from '../../../../src/model/status/status-report.ts';
 import { stateClass } from '../../../../src/model/row-state.ts';
 import { sampleAccount, sampleWebhook } from '../../../support/processes/status-report.ts';
 import {

@@ -1,8 +1,8 @@
-import type { CollectionFigures } from './collection-columns.ts';
-import type { CollectionName } from './collections.ts';
+import type { CollectionFigures } from '../collection-columns.ts';
+import type { CollectionName } from '../collections.ts';
 import type { Problem } from './problem.ts';
-import type { SubmissionState } from './submission.ts';
-import type { RegistrationState } from './webhook/webhook-secrets.ts';
+import type { SubmissionState } from '../submission.ts';
+import type { RegistrationState } from '../webhook/webhook-secrets.ts';
 
 /**
  * What `research-mirror status`, the status page and `/api/status` show: made by the daemon from Postgres and its

@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
+import { storeEvent } from '../../../../src/db/events/event-store.ts';
+import { collection, type CollectionName } from '../../../../src/model/collections.ts';
+import { readEvent } from '../../../../src/webhooks/receive/read-event.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { runs } from '../../../support/effort.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { rowsWith } from '../../../support/mirror/search-everything.ts';
+
+let database: MigratedDatabase;
+let users = 0;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const TABLES = ['research_jobs', 'lists', 'list_items', 'watchlist'] as const;
+const PARENT = { research_jobs: '', lists: '', list_items: '3', watchlist: '' };
+const FIELD = { research_jobs: 'job_id', lists: 'list_id', list_items: 'id', watchlist: 'id' };
+/** Keys that contain each other, and that mean something in SQL, JSON and LIKE. */
+const TEXT_KEYS = ['a', 'aa', '1', '11', 'a:b', '%', '_', `it's "so"`, '\\', 'ä', '{"x":1}'];
+const NUMBER_KEYS = ['1', '2', '3', '11', '12', '-1', '9223372036854775807'];
+
+interface Step {
+  readonly user: 0 | 1;
+  readonly table: CollectionName & (typeof TABLES)[number];
+  readonly key: string;
+  readonly what: 'page' | 'bad' | 'event' | 'submission';
+}
+
+const step: fc.Arbitrary<Step> = fc
+  .record({
+    user: fc.constantFrom(0, 1),
+    table: fc.constantFrom(...TABLES),
+    key: fc.nat(),
+    what: fc.constantFrom('page', 'page', 'page', 'bad', 'event', 'submission'),
+  })
+  .map(({ key, ...rest }) => {
+    const keys = rest.table === 'research_jobs' || rest.table === 'lists' ? NUMBER_KEYS : TEXT_KEYS;
+    return { ...rest, key: keys[key % keys.length] ?? '' };
+  });
+
+/** Stands in every text that is about the row, and in no other. */
+function markerOf({ table, key }: Pick<Step, 'table' | 'key'>, userId: string): string {
+  return `<${userId}|${table}|${Buffer.from(key).toString('hex')}>`;
+}
+
+async function play(account: MirroredAccount, { table, key, what }: Step, round: number): Promise<void> {
+  const { userId } = account.fence;
+  const marker = markerOf({ table, key }, userId);
+  const id = table === 'research_jobs' || table === 'lists' ? key : JSON.stringify(key);
+  const item = `{"${FIELD[table]}": ${id}, "note": "${marker}", "round": ${round}`;
+  if (what === 'page') await account.page(table, `[${item}}]`, { parent: PARENT[table] });
+  if (what === 'bad') await account.page(table, `[${item}, "n": 1e200000}]`, { parent: PARENT[table] });
+  if (what === 'event' && table !== 'list_items') {
+    const family = { research_jobs: 'research', lists: 'list', watchlist: 'watchlist' }[table];
+    const event = readEvent(
+      Buffer.from(`{"id": "${marker.length}-${round}", "type": "${family}.updated", "data": ${item}}}`),
+    );
+    await storeEvent(database.db, userId, event, event.rows);
+  }
+  if (what === 'submission' && (table === 'research_jobs' || table === 'lists')) {
+    await sql`
+      select mirror.submit(${table === 'lists' ? 'list_analyze' : 'sequence'}, ${`{"note": "${marker}"}`}::jsonb, ${key},
+        ${userId}::bigint)`.execute(database.kysely);
+  }
+}
+
+const COUNTED = ['account', 'installation', '_collections', 'scope', 'forgotten', 'deletions'];
+
+/** What the forgotten rows' markers do not stand in, of all tables that have no counters. */
+async function others(): Promise<string[]> {
+  const all = await rowsWith(database.db, '');
+  return all.filter(
+    (row) =>
+      !COUNTED.some(
+        (name) => row.startsWith(`"mirror"."${name}"`) || row.startsWith(`"mirror_sync"."${name}"`),
+      ),
+  );
+}
+
+describe('forgetting', () => {
+  it('leaves nothing of the rows, takes nothing else, and keeps them out', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 5, maxLength: 40 }),
+        fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+        async (steps, picks) => {
+          const accounts = [await nextAccount(), await nextAccount()];
+          for (const [round, each] of steps.entries()) await play(accountOf(accounts, each), each, round);
+          const chosen = picks.flatMap((pick) => steps[pick % steps.length] ?? []);
+          const gone = chosen.map((each) => markerOf(each, accountOf(accounts, each).fence.userId));
+          const whole = chosen.filter(({ table, key }) => table === 'lists' && key === PARENT.list_items);
+          const itemsGone = whole.map((each) => `<${accountOf(accounts, each).fence.userId}|list_items|`);
+          const before = (await others()).filter(
+            (row) => ![...gone, ...itemsGone].some((marker) => row.includes(marker)),
+          );
+          for (const { user, table, key } of chosen)
+            await forgetOne(accountOf(accounts, { user }), table, key);
+          expect(withoutState(await others())).toEqual(withoutState(before));
+          for (const marker of [...gone, ...itemsGone])
+            expect(await rowsWith(database.db, marker)).toEqual([]);
+          const again = await Promise.all(accounts.map(({ fence }) => reopened(fence.userId)));
+          for (const [round, each] of steps.entries()) {
+            if (each.what !== 'submission') await play(accountOf(again, each), each, 100 + round);
+          }
+          for (const marker of [...gone, ...itemsGone])
+            expect(await rowsWith(database.db, marker)).toEqual([]);
+        },
+      ),
+      { numRuns: runs(6, 200) },
+    );
+  });
+});
+
+/** Without what names no content: the daemon's own state, and submissions that were emptied. */
+function withoutState(rows: readonly string[]): string[] {
+  const empty = /^"mirror"\."submissions": \(\d+,\d+,\w+,,\{\},/;
+  const state = /^"mirror_sync"\."(?:unsettled|hint|event_seen)"/;
+  return rows.filter((row) => !empty.test(row) && !state.test(row)).toSorted();
+}
+
+function accountOf(accounts: readonly MirroredAccount[], { user }: Pick<Step, 'user'>): MirroredAccount {
+  const found = accounts[user];
+  if (found === undefined) throw new RangeError('two accounts');
+  return found;
+}
+
+async function nextAccount(): Promise<MirroredAccount> {
+  users += 1;
+  return MirroredAccount.make(database, String(users));
+}
+
+async function reopened(userId: string): Promise<MirroredAccount> {
+  await sql`update mirror_sync.account set owner = 'tests', token = 1 where _user_id = ${userId}::bigint`.execute(
+    database.kysely,
+  );
+  return MirroredAccount.make(database, userId);
+}
+
+async function forgetOne(
+  { fence }: MirroredAccount,
+  name: CollectionName & keyof typeof PARENT,
+  key: string,
+): Promise<void> {
+  const list = collection(name);
+  if (list.kind === 'single') throw new RangeError(name);
+  const rows = [{ parent: PARENT[name], key }];
+  await forgetRows(database.db, { userId: fence.userId, list, rows, dryRun: false, monotonic: () => 0 });
+}

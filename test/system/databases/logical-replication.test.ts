@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { type Cluster, createSite, type Site } from '../../support/databases/cluster.ts';
+import {
+  migrateTo,
+  openTestDatabase,
+  type MigratedDatabase,
+} from '../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
+import { ROOT } from '../../support/rules/source-files.ts';
+
+let site: Site;
+let mirror: Cluster;
+let warehouse: Cluster;
+let database: MigratedDatabase;
+let account: MirroredAccount;
+
+/** The statements of docs/operations.md, "Into a warehouse: logical replication": for the mirror, for the warehouse, and the subscription. */
+function documented(): readonly string[] {
+  const text = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+  const section = /^## Into a warehouse[\s\S]*?(?=^## )/m.exec(text)?.[0] ?? '';
+  return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, statements = '']) => statements);
+}
+
+beforeAll(async () => {
+  site = await createSite();
+  [mirror, warehouse] = [await site.cluster(), await site.cluster()];
+  await Promise.all([mirror.start({ wal_level: 'logical' }), warehouse.start({ wal_level: 'logical' })]);
+  await migrateTo(mirror.url, 'mirror');
+  database = { ...(await openTestDatabase(mirror.url)), url: mirror.url, drop: () => Promise.resolve() };
+  account = await MirroredAccount.make(database, '1');
+});
+afterAll(async () => {
+  await database.close();
+  await site.remove();
+});
+
+const TABLES = [
+  ['research_jobs', '_user_id, job_id, status, _changed_at, _change_id, _deleted_at, _raw'],
+  ['research_jobs_history', '_user_id, job_id, status, _change_id, _valid_from, _valid_to, _op, _raw'],
+  ['list_items', '_user_id, list_id, id, _change_id, _deleted_at, _raw'],
+  ['forgotten', '_user_id, collection, key_hash, _change_id'],
+] as const;
+
+async function rowsOf(cluster: Cluster): Promise<unknown> {
+  const found = TABLES.map(([table, columns]) =>
+    cluster.ask<Record<string, unknown>>(
+      `select ${columns} from mirror.${table} order by _user_id, _change_id`,
+    ),
+  );
+  return Promise.all(found);
+}
+
+async function follows(what: string): Promise<void> {
+  await eventually(
+    what,
+    async () => JSON.stringify(await rowsOf(warehouse)) === JSON.stringify(await rowsOf(mirror)),
+  );
+}
+
+describe('a warehouse by logical replication', () => {
+  it('follows rows, history, deletions and new fields, as the documents set it up', async () => {
+    const [onMirror = '', inWarehouse = '', subscription = ''] = documented();
+    await account.page('research_jobs', '[{"job_id": 2, "status": "a"}, {"job_id": 1, "status": "a"}]');
+    await mirror.ask(onMirror);
+    await warehouse.ask(inWarehouse);
+    const address = `host=127.0.0.1 port=${mirror.port} dbname=postgres user=warehouse`;
+    await warehouse.ask(subscription.replace(/host=.* user=warehouse/, address));
+    await follows('the first copy');
+    await account.page('research_jobs', '[{"job_id": 2, "status": "b", "a_new_field": 1}]');
+    await account.page('list_items', '[{"id": "i1", "another_new_field": true}]', { parent: '5' });
+    await follows('changes with fields that the warehouse has no columns for');
+    await mirror.ask(`delete from mirror.research_jobs where job_id = 1;
+      insert into mirror.forgotten values (1, 'research_jobs', '\\x00', 1, now())`);
+    await follows('a deletion');
+    expect(
+      await warehouse.ask('select apply_error_count::int as errors from pg_stat_subscription_stats'),
+    ).toEqual([{ errors: 0 }]);
+  });
+
+  it('of whole tables stops at a column that it lacks, and goes on once somebody adds it', async () => {
+    await mirror.ask('create publication whole for table mirror.watchlist');
+    await warehouse.ask(`create table mirror.watchlist (_user_id bigint, id text, _first_seen_at timestamptz, _changed_at timestamptz,
+      _change_id bigint, _deleted_at timestamptz, _hash bytea, _raw jsonb, _verbatim text, _domain text, primary key (_user_id, id))`);
+    await warehouse.ask(
+      `create subscription whole connection 'host=127.0.0.1 port=${mirror.port} dbname=postgres user=postgres password=test' publication whole`,
+    );
+    await account.page('watchlist', '[{"id": "w1", "brand_new": "x"}]');
+    await eventually('the error', async () => {
+      const [row] = await warehouse.ask<{ errors: number }>(
+        `select (apply_error_count + sync_error_count)::int as errors from pg_stat_subscription_stats where subname = 'whole'`,
+      );
+      return (row?.errors ?? 0) > 0;
+    });
+    await warehouse.ask('alter table mirror.watchlist add column brand_new text');
+    const rows = await eventually('the row', async () => {
+      const found = await warehouse.ask('select id, brand_new from mirror.watchlist');
+      return found.length > 0 && found;
+    });
+    expect(rows).toEqual([{ id: 'w1', brand_new: 'x' }]);
+  });
+});
