@@ -52,18 +52,16 @@ await onStage(flags.postgres, async (stage) => {
   });
   for (let round = 1; round <= flags.rounds; round += 1) {
     for (let from = 0; from < jobs.length; from += BATCH) {
-      const changes = jobs
-        .slice(from, from + BATCH)
-        .map(
-          ({ id, user }) =>
-            ({
-              op: 'update',
-              user,
-              collection: 'research_jobs',
-              id,
-              fields: { note: `round ${round}` },
-            }) as const,
-        );
+      const changes = jobs.slice(from, from + BATCH).map(
+        ({ id, user }) =>
+          ({
+            op: 'update',
+            user,
+            collection: 'research_jobs',
+            id,
+            fields: { note: `round ${round}` },
+          }) as const,
+      );
       await sandbox.control.mutate(...changes);
     }
     await runSync(setting);
