@@ -20,6 +20,14 @@ describe('the compose file', () => {
     expect(environmentOf(service)).toEqual(composeEnvironment());
   });
 
+  it('has the key from a file where docker-compose.secrets.yml is beside it, and not from the environment', () => {
+    const service = /^ {2}mirror:\n[\s\S]*?\n\n/m.exec(read('docker-compose.secrets.yml'))?.[0] ?? '';
+    expect(environmentOf(service)).toEqual({
+      MIRROR_API_KEY: "''",
+      MIRROR_API_KEY_FILE: '/run/secrets/api-key',
+    });
+  });
+
   it('leaves to the image what the image sets', () => {
     const set = [...read('Dockerfile').matchAll(/^.* ((?:MIRROR|LOG|DATABASE)_[A-Z_]+)=/gm)].map(
       ([, name]) => name,

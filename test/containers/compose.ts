@@ -18,11 +18,23 @@ export interface ComposeProject {
   mirror(...args: string[]): Promise<CommandOutcome>;
   /** A field of `docker inspect` for the container of `service`, running or not; a Go template. */
   inspect(service: string, template: string): Promise<string>;
+  /** All that `docker inspect` says of the container of `service`. */
+  inspectAll(service: string): Promise<string>;
   /** Of the status page. */
   readonly url: string;
 }
 
-export async function composeProject(): Promise<ComposeProject> {
+export interface ComposeOptions {
+  /** Files besides docker-compose.yml, in the repository's root. */
+  readonly files?: readonly string[];
+  /** What an operator would have in .env. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export async function composeProject({
+  files = [],
+  env: given = {},
+}: ComposeOptions = {}): Promise<ComposeProject> {
   const [httpPort, postgresPort] = [await freePort(), await freePort()];
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
@@ -30,24 +42,27 @@ export async function composeProject(): Promise<ComposeProject> {
   for (const name of VARIABLES) env[name] = '';
   env['MIRROR_HTTP_PORT'] = String(httpPort);
   env['MIRROR_PG_PORT'] = String(postgresPort);
+  Object.assign(env, given);
   const run = (command: readonly string[]): Promise<CommandOutcome> => execute(command, env);
   const program = await composeProgram(run);
   // Another file than .env, which may hold a real account.
-  const options = `--project-name research-mirror-test-${process.pid} --profile sandbox`;
-  const prefix = [...program, ...options.split(' '), '--file', join(ROOT, 'docker-compose.yml')];
+  const name = `research-mirror-test-${process.pid}-${httpPort}`;
+  const chosen = ['docker-compose.yml', ...files].flatMap((file) => ['--file', join(ROOT, file)]);
+  const prefix = [...program, '--project-name', name, '--profile', 'sandbox', ...chosen];
   const checked = async (command: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await run(command);
     if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}\n${stdout}${stderr}`);
     return stdout;
   };
+  const idOf = async (service: string): Promise<string> =>
+    (await checked([...prefix, 'ps', '--quiet', '--all', service])).trim();
   return {
     url: `http://127.0.0.1:${httpPort}`,
     compose: (...args) => checked([...prefix, ...args]),
     mirror: (...args) => run([...prefix, 'exec', '-T', 'mirror', 'research-mirror', ...args]),
-    inspect: async (service, template) => {
-      const id = await checked([...prefix, 'ps', '--quiet', '--all', service]);
-      return (await checked(['docker', 'inspect', '--format', template, id.trim()])).trim();
-    },
+    inspect: async (service, template) =>
+      (await checked(['docker', 'inspect', '--format', template, await idOf(service)])).trim(),
+    inspectAll: async (service) => checked(['docker', 'inspect', await idOf(service)]),
   };
 }
 
