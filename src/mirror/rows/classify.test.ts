@@ -77,6 +77,7 @@ describe('a page’s items', () => {
       deferred: 0,
       duplicate: 0,
       quarantined: 0,
+      forgotten: 0,
       conflicts: 3,
     });
   });
