@@ -78,6 +78,7 @@ describe('a page’s items', () => {
       duplicate: 0,
       forgotten: 0,
       quarantined: 0,
+      forgotten: 0,
       conflicts: 3,
     });
   });
