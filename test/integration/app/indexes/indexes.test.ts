@@ -13,6 +13,7 @@ import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
+import { isPgbouncerTested, startPgbouncer } from '../../../support/databases/pgbouncer.ts';
 import { explained } from '../../../support/mirror/explained.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
@@ -159,6 +160,25 @@ describe('optional indexes', () => {
       { outcome: 'failed', error: expect.stringContaining('set DATABASE_URL_DIRECT') as string },
     ]);
     expect(await create('lists_by_key')).toMatchObject([{ outcome: 'made' }]);
+  });
+});
+
+describe.runIf(isPgbouncerTested())('through a transaction pooler', () => {
+  it('they are made, kept and dropped as well', async () => {
+    const pooler = await startPgbouncer(own.url);
+    try {
+      context = {
+        ...context,
+        direct: { url: pooler.url, program: 'research-mirror tests' },
+        unpooled: false,
+      };
+      expect(await create('lists_by_key')).toMatchObject([{ outcome: 'made' }]);
+      await run('drop index mirror.lists_by_key');
+      expect(await keepIndexes(context)).toMatchObject([{ outcome: 'made' }]);
+      expect(await drop('lists_by_key')).toMatchObject([{ outcome: 'dropped' }]);
+    } finally {
+      await pooler.stop();
+    }
   });
 });
 
