@@ -20,11 +20,14 @@ import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
+import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
+import { askedAtMost } from '../status/asked-at-most.ts';
 import { statusReport } from '../status/collect-status.ts';
+import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
 import type { StatusReport } from '../../model/status-report.ts';
@@ -39,6 +42,9 @@ export interface DaemonOptions extends WorkOptions {
   readonly onReady?: (address: { readonly statusUrl: string }) => void;
 }
 
+/** How often (ms) the report's dearer part is read, however many look on. */
+const WORKLOAD_EVERY_MS = 60_000;
+
 /**
  * Runs the daemon until the signal aborts; resolves after a clean stop.
  * @throws what keeps it from running: Unusable, or a defect
@@ -47,11 +53,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const { signal, log, hide, scrub, onProgress } = options;
   const clock = systemClock;
   const outside = { signal, log, hide, scrub, clock, command: DAEMON };
-  const metrics = createMetrics(programVersion());
+  const metrics = createMetrics(programVersion(), KNOWN_ENDPOINTS);
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
   let listener: WebhookListener | undefined;
   let ownsUntil = (): number => -Infinity;
+  let workload: (() => Promise<Workload>) | undefined;
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
@@ -60,7 +67,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
     const now = ownsUntil() === -Infinity ? undefined : await ready();
-    return statusReport({ config, db, words, accounts, unready: now?.ok === false ? now.why : undefined });
+    const unready = now?.ok === false ? now.why : undefined;
+    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config.history.kept));
+    return statusReport({ config, db, words, accounts, workload, unready });
   };
 
   // The page comes first: while the database can't be reached, it says why.
@@ -90,7 +99,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ...outside,
       config,
       mirror,
-      onExchange: (exchange) => metrics.requestEnded(exchange),
+      onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
         listener?.registrationChanged(news.userId);
