@@ -145,7 +145,8 @@ export function createReportGauges(
     for (const account of report?.accounts ?? []) {
       const user_id = account.userId;
       setAccountGauges(account);
-      accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
+      // One that an operator took out has not stopped.
+      if (account.state !== 'retired') accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
       for (const collection of account.collections) {
         for (const each of collections) {
           const value = each.value(collection);
