@@ -29,7 +29,7 @@ export interface WalkEnded {
   readonly kind: WalkKind;
   readonly outcome: (typeof WALK_OUTCOMES)[number];
   /** Why it failed; undefined otherwise. */
-  readonly error: string | undefined;
+  readonly error: Error | undefined;
   readonly pages: number;
   readonly items: number;
   readonly milliseconds: number;

@@ -13,6 +13,7 @@ import type { Ready } from '../../status/answers.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
+import { failureLog } from '../failure-log.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
@@ -38,6 +39,8 @@ import { workFinder } from './work-finder.ts';
 
 export interface DaemonOptions extends WorkOptions {
   readonly onProgress?: (progress: PassProgress) => void;
+  /** Shows a line to a person, which the log must not have; left out: there is no terminal. */
+  readonly toTerminal?: ((line: string) => void) | undefined;
   /** Called once, when the daemon mirrors and serves its page. */
   readonly onReady?: (address: { readonly statusUrl: string }) => void;
 }
@@ -76,7 +79,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const server = createStatusServer({
     host: config.http.host,
     port: config.http.port,
-    token: await statusToken(config, hide, log),
+    token: await statusToken(config, { hide, log, toTerminal: options.toTerminal }),
     metrics,
     clock,
     log,
@@ -93,12 +96,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       },
     });
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
-    const observers: SyncObserver[] = [logObserver(log), metrics];
+    const failures = failureLog(log, clock);
+    const observers: SyncObserver[] = [logObserver(log, failures), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
       config,
       mirror,
+      failures,
       onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
@@ -136,7 +141,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         startMisfires: misfireStarter(context),
         bell: work,
         clock,
-        onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
+        onFailure: (error) => failures.failed('work', 'looking for work', error),
       }),
       createWakeups({
         connection: mirror.direct,
@@ -158,7 +163,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
           [RETRY.name]: retryHandler(context, runners),
         },
         clock,
-        onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
+        onFailure: (error) => failures.failed('commands', 'commands', error),
       }),
     ];
     try {

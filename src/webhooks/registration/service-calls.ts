@@ -60,7 +60,7 @@ export async function askWhatIsRegistered(service: WebhookService, stop: AbortSi
     return readWebhook(answer);
   } catch (error) {
     if (!(error instanceof TransportError || error instanceof MalformedAnswer)) throw error;
-    throw new WebhookProblem(`${what}: ${messageOf(error)}`);
+    throw new WebhookProblem(`${what}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -107,7 +107,7 @@ export async function remove(
     return true;
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    throw new WebhookProblem(`${what}: ${messageOf(error)}`);
+    throw new WebhookProblem(`${what}: ${messageOf(error)}`, { cause: error });
   }
 }
 
