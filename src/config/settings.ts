@@ -185,7 +185,7 @@ export const SETTINGS = {
   },
   MIRROR_STATUS_TOKEN: {
     parse: parseToken,
-    shown: 'none on loopback; else made once and shown',
+    shown: 'none on loopback; else made once',
     means: 'what the status page, the API and the metrics ask for: 16 characters at least',
     secret: 'text',
   },

@@ -1,7 +1,11 @@
 import type { CollectionName, Scope } from './collections.ts';
 
 /** `confirm`: reads suspected deletions again; `deletion`: deletes what was proven, without a request. */
-export type WalkKind = 'poll' | 'refresh' | 'full' | 'confirm' | 'deletion' | 'single';
+export const WALK_KINDS = ['poll', 'refresh', 'full', 'confirm', 'deletion', 'single'] as const;
+export type WalkKind = (typeof WALK_KINDS)[number];
+
+/** How a walk ended. */
+export const WALK_OUTCOMES = ['complete', 'failed', 'interrupted'] as const;
 
 export interface WalkStarted {
   readonly scope: Scope;
@@ -23,9 +27,9 @@ export interface PageWritten {
 export interface WalkEnded {
   readonly scope: Scope;
   readonly kind: WalkKind;
-  readonly outcome: 'complete' | 'failed' | 'interrupted';
+  readonly outcome: (typeof WALK_OUTCOMES)[number];
   /** Why it failed; undefined otherwise. */
-  readonly error: string | undefined;
+  readonly error: Error | undefined;
   readonly pages: number;
   readonly items: number;
   readonly milliseconds: number;

@@ -11,6 +11,7 @@ import { createMetrics, type RequestEnded } from './metrics.ts';
 const scope = { userId: '42', collection: 'list_items', parent: '7' } as const;
 const request = (changes: Partial<RequestEnded>): RequestEnded => ({
   route: '/v1/lists/{id}',
+  group: 'other',
   status: 200,
   durationMs: 100,
   bytes: 1000,
@@ -45,7 +46,7 @@ describe('metrics', () => {
     const route = 'route="/v1/lists/{id}"';
     expect(found.get(`research_mirror_api_requests_total{${route},status="200"}`)).toBe(2);
     expect(found.get(`research_mirror_api_requests_total{${route},status="none"}`)).toBe(1);
-    expect(found.get(`research_mirror_api_rate_limited_total{${route}}`)).toBe(1);
+    expect(found.get(`research_mirror_api_rate_limited_total{${route},group="other"}`)).toBe(1);
     expect(found.get(`research_mirror_api_errors_total{${route},kind="TransportError"}`)).toBe(1);
     expect(found.get(`research_mirror_api_received_bytes_total{${route}}`)).toBe(3000);
     expect(found.get(`research_mirror_api_response_seconds_sum{${route}}`)).toBeCloseTo(0.4);
@@ -86,6 +87,87 @@ describe('metrics', () => {
     const submissions = 'research_mirror_submissions_total{operation="enrich",outcome=';
     expect(found.get(`${submissions}"accepted"}`)).toBe(1);
     expect(found.get(`${submissions}"queued"}`)).toBe(1);
+  });
+
+  it('have a series at 0 for all that is known beforehand, so that increase() sees the first event', async () => {
+    const endpoints = [
+      { route: '/v1/research', group: 'other' },
+      { route: '/v1/research', group: 'research_enrich' },
+    ];
+    const found = await samples(createMetrics('1.2.3', endpoints), undefined, true);
+    for (const name of [
+      'api_requests_total{route="/v1/research",status="503"}',
+      'api_requests_total{route="/v1/research",status="none"}',
+      'api_rate_limited_total{route="/v1/research",group="other"}',
+      'api_rate_limited_total{route="/v1/research",group="research_enrich"}',
+      'api_errors_total{route="/v1/research",kind="MalformedAnswer"}',
+      'api_received_bytes_total{route="/v1/research"}',
+      'api_response_seconds_count{route="/v1/research"}',
+      'pages_total{collection="lists"}',
+      'rows_total{collection="lists",op="delete"}',
+      'walks_total{collection="lists",kind="confirm",outcome="failed"}',
+      'walks_total{collection="account",kind="single",outcome="failed"}',
+      'walk_seconds_count{kind="full"}',
+      'webhook_deliveries_total{result="not_now"}',
+      'events_total{type="list.failed"}',
+      'events_total{type="other"}',
+      'submissions_total{operation="sequence",outcome="unknown"}',
+    ]) {
+      expect([name, found.get(`research_mirror_${name}`)]).toEqual([name, 0]);
+    }
+    expect(found.has('research_mirror_walks_total{collection="lists",kind="single",outcome="failed"}')).toBe(
+      false,
+    );
+  });
+
+  it('count 429s by key and group from the moment the key is known', async () => {
+    const metrics = createMetrics('1.2.3', [
+      { route: '/v1/lists', group: 'other' },
+      { route: '/v1/lists', group: 'bulk_lists' },
+    ]);
+    const budgets = sampleAccount().budgets.map(({ key, groups }) => ({
+      key,
+      groups: groups.map((group) => ({ ...group, refused: 3 })),
+    }));
+    const report = sampleReport({ accounts: [sampleAccount({ budgets })] });
+    await samples(metrics, report, true);
+    const found = await samples(metrics, report, true);
+    const of = 'research_mirror_budget_rate_limited_total{user_id="42",key="9f86d081",group=';
+    expect([found.get(`${of}"other"}`), found.get(`${of}"bulk_lists"}`)]).toEqual([3, 0]);
+  });
+
+  it('show credits, keys, the size of the database, and what is still to be done', async () => {
+    const metrics = createMetrics('1.2.3');
+    const backlog = { dueLists: 4, unfinishedRows: 5, fieldsToFill: 6 };
+    const collections = [
+      sampleCollection({ collection: 'list_items', ...backlog }),
+      sampleCollection({ collection: 'lists', unfinishedRows: 7 }),
+    ];
+    const report = sampleReport({
+      accounts: [
+        sampleAccount({ collections }),
+        sampleAccount({ userId: '43', credits: { left: '7', burntLastDay: null } }),
+        sampleAccount({ userId: '44', credits: null }),
+      ],
+      keys: { good: 2, refused: 1, moved: 0, unasked: 0 },
+    });
+    const found = await samples(metrics, report, true);
+    const value = (name: string): number | undefined => found.get(`research_mirror_${name}`);
+    expect(value('credits{user_id="42"}')).toBe(1200.5);
+    expect(value('credits_burnt_last_day{user_id="42"}')).toBe(75.25);
+    expect(value('credits{user_id="43"}')).toBe(7);
+    expect(value('credits_burnt_last_day{user_id="43"}')).toBeUndefined();
+    expect(value('credits{user_id="44"}')).toBeUndefined();
+    expect([value('api_keys{state="good"}'), value('api_keys{state="refused"}')]).toEqual([2, 1]);
+    expect(value('api_keys{state="moved"}')).toBe(0);
+    expect(value('database_bytes')).toBe(123_456_789);
+    const of = 'user_id="42",collection="list_items"';
+    expect(value(`due_lists{${of}}`)).toBe(4);
+    expect(value(`unfinished_rows{${of}}`)).toBe(5);
+    expect(value(`fields_to_fill{${of}}`)).toBe(6);
+    expect(value('due_lists{user_id="42",collection="lists"}')).toBeUndefined();
+    const none = await samples(metrics, undefined, false);
+    expect(none.has('research_mirror_database_bytes')).toBe(false);
   });
 
   it('show how events come in and submissions go out', async () => {

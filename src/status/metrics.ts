@@ -1,14 +1,22 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { COLLECTION_NAMES, COLLECTIONS } from '../model/collections.ts';
+import { DELIVERY_RESULTS, type DeliveryResult } from '../model/webhook/delivery-results.ts';
 import { EVENT_TYPES } from '../model/webhook/event-types.ts';
-import type { OperationName, SubmissionOutcome } from '../model/submission.ts';
-import type { DeletionsJudged, PageWritten, WalkEnded } from '../model/sync-events.ts';
+import { OPERATION_NAMES, type OperationName, type SubmissionOutcome } from '../model/submission.ts';
+import {
+  type DeletionsJudged,
+  type PageWritten,
+  WALK_KINDS,
+  WALK_OUTCOMES,
+  type WalkEnded,
+} from '../model/sync-events.ts';
 import type { StatusReport } from '../model/status/status-report.ts';
+import { ERROR_KINDS, type KnownEndpoint, startAtZero, USUAL_STATUSES } from './known-labels.ts';
+import { collectProcessMetrics } from './process-metrics.ts';
 import { createReportGauges } from './report-gauges.ts';
 
 /** An attempt of a request to the service, as the client reports it. */
-export interface RequestEnded {
-  /** The path with `{id}` for IDs. */
-  readonly route: string;
+export interface RequestEnded extends KnownEndpoint {
   /** Undefined: no answer. */
   readonly status: number | undefined;
   readonly durationMs: number;
@@ -25,10 +33,10 @@ export interface Metrics {
   deletionsJudged(event: Pick<DeletionsJudged, 'scope' | 'deleted'>): void;
   /**
    * A delivery came to the webhook's listener.
-   * @param result what became of it: `stored`, `known`, or why it was refused; a word of ours, not of the sender
+   * @param result what became of it: `stored`, `known`, or why it was refused
    * @param type of an event that was stored or known
    */
-  deliveryJudged(result: string, type?: string): void;
+  deliveryJudged(result: DeliveryResult, type?: string): void;
   /** @param outcome `queued`: it was not sent, and is tried again */
   submissionDone(operation: OperationName, outcome: SubmissionOutcome['state']): void;
   readonly contentType: string;
@@ -40,12 +48,20 @@ const SECONDS = 1000;
 
 /** No label has a word that a sender chooses: each would be a series of its own. */
 const KNOWN_TYPES: ReadonlySet<string> = new Set(EVENT_TYPES);
+const OTHER_TYPE = 'other';
+const ROW_OPS = ['insert', 'update', 'unchanged', 'quarantine', 'delete'] as const;
+const SENDING_OUTCOMES: readonly SubmissionOutcome['state'][] = ['accepted', 'rejected', 'unknown', 'queued'];
 
-/** Labels never name a list: ten thousand lists would be ten thousand series. */
-export function createMetrics(version: string): Metrics {
+/**
+ * Labels never name a list: ten thousand lists would be ten thousand series. What counts events of known labels is
+ * there with 0 from the beginning.
+ * @param endpoints that may be asked
+ */
+export function createMetrics(version: string, endpoints: readonly KnownEndpoint[] = []): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  const routes = [...new Set(endpoints.map(({ route }) => route))];
+  collectProcessMetrics(registry);
   new Gauge({
     name: 'research_mirror_build_info',
     help: 'Always 1; the label says which version runs.',
@@ -62,8 +78,8 @@ export function createMetrics(version: string): Metrics {
   });
   const limited = new Counter({
     name: 'research_mirror_api_rate_limited_total',
-    help: 'Answers with status 429: the budget is there to keep this at 0.',
-    labelNames: ['route'],
+    help: 'Answers with status 429, by route and the group of endpoints whose limit it is: the budget is there to keep this at 0.',
+    labelNames: ['route', 'group'],
     registers,
   });
   const errors = new Counter({
@@ -133,15 +149,34 @@ export function createMetrics(version: string): Metrics {
     help: '1 while the database is migrated and can be written, as /readyz says.',
     registers,
   });
-  const setReportGauges = createReportGauges(registry);
+  const setReportGauges = createReportGauges(
+    registry,
+    endpoints.map(({ group }) => group),
+  );
+
+  startAtZero(requests, { route: routes, status: USUAL_STATUSES });
+  for (const { route, group } of endpoints) startAtZero(limited, { route: [route], group: [group] });
+  startAtZero(errors, { route: routes, kind: ERROR_KINDS });
+  startAtZero(received, { route: routes });
+  startAtZero(responseSeconds, { route: routes });
+  startAtZero(pages, { collection: COLLECTION_NAMES });
+  startAtZero(rows, { collection: COLLECTION_NAMES, op: ROW_OPS });
+  for (const { name, kind } of COLLECTIONS) {
+    const kinds = WALK_KINDS.filter((each) => (each === 'single') === (kind === 'single'));
+    startAtZero(walks, { collection: [name], kind: kinds, outcome: WALK_OUTCOMES });
+  }
+  startAtZero(walkSeconds, { kind: WALK_KINDS });
+  startAtZero(deliveries, { result: DELIVERY_RESULTS });
+  startAtZero(events, { type: [...EVENT_TYPES, OTHER_TYPE] });
+  startAtZero(submissions, { operation: OPERATION_NAMES, outcome: SENDING_OUTCOMES });
 
   return {
     contentType: registry.contentType,
-    requestEnded({ route, status, durationMs, bytes, error }) {
+    requestEnded({ route, group, status, durationMs, bytes, error }) {
       requests.inc({ route, status: status === undefined ? 'none' : String(status) });
       received.inc({ route }, bytes);
       responseSeconds.observe({ route }, durationMs / SECONDS);
-      if (status === 429) limited.inc({ route });
+      if (status === 429) limited.inc({ route, group });
       if (error !== undefined) errors.inc({ route, kind: error.name });
     },
     pageWritten({ scope: { collection }, inserted, updated, unchanged, quarantined }) {
@@ -160,7 +195,7 @@ export function createMetrics(version: string): Metrics {
     },
     deliveryJudged(result, type) {
       deliveries.inc({ result });
-      if (result === 'stored') events.inc({ type: KNOWN_TYPES.has(type ?? '') ? (type ?? '') : 'other' });
+      if (result === 'stored') events.inc({ type: KNOWN_TYPES.has(type ?? '') ? (type ?? '') : OTHER_TYPE });
     },
     submissionDone(operation, outcome) {
       submissions.inc({ operation, outcome });

@@ -1,11 +1,12 @@
-import { Gauge, type Registry } from '@prometheus-io/client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import { PROBLEM_CAUSES } from '../model/status/problem.ts';
-import type {
-  AccountStatus,
-  CollectionStatus,
-  GroupBudgetStatus,
-  StatusReport,
+import {
+  type AccountStatus,
+  type CollectionStatus,
+  type GroupBudgetStatus,
+  KEY_STATES,
+  type StatusReport,
 } from '../model/status/status-report.ts';
 
 type CollectionGauge = readonly [string, string, (collection: CollectionStatus) => number | undefined];
@@ -26,6 +27,17 @@ const COLLECTION_GAUGES: readonly CollectionGauge[] = [
     '1 while a poll or full walk that was promised has not begun.',
     (each) => (each.state === 'overdue' ? 1 : 0),
   ],
+  [
+    'due_lists',
+    'Lists that are new or have changed, and whose items are not read yet.',
+    (each) => (each.collection === 'list_items' ? each.dueLists : undefined),
+  ],
+  ['unfinished_rows', 'Rows whose state may still change.', (each) => each.unfinishedRows],
+  [
+    'fields_to_fill',
+    'Fields that got a column, which is not filled in all older rows yet.',
+    (each) => each.fieldsToFill,
+  ],
 ];
 
 const BUDGET_GAUGES: readonly [string, string, (group: GroupBudgetStatus) => number][] = [
@@ -43,8 +55,14 @@ const BUDGET_GAUGES: readonly [string, string, (group: GroupBudgetStatus) => num
 
 const WAITING_STATES = ['queued', 'sending', 'held'] as const;
 
-/** Registers the gauges that a status report fills; the function that it gives fills them. */
-export function createReportGauges(registry: Registry): (report: StatusReport | undefined) => void {
+/**
+ * Registers what a status report fills; the function that it gives fills it.
+ * @param groups of endpoints that have a rate limit of their own
+ */
+export function createReportGauges(
+  registry: Registry,
+  groups: readonly string[],
+): (report: StatusReport | undefined) => void {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name: `research_mirror_${name}`, help, labelNames, registers: [registry] });
   const healthy = gauge('healthy', '1 while `research-mirror status` would end with 0.', []);
@@ -78,9 +96,29 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
     '1 while submissions are held: the database was restored or copied.',
     [],
   );
-  const accountGauges = [registered, lastEvent, hints, changes, submissions];
+  const refused = new Counter({
+    name: 'research_mirror_budget_rate_limited_total',
+    help: 'Answers with status 429 to requests with this key.',
+    labelNames: ['user_id', 'key', 'group'],
+    registers: [registry],
+  });
+  const keys = gauge('api_keys', 'Configured keys, by what is known of them.', ['state']);
+  const size = gauge('database_bytes', 'Size of the database, tables of other programs included.', []);
+  const credits = gauge('credits', 'Credits that the account has.', ['user_id']);
+  const burnt = gauge(
+    'credits_burnt_last_day',
+    'By how much the credits fell in the last 24 hours, top-ups aside.',
+    ['user_id'],
+  );
+  const accountGauges = [registered, lastEvent, hints, changes, submissions, credits, burnt];
 
-  const setAccountGauges = ({ userId: user_id, webhook, submissions: counts }: AccountStatus): void => {
+  const setAccountGauges = (account: AccountStatus): void => {
+    const { userId: user_id, webhook, submissions: counts } = account;
+    if (account.credits !== null) {
+      const { left, burntLastDay } = account.credits;
+      credits.set({ user_id }, Number(left));
+      if (burntLastDay !== null) burnt.set({ user_id }, Number(burntLastDay));
+    }
     registered.set({ user_id }, webhook.state === 'registered' ? 1 : 0);
     const last = seconds(webhook.lastEventAt);
     if (last !== undefined) lastEvent.set({ user_id }, last);
@@ -93,7 +131,11 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
 
   return (report) => {
     // Series of accounts that are gone must go, too.
-    for (const each of [healthy, accounts, held, ...accountGauges]) each.reset();
+    for (const each of [healthy, accounts, held, refused, keys, ...accountGauges]) each.reset();
+    // A gauge without labels is 0 after a reset, which would be a size.
+    size.remove();
+    if (report !== undefined && report.databaseBytes !== null) size.set(report.databaseBytes);
+    for (const state of KEY_STATES) keys.set({ state }, report?.keys?.[state] ?? 0);
     for (const each of [...collections, ...budgets]) each.gauge.reset();
     healthy.set(report?.healthy === true ? 1 : 0);
     // Each of them is there from the beginning: an alert on a series that is not there never fires.
@@ -103,15 +145,19 @@ export function createReportGauges(registry: Registry): (report: StatusReport | 
     for (const account of report?.accounts ?? []) {
       const user_id = account.userId;
       setAccountGauges(account);
-      accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
+      // One that an operator took out has not stopped.
+      if (account.state !== 'retired') accounts.set({ user_id }, account.state === 'active' ? 1 : 0);
       for (const collection of account.collections) {
         for (const each of collections) {
           const value = each.value(collection);
           if (value !== undefined) each.gauge.set({ user_id, collection: collection.collection }, value);
         }
       }
-      for (const { key, groups } of account.budgets) {
-        for (const group of groups) {
+      for (const { key, groups: used } of account.budgets) {
+        // Also those that nothing was sent to yet.
+        for (const group of groups) refused.inc({ user_id, key, group }, 0);
+        for (const group of used) {
+          refused.inc({ user_id, key, group: group.group }, group.refused);
           for (const each of budgets) each.gauge.set({ user_id, key, group: group.group }, each.value(group));
         }
       }

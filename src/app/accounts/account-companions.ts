@@ -6,7 +6,6 @@ import type { Companion } from '../../sync/account/account-service.ts';
 import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../sync/hints/account-hints.ts';
 import { readingBudget } from '../../sync/hints/reading-budget.ts';
-import { messageOf } from '@research-mirror/runtime/message';
 import { registrar } from '../../webhooks/registration/registrar.ts';
 import { isFinished } from './event-coverage.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
@@ -24,7 +23,7 @@ export interface AccountCompanions {
 }
 
 export function accountCompanions(context: RunnerContext, account: OpenAccount): AccountCompanions {
-  const { log, link, config } = context;
+  const { failures, link, config } = context;
   const { fence, reader, source } = account;
   const dispatcher = hintDispatcher({
     reader,
@@ -33,7 +32,7 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount):
     budget: readingBudget(source),
     gracePeriodMs: config.gracePeriodMs,
     onFailure: (what, error) =>
-      log.warn({ err: error }, `account ${fence.userId}: ${what}: ${messageOf(error)}`),
+      failures.failed(`${fence.userId}: ${what}`, `account ${fence.userId}: ${what}`, error),
     clock: link.clock,
     random: link.random,
   });

@@ -5,7 +5,7 @@ import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
-import { AccountMoved, AccountRetired, LeaseLost, ServiceDown } from '../../model/errors.ts';
+import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { accountService, type AccountService } from '../../sync/account/account-service.ts';
@@ -134,7 +134,7 @@ function serviceOf(
   { fence, reader, source, store, mirror }: OpenAccount,
   { loops }: AccountCompanions,
 ): AccountService {
-  const { config, db, log, link } = context;
+  const { config, db, log, failures, link } = context;
   const { userId } = fence;
   let prunedAt = Number.NEGATIVE_INFINITY;
   return accountService({
@@ -164,10 +164,6 @@ function serviceOf(
       else log.error(`account ${userId} has stopped: ${message}; its data stays. Set a good MIRROR_API_KEY`);
       await store.saveState(state, message ?? null);
     },
-    onFailure: (what, error) => {
-      // Of the service it is said once, for all accounts (process.ts).
-      const level = error instanceof ServiceDown ? 'debug' : 'warn';
-      log[level]({ err: error }, `account ${userId}: ${what}: ${messageOf(error)}`);
-    },
+    onFailure: (what, error) => failures.failed(`${userId}: ${what}`, `account ${userId}: ${what}`, error),
   });
 }

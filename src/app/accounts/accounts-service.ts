@@ -1,5 +1,5 @@
 import type { Secret } from '../../config/secret.ts';
-import { KeyRefused } from '../../model/errors.ts';
+import { KeyRefused, ServiceDown } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
@@ -47,6 +47,8 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
   /** Asks until the key's owner is known. */
   const find = async (key: Secret, signal: AbortSignal): Promise<void> => {
     const name = hashOfKey(key).slice(0, 8);
+    /** Each reason is logged once. */
+    const said = new Set<string>();
     let refusals = 0;
     let failures = 0;
     for (;;) {
@@ -63,10 +65,13 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
         const waitMs = refused
           ? refusedKeyWait(refusals++)
           : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** failures++);
-        unknown.set(name, messageOf(error));
+        const message = messageOf(error);
+        unknown.set(name, message);
         const remedy = refused ? '; set a good MIRROR_API_KEY' : '';
-        log[refused ? 'error' : 'warn'](
-          `API key ${name}…: ${messageOf(error)}${remedy}; asked again in ${waitMs / 1000} s`,
+        const told = said.has(message) || error instanceof ServiceDown;
+        said.add(message);
+        log[told ? 'debug' : refused ? 'error' : 'warn'](
+          `API key ${name}…: ${message}${remedy}; asked again in ${waitMs / 1000} s`,
         );
         await link.clock.sleep(waitMs, signal);
       }

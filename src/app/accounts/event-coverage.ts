@@ -23,7 +23,7 @@ const lastCounts = new WeakMap<Db['kysely'], Map<string, Counted>>();
  * @param now the database's time
  */
 export async function eventCoverage(
-  accounts: readonly AccountStatus[],
+  accounts: readonly Pick<AccountStatus, 'userId' | 'webhook'>[],
   db: Db,
   now: Date,
 ): Promise<ReadonlyMap<string, EventCoverage>> {

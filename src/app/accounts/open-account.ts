@@ -22,6 +22,7 @@ import { createAccountStore, type AccountStore } from '../../sync/reader/account
 import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
+import type { FailureLog } from '../failure-log.ts';
 import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
@@ -43,6 +44,7 @@ export interface AccountContext {
 /** What a process gives to the accounts that it runs. */
 export interface RunnerContext extends AccountContext {
   readonly processId: string;
+  readonly failures: FailureLog;
   readonly identity: ProcessIdentity;
   /** Monotonic moment until which this process may send for its accounts. */
   readonly ownsUntil: () => number;

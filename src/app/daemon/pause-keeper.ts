@@ -12,7 +12,6 @@ import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { AccountRetired, LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
-import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
@@ -34,7 +33,7 @@ export function pauseKeeper(
   context: RunnerContext,
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
-  const { db, config, clock, log, processId } = context;
+  const { db, config, clock, log, failures, processId } = context;
 
   const look = async (): Promise<void> => {
     const retired = await retiredAccounts(db);
@@ -84,7 +83,7 @@ export function pauseKeeper(
       } catch (error) {
         // Another process took the account meanwhile, or it was retired: the next look sees it.
         const over = error instanceof LeaseLost || error instanceof AccountRetired;
-        if (!failing && !over) log.warn(`what is to be mirrored: ${messageOf(error)}`);
+        if (!failing && !over) failures.failed('pauses', 'what is to be mirrored', error);
         failing = !over;
       }
       await clock.sleep(LOOK_MS, signal);

@@ -12,6 +12,7 @@ it('says once that a problem began, and once that it is over', async () => {
   const log = {
     warn: (line: unknown) => void lines.push(`warn ${String(line)}`),
     info: (line: unknown) => void lines.push(`info ${String(line)}`),
+    debug: (line: unknown) => void lines.push(`debug ${String(line)}`),
   };
   const report = async (): Promise<{ problems: readonly Problem[]; at: string }> => {
     looks += 1;
@@ -32,7 +33,7 @@ it('says once that a problem began, and once that it is over', async () => {
   await service.stop();
   expect(lines).toEqual([
     expect.stringMatching(/^warn problem: polls are late; affects 1\/lists; since /),
-    'info problems are not known now: no database',
+    'debug problems are not known now: no database',
     'info over: polls are late',
   ]);
 });

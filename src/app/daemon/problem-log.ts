@@ -2,8 +2,9 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
-import { type Problem, problemLine } from '../../model/status/problem.ts';
+import { type Problem, type ProblemCause, problemLine } from '../../model/status/problem.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
+import { withoutPlace } from '../status/judge-status.ts';
 
 /** How often (ms) it looks. */
 const LOOK_MS = 30_000;
@@ -11,8 +12,17 @@ const LOOK_MS = 30_000;
 export interface ProblemLogOptions {
   readonly report: () => Promise<Pick<StatusReport, 'problems' | 'at'>>;
   readonly clock: Clock;
-  readonly log: Pick<Logger, 'warn' | 'info'>;
+  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
 }
+
+/** What noticed them has logged them at once, and logs when they are over: the gate, the account, the heartbeat. */
+const LOGGED_AT_ONCE: ReadonlySet<ProblemCause> = new Set([
+  'database_unready',
+  'service_down',
+  'key_refused',
+  'account_moved',
+  'account_stopped',
+]);
 
 /** Logs each problem of the status report once when it begins, and once when it is over. */
 export function problemLog({ report, clock, log }: ProblemLogOptions): Service {
@@ -23,7 +33,11 @@ export function problemLog({ report, clock, log }: ProblemLogOptions): Service {
       await clock.sleep(LOOK_MS, signal);
       try {
         const { problems, at } = await report();
-        const found = new Map(problems.map((problem) => [`${problem.cause} ${problem.what}`, problem]));
+        const found = new Map(
+          problems
+            .filter(({ cause }) => !LOGGED_AT_ONCE.has(cause))
+            .map((problem) => [`${problem.cause} ${withoutPlace(problem.what)}`, problem]),
+        );
         for (const [name, problem] of found) {
           if (!known.has(name)) log.warn(`problem: ${problemLine(problem, Date.parse(at))}`);
         }
@@ -31,7 +45,7 @@ export function problemLog({ report, clock, log }: ProblemLogOptions): Service {
         known = found;
       } catch (error) {
         if (signal.aborted) throw error;
-        log.info(`problems are not known now: ${messageOf(error)}`);
+        log.debug(`problems are not known now: ${messageOf(error)}`);
       }
     }
   });

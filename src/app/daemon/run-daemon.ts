@@ -15,6 +15,7 @@ import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
 import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
+import { failureLog } from '../failure-log.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
@@ -24,11 +25,14 @@ import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
+import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
+import { askedAtMost } from '../status/asked-at-most.ts';
 import { statusReport } from '../status/collect-status.ts';
+import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
@@ -39,9 +43,14 @@ import { workFinder } from './work-finder.ts';
 
 export interface DaemonOptions extends WorkOptions {
   readonly onProgress?: (progress: PassProgress) => void;
+  /** Shows a line to a person, which the log must not have; left out: there is no terminal. */
+  readonly toTerminal?: ((line: string) => void) | undefined;
   /** Called once, when the daemon mirrors and serves its page. */
   readonly onReady?: (address: { readonly statusUrl: string }) => void;
 }
+
+/** How often (ms) the report's dearer part is read, however many look on. */
+const WORKLOAD_EVERY_MS = 60_000;
 
 /**
  * Runs the daemon until the signal aborts; resolves after a clean stop.
@@ -51,11 +60,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const { signal, log, hide, scrub, onProgress } = options;
   const clock = systemClock;
   const outside = { signal, log, hide, scrub, clock, command: DAEMON };
-  const metrics = createMetrics(programVersion());
+  const metrics = createMetrics(programVersion(), KNOWN_ENDPOINTS);
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
   let listener: WebhookListener | undefined;
   let ownsUntil = (): number => -Infinity;
+  let workload: (() => Promise<Workload>) | undefined;
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
@@ -64,14 +74,16 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
     const now = ownsUntil() === -Infinity ? undefined : await ready();
-    return statusReport({ config, db, words, accounts, unready: now?.ok === false ? now.why : undefined });
+    const unready = now?.ok === false ? now.why : undefined;
+    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config.history.kept));
+    return statusReport({ config, db, words, accounts, workload, unready });
   };
 
   // The page comes first: while the database can't be reached, it says why.
   const server = createStatusServer({
     host: config.http.host,
     port: config.http.port,
-    token: await statusToken(config, hide, log),
+    token: await statusToken(config, { hide, log, toTerminal: options.toTerminal }),
     metrics,
     clock,
     log,
@@ -91,13 +103,15 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log.warn(`the order of columns in views: ${messageOf(error)}`),
     );
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
-    const observers: SyncObserver[] = [logObserver(log), metrics];
+    const failures = failureLog(log, clock);
+    const observers: SyncObserver[] = [logObserver(log, failures), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
       config,
       mirror,
-      onExchange: (exchange) => metrics.requestEnded(exchange),
+      failures,
+      onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
         listener?.registrationChanged(news.userId);
@@ -135,7 +149,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         startMisfires: misfireStarter(context),
         bell: work,
         clock,
-        onFailure: (error) => log.warn(`looking for work: ${messageOf(error)}`),
+        onFailure: (error) => failures.failed('work', 'looking for work', error),
       }),
       createWakeups({
         connection: mirror.direct,
@@ -157,7 +171,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
           [RETRY.name]: retryHandler(context, runners),
         },
         clock,
-        onFailure: (error) => log.warn(`commands: ${messageOf(error)}`),
+        onFailure: (error) => failures.failed('commands', 'commands', error),
       }),
     ];
     try {

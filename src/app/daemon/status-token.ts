@@ -8,14 +8,22 @@ import { messageOf } from '@research-mirror/runtime/message';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/;
 
+export interface TokenOptions {
+  /** Takes a secret: no output shows it from then on. */
+  readonly hide: (secret: string) => void;
+  readonly log: Logger;
+  /** Shows a line to a person; undefined: there is no terminal. */
+  readonly toTerminal: ((line: string) => void) | undefined;
+}
+
 /**
  * The token that page, API and metrics ask for: the configured one; none on loopback; elsewhere one that is made
- * once, shown then in the log, and kept in the data folder, readable by this user alone.
+ * once, and kept in the data folder, readable by this user alone. A terminal shows it when it is made; the log never
+ * has it, since logs are kept, and read by many.
  */
 export async function statusToken(
-  config: Config,
-  hide: (secret: string) => void,
-  log: Logger,
+  config: Pick<Config, 'http' | 'dataDir'>,
+  { hide, log, toTerminal }: TokenOptions,
 ): Promise<string | undefined> {
   const { host, token } = config.http;
   if (token !== undefined) return token.reveal();
@@ -28,17 +36,18 @@ export async function statusToken(
     return kept;
   }
   const made = randomBytes(24).toString('base64url');
+  toTerminal?.(`token of the status page: ${made}`);
+  hide(made);
   try {
     await makeFolder(config.dataDir);
     await writeFile(file, `${made}\n`, { mode: 0o600 });
-    log.warn(`the status page on ${host} asks for a token, made just now and kept in ${file}: ${made}`);
+    log.warn(`the status page on ${host} asks for a token, made just now: it is in ${file}`);
   } catch (error) {
+    const nobody = toTerminal === undefined ? ', and nobody knows it' : '';
     log.warn(
-      `the status page on ${host} asks for a token, for this run only (${messageOf(error)}): ${made}; ` +
+      `the status page on ${host} asks for a token, which is for this run only${nobody} (${messageOf(error)}): ` +
         'set MIRROR_STATUS_TOKEN to choose one',
     );
   }
-  // It was shown once, above; from now on no output shows it.
-  hide(made);
   return made;
 }

@@ -3,6 +3,7 @@ import { receivingAccounts } from '../../db/webhook/receiving-accounts.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
+import type { DeliveryResult } from '../../model/webhook/delivery-results.ts';
 import type { Metrics } from '../../status/metrics.ts';
 import type { AnswerStatus } from '../../webhooks/receive/answer.ts';
 import { createWebhookServer, type WebhookServer } from '../../webhooks/receive/webhook-server.ts';
@@ -31,7 +32,7 @@ export interface WebhookListener {
 const CONNECTIONS = 4;
 
 /** Names of refusals in the metrics. */
-const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, string>> = {
+const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, DeliveryResult>> = {
   400: 'bad_signature',
   404: 'no_account',
   405: 'bad_request',

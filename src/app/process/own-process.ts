@@ -3,6 +3,7 @@ import { openInstallation } from '../../db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { startAll, stopAll } from '@research-mirror/runtime/service';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
+import { failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
 import { openMirror, type OpenMirror } from './open-mirror.ts';
 import { createProcess, type MirrorProcess, type WorkOptions } from './process.ts';
@@ -24,11 +25,13 @@ export async function asProcess<T>(
   try {
     // Whether the database went back is found out before anything is written.
     await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, options.signal);
+    const failures = failureLog(options.log, systemClock);
     const running = await createProcess({
       ...outside,
       config,
       mirror,
-      observers: [logObserver(options.log), ...observers],
+      failures,
+      observers: [logObserver(options.log, failures), ...observers],
     });
     const services = [running.heartbeat, running.notifications];
     await startAll(services);

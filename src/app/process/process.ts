@@ -12,6 +12,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
+import type { FailureLog } from '../failure-log.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { OpenMirror } from './open-mirror.ts';
@@ -32,6 +33,7 @@ export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   readonly config: ServiceConfig;
   readonly mirror: OpenMirror;
   readonly clock: Clock;
+  readonly failures: FailureLog;
   /** A request has ended; left out: nobody is told. */
   readonly onExchange?: (exchange: Exchange) => void;
   /** A submission has an outcome; left out: nobody is told. */
@@ -96,6 +98,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     processId,
     identity,
     log,
+    failures: options.failures,
     observers: options.observers,
     onChanged: (change) => notifications.changed(change),
     schedule: createSchedule(config),

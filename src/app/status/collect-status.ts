@@ -4,10 +4,12 @@ import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
+import { NO_BACKLOG, type Workload } from '../../db/status/workload.ts';
 import type {
   AccountStatus,
   GroupBudgetStatus,
   KeyBudgetStatus,
+  KeyCounts,
   StatusReport,
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
@@ -15,6 +17,7 @@ import { eventCoverage } from '../accounts/event-coverage.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
+import { countKeys } from './key-counts.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 
 export interface StatusSources {
@@ -24,6 +27,8 @@ export interface StatusSources {
   readonly words: string;
   /** The running daemon's accounts; undefined for a command, which has Postgres only. */
   readonly accounts: AccountsService | undefined;
+  /** What is read less often than the rest. */
+  readonly workload: () => Promise<Workload>;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
@@ -34,13 +39,20 @@ export async function statusReport({
   db,
   words,
   accounts,
+  workload,
   unready,
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
+  const { databaseBytes, backlogs, credits } = await workload();
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
   const statuses = stored.accounts.map((account): AccountStatus => ({
     ...account,
+    collections: account.collections.map((each) => ({
+      ...each,
+      ...(backlogs.get(`${account.userId}/${each.collection}`) ?? NO_BACKLOG),
+    })),
+    credits: credits.get(account.userId) ?? null,
     budgets: budgets.get(account.userId) ?? account.budgets,
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
@@ -63,7 +75,9 @@ export async function statusReport({
     notes: [...recovery.notes, ...judged.notes],
     service: config.service?.url ?? null,
     database: words,
+    databaseBytes,
     schema: config.schema,
+    keys: await keysOf(config, db, accounts),
     processes: stored.processes,
     accounts: statuses,
     errors: stored.errors,
@@ -129,6 +143,18 @@ async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, 
       userId === undefined && error !== undefined ? [[keyHash.slice(0, 8), error] as const] : [],
     ),
   );
+}
+
+async function keysOf(
+  { service }: Config,
+  db: Db,
+  accounts: AccountsService | undefined,
+): Promise<KeyCounts | null> {
+  if (service === undefined) return null;
+  const refused = (accounts?.runners() ?? []).flatMap(
+    (runner) => runner.current()?.account.source.refusedKeys() ?? [],
+  );
+  return countKeys(db, service.keys.map(hashOfKey), new Set(refused));
 }
 
 /** Configured keys that answer for another account now; an account that stopped for it says so itself. */

@@ -27,6 +27,9 @@ function collection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
     polledAt: '2026-01-01T11:59:00Z',
     nextPollAt: '2026-01-01T12:00:00Z',
     waitingForWalks: 0,
+    dueLists: 0,
+    unfinishedRows: 0,
+    fieldsToFill: 0,
     ...changes,
   };
 }
@@ -43,6 +46,7 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
     budgets: [],
     webhook: NO_WEBHOOK,
     submissions: NO_SUBMISSIONS,
+    credits: null,
     ...changes,
   };
 }

@@ -14,10 +14,15 @@ import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhoo
 const LATE_POLL = 5 * 60_000;
 const LATE_FULL = 15 * 60_000;
 
-/** The request that met it, and numbers: what one origin says differently in each place. */
-const OF_ONE_PLACE = /\b[A-Z]{3,7} \/\S*|\d+/g;
+/** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
+const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
 
 const WAITS_FOR_DAEMON = 'nothing: no daemon runs';
+
+/** What is the same wherever the same origin is met. */
+export function withoutPlace(why: string): string {
+  return why.replaceAll(OF_ONE_PLACE, '');
+}
 
 /**
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
@@ -91,7 +96,7 @@ function stoppedAccount({ userId, error }: AccountStatus): FoundProblem {
     what: `account has stopped: ${why}`,
     since: null,
     where: userId,
-    origin: why.replaceAll(OF_ONE_PLACE, ''),
+    origin: withoutPlace(why),
     byItself: 'nothing: its data stay as they are',
     remedy: saysRemedy ? null : 'set a good key in MIRROR_API_KEY, and start again',
   };
@@ -110,7 +115,7 @@ function failingCollection(
     what: down ? why : `can’t be read: ${why}`,
     since: failingSince,
     where: `${userId}/${collection}`,
-    origin: why.replaceAll(OF_ONE_PLACE, ''),
+    origin: withoutPlace(why),
     byItself: down
       ? 'one request at a time tries it; mirroring goes on as soon as it answers'
       : 'it is tried again, at the latest after 5 minutes',

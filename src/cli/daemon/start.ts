@@ -2,6 +2,7 @@ import { loadConfig } from '../../config/load.ts';
 import { isStopped } from '@research-mirror/runtime/service';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
+import { terminalOf } from '../terminal/shell.ts';
 import { makeLog } from '../steps/log.ts';
 
 export const addStart: AddCommand = (program, run) => {
@@ -33,6 +34,7 @@ export const addStart: AddCommand = (program, run) => {
             log: makeLog(config, shell, shell.out, 'info'),
             hide: (secret) => shell.scrubber.hide(secret),
             scrub: (text) => shell.scrubber.scrub(text),
+            toTerminal: terminalOf(shell),
           });
         } catch (error) {
           // Interrupted while it was still starting: that, too, is a clean stop.

@@ -1,5 +1,6 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport } from '../../app/status/collect-status.ts';
+import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
@@ -69,7 +70,8 @@ async function readStatus(
   try {
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined });
+    const workload = (): Promise<Workload> => readWorkload(db, config.history.kept);
+    if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined, workload });
     return {
       version: programVersion(),
       at: new Date(shell.clock.now()).toISOString(),
@@ -87,7 +89,9 @@ async function readStatus(
       notes: [],
       service: config.service?.url ?? null,
       database: words,
+      databaseBytes: null,
       schema: db.schema,
+      keys: null,
       processes: [],
       accounts: [],
       errors: [],

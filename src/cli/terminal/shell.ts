@@ -32,6 +32,12 @@ export function isInteractive(terminal: Terminal, env: Environment): boolean {
   return terminal.isTTY === true && env['TERM'] !== 'dumb';
 }
 
+/** Writes a line where a person reads it; undefined: neither output is a terminal. */
+export function terminalOf({ out, err }: Pick<Shell, 'out' | 'err'>): ((line: string) => void) | undefined {
+  const terminal = [err, out].find(({ isTTY }) => isTTY === true);
+  return terminal === undefined ? undefined : (line) => void terminal.write(`${line}\n`);
+}
+
 /** https://no-color.org: any value but an empty one switches colour off. */
 export function hasColour(terminal: Terminal, env: Environment): boolean {
   return isInteractive(terminal, env) && (env['NO_COLOR'] ?? '') === '';

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
 import type { Hold } from './hold.ts';
@@ -53,7 +54,9 @@ export function createInstallation(
       } catch (error) {
         signal.throwIfAborted();
         // Without signs of life nothing is sent after ten minutes (sending.ts).
-        if (!failing) log.warn(`installation: ${messageOf(error)}`);
+        // Where the database is away, the heartbeat warns.
+        const level = error instanceof DatabaseUnavailable ? 'info' : 'warn';
+        if (!failing) log[level](`installation: ${messageOf(error)}`);
         failing = true;
       }
     }

@@ -1,5 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import pg from 'pg';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
@@ -54,8 +55,10 @@ export function createWakeups(options: WakeupOptions): Service {
         again = await listenOnce();
       } catch (error) {
         signal.throwIfAborted();
+        // Where the database is away, the heartbeat warns.
+        const level = error instanceof DatabaseUnavailable ? 'info' : 'warn';
         if (!failing)
-          log.warn(`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
+          log[level](`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
         failing = true;
       }
       ready();

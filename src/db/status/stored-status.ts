@@ -10,6 +10,7 @@ import {
 import type { CollectionName } from '../../model/collections.ts';
 import type {
   AccountStatus,
+  Backlog,
   CollectionState,
   CollectionStatus,
   ErrorStatus,
@@ -21,13 +22,19 @@ import type {
 } from '../../model/status/status-report.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
+/** A collection, and an account, without what is read less often (workload.ts). */
+type StoredCollection = Omit<CollectionStatus, keyof Backlog>;
+interface AccountInPostgres extends Omit<AccountStatus, 'collections' | 'credits'> {
+  readonly collections: readonly StoredCollection[];
+}
+
 /** The part of a status report that any program can make: from Postgres alone. */
 export interface StoredStatus {
   /** The database's time. */
   readonly now: Date;
   readonly processes: readonly ProcessStatus[];
   /** Their budgets: what the service may count now, by the stored reservations. Only the owner knows the rest. */
-  readonly accounts: readonly AccountStatus[];
+  readonly accounts: readonly AccountInPostgres[];
   readonly errors: readonly ErrorStatus[];
   readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
@@ -99,7 +106,7 @@ async function processesAt(db: Db, now: Date): Promise<ProcessStatus[]> {
   }));
 }
 
-async function collectionsOf(db: Db): Promise<Map<string, CollectionStatus[]>> {
+async function collectionsOf(db: Db): Promise<Map<string, StoredCollection[]>> {
   const rows = await db.mirror
     .selectFrom('freshness as f')
     .innerJoin('data_quality as q', (join) =>

@@ -76,7 +76,6 @@ describe('a page’s items', () => {
       unchanged: 1,
       deferred: 0,
       duplicate: 0,
-      forgotten: 0,
       quarantined: 0,
       forgotten: 0,
       conflicts: 3,

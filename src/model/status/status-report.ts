@@ -23,7 +23,11 @@ export interface StatusReport {
   readonly service: string | null;
   /** The mirror's database, in words and without password: `embedded Postgres, port 54329`. */
   readonly database: string;
+  /** Size of the database, other programs' tables included, as of the last minute; null: it is not migrated yet. */
+  readonly databaseBytes: number | null;
   readonly schema: string;
+  /** The configured keys by what is known of them; null for a command that has none. */
+  readonly keys: KeyCounts | null;
   /** Programs that run on this mirror. */
   readonly processes: readonly ProcessStatus[];
   readonly accounts: readonly AccountStatus[];
@@ -34,6 +38,13 @@ export interface StatusReport {
   /** When the database was last found to have gone back, and why; null: not within the last week. */
   readonly recovery: RecoveryStatus | null;
 }
+
+/**
+ * `good`: it is an account's; `refused`: the service refused it last; `moved`: it answered for another account than
+ * before; `unasked`: the service has not said yet whose it is.
+ */
+export const KEY_STATES = ['good', 'refused', 'moved', 'unasked'] as const;
+export type KeyCounts = Readonly<Record<(typeof KEY_STATES)[number], number>>;
 
 export interface RecoveryStatus {
   readonly at: string;
@@ -77,6 +88,15 @@ export interface AccountStatus {
   readonly budgets: readonly KeyBudgetStatus[];
   readonly webhook: WebhookStatus;
   readonly submissions: SubmissionCounts;
+  /** Null: not mirrored, or the service tells none. As of the last minute. */
+  readonly credits: CreditsStatus | null;
+}
+
+export interface CreditsStatus {
+  /** What the account has, decimal digits. */
+  readonly left: string;
+  /** By how much they fell in the last 24 hours, top-ups aside, decimal digits; null where no history is kept. */
+  readonly burntLastDay: string | null;
 }
 
 /** How an account hears of events. */
@@ -111,8 +131,18 @@ export type SubmissionCounts = Readonly<Record<SubmissionState, number>>;
  */
 export type CollectionState = 'new' | 'current' | 'failing' | 'overdue' | 'paused';
 
-/** A collection's columns of `freshness` and `data_quality` (src/model/collection-columns.ts), and one more. */
-export interface CollectionStatus extends CollectionFigures {
+/** What of a collection is still to be done, as of the last minute. */
+export interface Backlog {
+  /** Lists that are new or have changed, and whose items are not read yet; 0 for any collection but `list_items`. */
+  readonly dueLists: number;
+  /** Rows whose state may still change: polls read them again. */
+  readonly unfinishedRows: number;
+  /** Fields that got a column, which is not filled in all older rows yet. */
+  readonly fieldsToFill: number;
+}
+
+/** A collection's columns of `freshness` and `data_quality` (src/model/collection-columns.ts), and some more. */
+export interface CollectionStatus extends CollectionFigures, Backlog {
   readonly collection: CollectionName;
   readonly state: CollectionState;
   /** `waitingDeletions` in a list without a known order: only two equal whole walks prove them. */

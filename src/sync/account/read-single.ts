@@ -28,12 +28,12 @@ export async function readSingle(
   let totals = NO_TOTALS;
   let lastObs = 0;
   context.observer.walkStarted({ scope, kind: 'single', resumed: false });
-  const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: unknown): void =>
+  const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: Error | undefined): void =>
     context.observer.walkEnded({
       scope,
       kind: 'single',
       outcome,
-      error: error === undefined ? undefined : messageOf(error),
+      error,
       pages: outcome === 'complete' ? 1 : 0,
       items: outcome === 'complete' ? 1 : 0,
       milliseconds: context.clock.monotonic() - startedTick,

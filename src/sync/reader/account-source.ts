@@ -45,6 +45,11 @@ export class AccountSource implements Api {
     this.#ownership = ownership;
   }
 
+  /** Hashes of the keys that the service refused last. */
+  refusedKeys(): readonly string[] {
+    return [...this.#refused].map(({ keyHash }) => keyHash);
+  }
+
   /** @throws AccountMoved, KeyRefused; as `Api.page` */
   async page(request: PageRequest): Promise<Page> {
     const page = await this.#withKey(request, (key) =>

@@ -109,7 +109,7 @@ class WalkRun {
       scope,
       kind,
       outcome: outcome === 'failed' || outcome === 'interrupted' ? outcome : 'complete',
-      error: error === undefined ? undefined : messageOf(error),
+      error,
       pages: this.#totals.pages,
       items: this.#totals.items,
       milliseconds: this.#context.clock.monotonic() - this.#startedTick,

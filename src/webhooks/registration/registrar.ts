@@ -1,4 +1,4 @@
-import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { KeyRefused, LeaseLost, ServiceDown } from '../../model/errors.ts';
 import {
   isLately,
   type Registration,
@@ -85,6 +85,8 @@ class Registrar {
   #notBefore = Number.NEGATIVE_INFINITY;
   /** The last news, as JSON. */
   #lastNews = '';
+  /** The failure that was logged, and then stored. */
+  #noted: string | undefined;
   #renewed = false;
   #mistrusted = false;
   /** By the database's clock: when mismatches last made it check the secret, and read the changes. */
@@ -108,7 +110,9 @@ class Registrar {
       return waitMs;
     } catch (error) {
       if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
-      this.#options.log[this.#failures === 0 ? 'warn' : 'debug'](
+      // That the service is down is logged once for all (src/app/process/process.ts).
+      const logged = this.#failures > 0 || (error as Error).cause instanceof ServiceDown;
+      this.#options.log[logged ? 'debug' : 'warn'](
         `account ${this.#options.userId}: webhook: ${messageOf(error)}`,
       );
       const waitMs = Math.min(CHECK_MS, FIRST_RETRY_MS * 2 ** this.#failures);
@@ -202,6 +206,7 @@ class Registrar {
     if (this.#wanted === undefined) return;
     const { store } = this.#options;
     const error = `the webhook can't be seen to: ${why}. Tried again within a quarter of an hour`;
+    this.#noted = error;
     try {
       const { registration } = await store.load();
       if (registration.error === null) await store.save(() => ({ error }));
@@ -224,7 +229,7 @@ class Registrar {
       this.#mistrusted = false;
       if (mistrusted)
         log.info(`account ${userId}: deliveries come that no secret explains: what changed is read`);
-      else if (error !== null) log.warn(`account ${userId}: ${error}`);
+      else if (error !== null && error !== this.#noted) log.warn(`account ${userId}: ${error}`);
       else if (state === 'registered') log.info(`account ${userId}: events come to ${news.host}`);
       onChange({ ...news, renewed, mistrusted });
     }

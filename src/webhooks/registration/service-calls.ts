@@ -43,6 +43,13 @@ export class WebhookProblem extends Error {
 const WEBHOOKS = { path: '/v1/webhooks', route: '/v1/webhooks' };
 const REGISTER = { path: '/v1/webhooks/register', route: '/v1/webhooks/register' };
 
+/** What is asked here. */
+export const WEBHOOK_ENDPOINTS = [
+  { method: 'GET', route: WEBHOOKS.route },
+  { method: 'POST', route: REGISTER.route },
+  { method: 'DELETE', route: WEBHOOKS.route },
+] as const;
+
 /** What is registered now. @throws WebhookProblem where that can't be found out; KeyRefused where no key is good */
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
   const what = `GET ${WEBHOOKS.path}`;
@@ -53,7 +60,7 @@ export async function askWhatIsRegistered(service: WebhookService, stop: AbortSi
     return readWebhook(answer);
   } catch (error) {
     if (!(error instanceof TransportError || error instanceof MalformedAnswer)) throw error;
-    throw new WebhookProblem(`${what}: ${messageOf(error)}`);
+    throw new WebhookProblem(`${what}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -100,7 +107,7 @@ export async function remove(
     return true;
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    throw new WebhookProblem(`${what}: ${messageOf(error)}`);
+    throw new WebhookProblem(`${what}: ${messageOf(error)}`, { cause: error });
   }
 }
 

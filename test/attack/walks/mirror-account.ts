@@ -1,6 +1,7 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
+import { failureLog } from '../../../src/app/failure-log.ts';
 import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -58,13 +59,18 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
   const identity = await ownIdentity();
   let processes = 0;
+  const log = createLogger(
+    { write: () => {} },
+    { level: 'silent', format: 'json', colour: false, scrub: String },
+  );
   const partsOfNext = (): RunnerContext => ({
     config,
     db,
     // No row of its own: anybody may take the account at any time.
     processId: `attack ${userId} ${(processes += 1)}`,
     identity,
-    log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
+    log,
+    failures: failureLog(log, systemClock),
     observers: [given.observer],
     owned: new OwnedAccounts(),
     onChanged: () => {},

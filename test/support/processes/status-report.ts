@@ -26,7 +26,9 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     notes: ['each list is read every 3 h'],
     service: 'https://service.example',
     database: 'embedded Postgres, port 54329',
+    databaseBytes: 123_456_789,
     schema: 'mirror',
+    keys: { good: 1, refused: 0, moved: 0, unasked: 0 },
     processes: [
       {
         processId: 'p1',
@@ -107,6 +109,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
       unknown: 0,
       cancelled: 0,
     },
+    credits: { left: '1200.50', burntLastDay: '75.25' },
     ...changes,
   };
 }
@@ -134,6 +137,9 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
     nextPollAt: before(-40),
     nextFullAt: before(-43_200),
     waitingForWalks: 0,
+    dueLists: 0,
+    unfinishedRows: 0,
+    fieldsToFill: 0,
     ...changes,
   };
 }

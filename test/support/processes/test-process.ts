@@ -1,3 +1,4 @@
+import { failureLog } from '../../../src/app/failure-log.ts';
 import { createProcess, type MirrorProcess } from '../../../src/app/process/process.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import type { TestAccount } from '../sync/read-account.ts';
@@ -23,6 +24,7 @@ export function createTestProcess(
     log: parts.log,
     scrub: (text) => text,
     hide: () => {},
+    failures: failureLog(parts.log, clock),
     observers: [],
   });
 }

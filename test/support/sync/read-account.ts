@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { createTransport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
+import { failureLog } from '../../../src/app/failure-log.ts';
 import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -84,12 +85,17 @@ export async function createTestAccount(
     { walkEnded: (walk) => walks.push(walk), suspectsWait: (wait) => waits.push(wait) },
   ];
   let underWay = 0;
+  const log = createLogger(
+    { write: () => {} },
+    { level: 'silent', format: 'json', colour: false, scrub: String },
+  );
   const parts: RunnerContext = {
     config,
     db,
     processId: 'tests',
     identity: await ownIdentity(),
-    log: createLogger({ write: () => {} }, { level: 'silent', format: 'json', colour: false, scrub: String }),
+    log,
+    failures: failureLog(log, clock),
     observers,
     owned: new OwnedAccounts(),
     onChanged: () => {},

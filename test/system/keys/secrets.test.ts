@@ -160,4 +160,19 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
     expect(outcome.stdout.length).toBeGreaterThan(1_000);
     expect(output.leaks([KEY, WRONG_KEY, TOKEN, ...passwords])).toEqual([]);
   });
+
+  it('of a daemon without terminal that makes its status token: the log says in which file it is', async () => {
+    const system = await create();
+    const env = { LOG_LEVEL: 'trace', MIRROR_API_KEY: KEY, MIRROR_HTTP_HOST: '0.0.0.0' };
+    const daemon = await system.daemon(env);
+    await daemon.until('made just now: it is in ');
+    const token = readFileSync(join(system.cwd, 'data', 'status-token'), 'utf8').trim();
+    const asked = (bearer: string): Promise<Response> =>
+      fetch(`${daemon.statusUrl}/metrics`, { headers: { authorization: `Bearer ${bearer}` } });
+    expect([(await asked(token)).status, (await asked('another')).status]).toEqual([200, 401]);
+    const { stdout, stderr } = await daemon.stop();
+    const output = new Output();
+    output.add(stdout, stderr);
+    expect(output.leaks([token])).toEqual([]);
+  });
 });

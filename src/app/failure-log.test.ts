@@ -1,0 +1,60 @@
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { pino } from 'pino';
+import { beforeEach, expect, it } from 'vitest';
+import { KeyRefused, MalformedAnswer, ServiceDown } from '../model/errors.ts';
+import { type FailureLog, failureLog } from './failure-log.ts';
+
+let lines: string[];
+let clock: VirtualClock;
+let failures: FailureLog;
+beforeEach(() => {
+  lines = [];
+  clock = new VirtualClock();
+  const write = (line: string): void => {
+    const { level, msg } = JSON.parse(line) as { level: number; msg: string };
+    lines.push(`${pino.levels.labels[level] ?? ''} ${msg}`);
+  };
+  failures = failureLog(pino({ level: 'info' }, { write }), clock);
+});
+
+it('logs a failure once, however many hand it on', () => {
+  const error = new MalformedAnswer('HTML');
+  failures.failed('42/lists: poll', 'lists: poll failed', error);
+  failures.failed('42: poll of lists', 'account 42: poll of lists', error);
+  expect(lines).toEqual(['info lists: poll failed: HTML']);
+});
+
+it('logs what fails the same way again once an hour, or after it has worked', async () => {
+  const fail = (page: number): void =>
+    failures.failed('42/lists: poll', 'lists: poll failed', new MalformedAnswer(`page ${page}: HTML`));
+  for (const page of [1, 2]) fail(page);
+  const again = new MalformedAnswer('page 3: HTML');
+  failures.failed('42/lists: poll', 'lists: poll failed', again);
+  failures.failed('42: poll of lists', 'account 42: poll of lists', again);
+  failures.failed('43/lists: poll', 'lists: poll failed', new MalformedAnswer('page 1: HTML'));
+  expect(lines).toHaveLength(2);
+  await clock.advance(3_600_000);
+  for (const page of [4, 5]) fail(page);
+  expect(lines).toHaveLength(3);
+  failures.worked('42/lists: poll');
+  fail(6);
+  expect(lines[3]).toBe('info lists: poll failed: page 6: HTML');
+});
+
+it('logs another failure of the same place', () => {
+  failures.failed('42/lists: poll', 'lists: poll failed', new MalformedAnswer('HTML'));
+  failures.failed('42/lists: poll', 'lists: poll failed', new DatabaseUnavailable('gone'));
+  expect(lines).toEqual(['info lists: poll failed: HTML', 'info lists: poll failed: gone']);
+});
+
+it('leaves to others what they log once for all: a service that is down, a key that is refused', () => {
+  failures.failed('a', 'lists: poll failed', new ServiceDown('answered 500'));
+  failures.failed('b', 'lists: poll failed', new KeyRefused('401', 401));
+  expect(lines).toEqual([]);
+});
+
+it('warns of what nobody classified: it is a defect', () => {
+  failures.failed('a', 'account 42: tidying', new TypeError('x is undefined'));
+  expect(lines).toEqual(['warn account 42: tidying: x is undefined']);
+});

@@ -1,0 +1,75 @@
+import { ClassifiedError, DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { messageOf } from '@research-mirror/runtime/message';
+import { KeyRefused, LeaseLost, ServiceDown } from '../model/errors.ts';
+
+/**
+ * Logs failures, each once, however many hand it on: a walk fails, then the loop that began it, and each says so. One
+ * that goes on is logged when it begins, and once an hour. What is not logged for that is there at level debug.
+ */
+export interface FailureLog {
+  /**
+   * @param place where it failed: `42/lists`
+   * @param text the line, without the error's message
+   */
+  failed(place: string, text: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
+  /** What had failed there has not failed this time. */
+  worked(place: string): void;
+}
+
+/** How long (ms) the same failure of the same place is not logged again. */
+const AGAIN_MS = 3_600_000;
+/** Of more places the oldest is forgotten. */
+const MOST_PLACES = 1_000;
+
+export function failureLog(log: Logger, clock: Pick<Clock, 'monotonic'>): FailureLog {
+  const logged = new WeakSet<Error>();
+  const last = new Map<string, { readonly text: string; readonly at: number }>();
+
+  const isNew = (place: string, text: string, error: Error): boolean => {
+    const before = last.get(place);
+    const now = clock.monotonic();
+    const same = before?.text === text && now - before.at < AGAIN_MS;
+    if (logged.has(error)) return false;
+    logged.add(error);
+    if (same) return false;
+    last.delete(place);
+    last.set(place, { text, at: now });
+    const [oldest] = last.keys();
+    if (last.size > MOST_PLACES && oldest !== undefined) last.delete(oldest);
+    return true;
+  };
+
+  return {
+    failed(place, text, thrown, fields = {}) {
+      const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+      const line = `${text}: ${messageOf(error)}`;
+      // Numbers are of pages, rows and lists: with others it is the same failure.
+      const level =
+        isLoggedElsewhere(error) || !isNew(place, line.replaceAll(/\d+/g, ''), error)
+          ? 'debug'
+          : isState(error)
+            ? 'info'
+            : 'warn';
+      log[level]({ ...fields, err: error }, line);
+    },
+    worked: (place) => void last.delete(place),
+  };
+}
+
+/** By the service's gate, and by the account that stops: once for all that fail with it. */
+function isLoggedElsewhere(error: Error): boolean {
+  return error instanceof ServiceDown || error instanceof KeyRefused;
+}
+
+/**
+ * The service or the database fails. While it lasts it is a problem, which has a line of its own (problem-log.ts); of
+ * the database, the heartbeat's.
+ */
+function isState(error: Error): boolean {
+  return (
+    error instanceof DatabaseUnavailable ||
+    (error instanceof ClassifiedError && !(error instanceof LeaseLost))
+  );
+}

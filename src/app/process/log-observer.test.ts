@@ -1,0 +1,66 @@
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { pino } from 'pino';
+import { beforeEach, expect, it } from 'vitest';
+import { MalformedAnswer, RequestRefused } from '../../model/errors.ts';
+import type { WalkEnded } from '../../model/sync-events.ts';
+import { type FailureLog, failureLog } from '../failure-log.ts';
+import { logObserver } from './log-observer.ts';
+
+const SCOPE = { userId: '42', collection: 'lists', parent: '' } as const;
+const ONE_LIST = { userId: '42', collection: 'list_items', parent: '7' } as const;
+
+let lines: string[];
+let failures: FailureLog;
+let observer: ReturnType<typeof logObserver>;
+beforeEach(() => {
+  lines = [];
+  const log = pino(
+    { level: 'info' },
+    { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
+  );
+  failures = failureLog(log, new VirtualClock());
+  observer = logObserver(log, failures);
+});
+
+const ended = (changes: Partial<WalkEnded> = {}): void =>
+  observer.walkEnded?.({
+    scope: SCOPE,
+    kind: 'poll',
+    outcome: changes.error === undefined ? 'complete' : 'failed',
+    error: undefined,
+    pages: 1,
+    items: 1,
+    milliseconds: 1,
+    ...changes,
+  });
+
+it('logs each walk once: one that fails not again by the loop that began it', () => {
+  ended();
+  const error = new MalformedAnswer('HTML');
+  ended({ error });
+  failures.failed('42: poll of lists', 'account 42: poll of lists', error);
+  ended({ error: new MalformedAnswer('HTML') });
+  ended();
+  ended({ error: new MalformedAnswer('HTML') });
+  expect(lines).toEqual([
+    'lists: poll complete',
+    'lists: poll failed: HTML',
+    'lists: poll complete',
+    'lists: poll failed: HTML',
+  ]);
+});
+
+it('leaves walks of single lists to whoever reads many, and sums up', () => {
+  const error = new RequestRefused('404', 404);
+  ended({ scope: ONE_LIST, error });
+  ended({ scope: ONE_LIST });
+  expect(lines).toEqual([]);
+  failures.failed('42: poll of list_items', 'account 42: poll of list_items', error);
+  expect(lines).toEqual(['account 42: poll of list_items: 404']);
+});
+
+it('logs deletions that the brake blocks when they become others', () => {
+  for (const blocked of [30, 30, 31, 0, 31])
+    observer.deletionsJudged?.({ scope: SCOPE, deleted: 0, blocked });
+  expect(lines.map((line) => /blocks (\d+)/.exec(line)?.[1])).toEqual(['30', '31', '31']);
+});

@@ -1,0 +1,35 @@
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { expect, it } from 'vitest';
+import { askedAtMost } from './asked-at-most.ts';
+
+it('asks once a minute, and gives the last answer at once while the new one is awaited', async () => {
+  const clock = new VirtualClock();
+  const asked: ((value: number) => void)[] = [];
+  const ask = askedAtMost(60_000, clock, () => new Promise<number>((resolve) => asked.push(resolve)));
+  const [first, second] = [ask(), ask()];
+  asked[0]?.(1);
+  expect([await first, await second, await ask()]).toEqual([1, 1, 1]);
+  await clock.advance(60_000);
+  expect([await ask(), await ask()]).toEqual([1, 1]);
+  expect(asked).toHaveLength(2);
+  asked[1]?.(2);
+  await clock.advance(0);
+  expect(await ask()).toBe(2);
+});
+
+it('asks again after a failure, which only the first to ask gets', async () => {
+  const clock = new VirtualClock();
+  let fails = true;
+  const ask = askedAtMost(60_000, clock, () =>
+    fails ? Promise.reject(new Error('no')) : Promise.resolve(1),
+  );
+  await expect(ask()).rejects.toThrow('no');
+  fails = false;
+  expect(await ask()).toBe(1);
+  fails = true;
+  await clock.advance(60_000);
+  expect(await ask()).toBe(1);
+  await clock.advance(0);
+  fails = false;
+  expect(await ask()).toBe(1);
+});

@@ -1,0 +1,65 @@
+import type { Db } from '../connection/db.ts';
+import { onlyRow } from '../connection/db.ts';
+import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
+
+/** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
+export interface Workload {
+  readonly databaseBytes: number;
+  /** By account and collection, `42/lists`; nothing is to be done in those that are left out. */
+  readonly backlogs: ReadonlyMap<string, Backlog>;
+  /** By account. */
+  readonly credits: ReadonlyMap<string, CreditsStatus>;
+}
+
+export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
+
+/** @param history whether versions are kept: without them it is not known what was burnt */
+export async function readWorkload(db: Db, history: boolean): Promise<Workload> {
+  const size = await db.sql<{ bytes: number }>`
+    select pg_database_size(current_database())::float8 as bytes`;
+  return {
+    databaseBytes: onlyRow(size).bytes,
+    backlogs: await backlogsOf(db),
+    credits: await creditsOf(db, history),
+  };
+}
+
+async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
+  const { rows } = await db.sql<{ _user_id: string; collection: string } & Backlog>`
+    select b._user_id, b.collection, sum(b.lists)::float8 as "dueLists", sum(b.rows)::float8 as "unfinishedRows",
+      sum(b.fields)::float8 as "fieldsToFill"
+    from (
+      select s._user_id, s.collection, count(*) as lists, 0 as rows, 0 as fields
+      from ${db.stateTable('scope')} as s
+      where s.parent <> '' and s.due_at is not null and s.gone_at is null group by s._user_id, s.collection
+      union all
+      select u._user_id, u.collection, 0, count(*), 0
+      from ${db.stateTable('unsettled')} as u group by u._user_id, u.collection
+      union all
+      select f._user_id, f.collection, 0, 0, count(*)
+      from ${db.stateTable('backfill')} as f group by f._user_id, f.collection
+    ) as b
+    group by b._user_id, b.collection`;
+  return new Map(
+    rows.map(({ _user_id: userId, collection, ...backlog }) => [`${userId}/${collection}`, backlog]),
+  );
+}
+
+/** Versions are found by their end (index account_history_age): a year of them costs no more than a day. */
+async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, CreditsStatus>> {
+  const { rows } = await db.sql<{ userId: string; left: string; burnt: string }>`
+    select a._user_id as "userId", a.credits::text as left, (
+      select coalesce(sum(v.before - v.credits) filter (where v.credits < v.before), 0)::text
+      from (
+        select w.credits, lag(w.credits) over (order by w._change_id) as before
+        from (
+          select h._change_id, h.credits from ${db.table('account_history')} as h
+          where h._user_id = a._user_id and h._valid_to > now() - interval '24 hours' and h.credits is not null
+          union all
+          select a._change_id, a.credits) as w) as v) as burnt
+    from ${db.table('account')} as a
+    where a._deleted_at is null and a.credits is not null`;
+  return new Map(
+    rows.map(({ userId, left, burnt }) => [userId, { left, burntLastDay: history ? burnt : null }]),
+  );
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import {
+  isPrometheusTested,
+  type Prometheus,
+  promtool,
+  type Sample,
+  startPrometheus,
+} from '../../support/processes/prometheus.ts';
+import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+import { ALERT_TESTS_FILE, alerts, ALERTS_FILE, dashboard } from '../../support/rules/monitoring.ts';
+
+describe.runIf(isPrometheusTested())('the alerts', () => {
+  it('are good rules, and fire when they have to', async () => {
+    expect(await promtool(['check', 'rules', ALERTS_FILE])).toMatchObject({ code: 0 });
+    expect(await promtool(['test', 'rules', ALERT_TESTS_FILE])).toEqual({
+      code: 0,
+      output: expect.stringContaining('SUCCESS') as string,
+    });
+  });
+});
+
+describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
+  let system: System;
+  let daemon: Daemon;
+  let prometheus: Prometheus;
+  beforeAll(async () => {
+    system = await createSystem({ jobSeconds: 1 });
+    const webhookPort = await freePort();
+    const env = {
+      MIRROR_PUBLIC_URL: `http://127.0.0.1:${webhookPort}`,
+      MIRROR_WEBHOOK_PORT: String(webhookPort),
+    };
+    // Before the daemon's first look at the account: its credits fall, and events have come.
+    await system.sync();
+    const submitted = await system.run([
+      'submit',
+      'research',
+      '--data',
+      '{"company_url":"https://acme.example"}',
+    ]);
+    expect(submitted).toMatchObject({ code: 0 });
+    await system.sync(['account']);
+    daemon = await system.daemon(env);
+    prometheus = await startPrometheus(new URL(daemon.statusUrl), ALERTS_FILE);
+    // What counters count is in their rates from the second look on.
+    await seen('research_mirror_build_info');
+    await system.sync(['--full']);
+    await eventually('a registered webhook', () =>
+      system.sandbox.control.webhook().then((found) => found !== null),
+    );
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'completed' },
+    });
+    await seen('research_mirror_webhook_last_event_timestamp_seconds');
+  });
+  afterAll(async () => {
+    await prometheus?.stop();
+    await system?.close();
+  });
+
+  const seen = (expression: string): Promise<readonly Sample[] | false> =>
+    eventually(expression, async () => {
+      const samples = await prometheus.query(expression);
+      return samples.some(({ value: [, value] }) => value !== 'NaN') && samples;
+    });
+
+  it('has metrics that follow the rules of Prometheus', async () => {
+    const text = await (await fetch(`${daemon.statusUrl}/metrics`)).text();
+    expect(text).toContain('research_mirror_credits{user_id="1001"}');
+    expect(await promtool(['check', 'metrics'], text)).toEqual({ code: 0, output: '' });
+    // What it complains of.
+    const bad = await promtool(['check', 'metrics'], '# TYPE a_total gauge\na_total 1\n');
+    expect(bad).toMatchObject({ code: 3, output: expect.stringContaining('a_total') as string });
+  });
+
+  it.each(
+    dashboard().panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }, index): [string, string] => [`${title}, query ${index + 1}`, expr]),
+    ),
+  )('answers the dashboard’s %s', async (_, expression) => {
+    const samples = await seen(
+      expression.replaceAll('$__rate_interval', '5m').replaceAll('$job', '.*').replaceAll('$account', '.*'),
+    );
+    expect(samples).not.toEqual([]);
+  });
+
+  it('fills the variables of the dashboard', async () => {
+    for (const { query } of dashboard().templating.list) {
+      if (typeof query !== 'object' || query === null || !('query' in query)) continue;
+      const [, series = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(String(query.query)) ?? [];
+      const values = await prometheus.api<string[]>(`label/${label}/values`, {
+        'match[]': series.replaceAll('$job', '.*'),
+      });
+      expect([label, values]).toEqual([label, label === 'job' ? ['research-mirror'] : ['1001']]);
+    }
+  });
+
+  it('fires no alert but those of what is wrong, and each rule can be judged', async () => {
+    const { groups } = await prometheus.api<{ groups: { rules: { name: string; health: string }[] }[] }>(
+      'rules',
+    );
+    const rules = groups.flatMap((group) => group.rules);
+    expect(rules.map(({ name }) => name)).toEqual(alerts().map(({ name }) => name));
+    expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
+    const { alerts: raised } = await prometheus.api<{ alerts: unknown[] }>('alerts');
+    expect(raised).toEqual([]);
+  });
+
+  it('shows the first event of a counter as an increase', async () => {
+    const unknown = 'research_mirror_submissions_total{operation="enrich",outcome="rejected"}';
+    await seen(`${unknown} == 0`);
+    await system.sandbox.control.change({ fault409: 1 });
+    await system.run(['submit', 'enrich', '--data', '{"company_url":"https://acme.example"}']);
+    expect(await seen(`increase(${unknown}[5m]) > 0`)).toHaveLength(1);
+  });
+});
