@@ -11,7 +11,7 @@ const { cwd, run, execute } = mirror;
 describe('events', () => {
   it('says that none was received', async () => {
     expect(await run('events')).toMatchObject({ code: 0, stdout: 'no event was received yet\n', stderr: '' });
-    expect((await run('events', '--json')).stdout).toBe('[]\n');
+    expect((await run('events', '--json')).stdout).toBe('{"events":[],"more":false}\n');
   });
 
   it('lists the newest first, those of one type, and not more than asked for', async () => {
@@ -27,9 +27,10 @@ describe('events', () => {
     );
     const one = await run('events', 'list', '--type', 'research.completed', '--json');
     expect(one.stdout).toContain('"data":{"job_id": 9007199254740993}');
-    expect(JSON.parse(one.stdout)).toMatchObject([
-      { id: 'evt_1', userId: '42', collection: 'research_jobs' },
-    ]);
+    expect(JSON.parse(one.stdout)).toMatchObject({
+      events: [{ id: 'evt_1', userId: '42', collection: 'research_jobs' }],
+      more: false,
+    });
     expect((await run('events', '--type', 'no.such')).stdout).toBe('no event of type "no.such" is here\n');
     expect((await run('events', '--limit', '1')).stdout).toContain('--limit shows more');
   });

@@ -27,7 +27,7 @@ describe('submissions', () => {
       stdout: 'there are no submissions\n',
       stderr: '',
     });
-    expect((await run('submissions', 'list', '--json')).stdout).toBe('[]\n');
+    expect((await run('submissions', 'list', '--json')).stdout).toBe('{"submissions":[],"more":false}\n');
   });
 
   it('lists the newest first, those of one state, and not more than asked for', async () => {
@@ -40,7 +40,10 @@ describe('submissions', () => {
     );
     const one = await run('submissions', '--state', 'rejected', '--json');
     expect(one.stdout).toContain('"response":{"job_id": 9007199254740993}');
-    expect(JSON.parse(one.stdout)).toMatchObject([{ id: second, userId: '42', responseStatus: 422 }]);
+    expect(JSON.parse(one.stdout)).toMatchObject({
+      submissions: [{ id: second, userId: '42', responseStatus: 422 }],
+      more: false,
+    });
     expect((await run('submissions', '--limit', '1')).stdout).toContain('--limit shows more');
   });
 

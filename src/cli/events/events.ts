@@ -96,7 +96,7 @@ async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise
     );
     return EXIT.NO;
   }
-  const text = json ? `[${texts.join(',\n')}]` : texts.join('\n');
+  const text = json ? `{"events":[${texts.join(',\n')}]}` : texts.join('\n');
   shell.out.write(shell.scrubber.scrub(`${text}\n`));
   return EXIT.DONE;
 }

@@ -8,7 +8,7 @@ export interface Newest<Each> {
   readonly limit: number;
   /** Gives so many at most, the newest first. */
   readonly find: (limit: number) => Promise<readonly Each[]>;
-  /** As JSON objects, one a line. */
+  /** As one JSON object: what is listed under its plural noun, and whether there is `more`. */
   readonly json: boolean;
   readonly toJson: (each: Each) => string;
   /** For people. */
@@ -27,8 +27,10 @@ export async function printNewest<Each>(shell: Shell, newest: Newest<Each>): Pro
   const found = await find(limit + 1);
   const shown = found.slice(0, limit);
   let text: string;
-  if (json) text = `[${shown.map(toJson).join(',\n')}]\n`;
-  else if (shown.length === 0) text = `${none}\n`;
+  if (json) {
+    const more = found.length > shown.length;
+    text = `{"${noun}s":[${shown.map(toJson).join(',\n')}],"more":${more}}\n`;
+  } else if (shown.length === 0) text = `${none}\n`;
   else {
     const total =
       found.length > shown.length
