@@ -19,6 +19,9 @@ const COMMANDS = [
   'accounts',
   'migrate',
   'sql',
+  'forget',
+  'dump',
+  'restore',
   'sandbox',
   'demo',
 ];

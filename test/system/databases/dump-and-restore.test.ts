@@ -27,6 +27,7 @@ async function asked(env: Environment, query: string): Promise<unknown> {
 describe('dump and restore', () => {
   it('move a mirror to the embedded Postgres, where it goes on, and sends nothing before it may', async () => {
     system = await createSystem();
+    await system.sandbox.control.clock({ freeze: true });
     await system.sync(['--full']);
     await system.db.query(`select mirror.submit('research', '{"company_url": "https://a.example"}')`);
     const file = join(system.cwd, 'mirror.dump');
