@@ -1,12 +1,13 @@
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { beforeEach, expect, it } from 'vitest';
 import { KeyRefused, MalformedAnswer, ServiceDown } from '../model/errors.ts';
 import { type FailureLog, failureLog } from './failure-log.ts';
 
 let lines: string[];
 let clock: VirtualClock;
+let log: Logger;
 let failures: FailureLog;
 beforeEach(() => {
   lines = [];
@@ -15,7 +16,8 @@ beforeEach(() => {
     const { level, msg } = JSON.parse(line) as { level: number; msg: string };
     lines.push(`${pino.levels.labels[level] ?? ''} ${msg}`);
   };
-  failures = failureLog(pino({ level: 'info' }, { write }), clock);
+  log = pino({ level: 'info' }, { write });
+  failures = failureLog(log, clock, 'daemon');
 });
 
 it('logs a failure once, however many hand it on', () => {
@@ -52,6 +54,15 @@ it('leaves to others what they log once for all: a service that is down, a key t
   failures.failed('a', 'lists: poll failed', new ServiceDown('answered 500'));
   failures.failed('b', 'lists: poll failed', new KeyRefused('401', 401));
   expect(lines).toEqual([]);
+});
+
+it('warns of all of them in a command, which logs no account that stops, and no problem', () => {
+  const command = failureLog(log, clock, 'command');
+  command.failed('a', 'lists: full failed', new KeyRefused('401', 401));
+  command.failed('b', 'lists: full failed', new MalformedAnswer('HTML'));
+  // The gate says so itself.
+  command.failed('c', 'lists: full failed', new ServiceDown('answered 500'));
+  expect(lines).toEqual(['warn lists: full failed: 401', 'warn lists: full failed: HTML']);
 });
 
 it('warns of what nobody classified: it is a defect', () => {

@@ -23,7 +23,15 @@ const AGAIN_MS = 3_600_000;
 /** Of more places the oldest is forgotten. */
 const MOST_PLACES = 1_000;
 
-export function failureLog(log: Logger, clock: Pick<Clock, 'monotonic'>): FailureLog {
+/**
+ * @param who a daemon logs accounts that stop, and problems, each by itself: a failure that is part of one is no
+ *   warning besides. A command has but this log.
+ */
+export function failureLog(
+  log: Logger,
+  clock: Pick<Clock, 'monotonic'>,
+  who: 'daemon' | 'command',
+): FailureLog {
   const logged = new WeakSet<Error>();
   const last = new Map<string, { readonly text: string; readonly at: number }>();
 
@@ -47,9 +55,9 @@ export function failureLog(log: Logger, clock: Pick<Clock, 'monotonic'>): Failur
       const line = `${text}: ${messageOf(error)}`;
       // Numbers are of pages, rows and lists: with others it is the same failure.
       const level =
-        isLoggedElsewhere(error) || !isNew(place, line.replaceAll(/\d+/g, ''), error)
+        isLoggedElsewhere(error, who) || !isNew(place, line.replaceAll(/\d+/g, ''), error)
           ? 'debug'
-          : isState(error)
+          : who === 'daemon' && isState(error)
             ? 'info'
             : 'warn';
       log[level]({ ...fields, err: error }, line);
@@ -59,8 +67,8 @@ export function failureLog(log: Logger, clock: Pick<Clock, 'monotonic'>): Failur
 }
 
 /** By the service's gate, and by the account that stops: once for all that fail with it. */
-function isLoggedElsewhere(error: Error): boolean {
-  return error instanceof ServiceDown || error instanceof KeyRefused;
+function isLoggedElsewhere(error: Error, who: 'daemon' | 'command'): boolean {
+  return error instanceof ServiceDown || (who === 'daemon' && error instanceof KeyRefused);
 }
 
 /**

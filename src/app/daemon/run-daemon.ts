@@ -103,7 +103,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log.warn(`the order of columns in views: ${messageOf(error)}`),
     );
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
-    const failures = failureLog(log, clock);
+    const failures = failureLog(log, clock, 'daemon');
     const observers: SyncObserver[] = [logObserver(log, failures), metrics];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({

@@ -18,7 +18,7 @@ beforeEach(() => {
     { level: 'info' },
     { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
   );
-  failures = failureLog(log, new VirtualClock());
+  failures = failureLog(log, new VirtualClock(), 'daemon');
   observer = logObserver(log, failures);
 });
 

@@ -25,7 +25,7 @@ export async function asProcess<T>(
   try {
     // Whether the database went back is found out before anything is written.
     await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, options.signal);
-    const failures = failureLog(options.log, systemClock);
+    const failures = failureLog(options.log, systemClock, 'command');
     const running = await createProcess({
       ...outside,
       config,

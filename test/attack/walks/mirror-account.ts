@@ -70,7 +70,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     processId: `attack ${userId} ${(processes += 1)}`,
     identity,
     log,
-    failures: failureLog(log, systemClock),
+    failures: failureLog(log, systemClock, 'daemon'),
     observers: [given.observer],
     owned: new OwnedAccounts(),
     onChanged: () => {},

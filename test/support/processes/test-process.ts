@@ -24,7 +24,7 @@ export function createTestProcess(
     log: parts.log,
     scrub: (text) => text,
     hide: () => {},
-    failures: failureLog(parts.log, clock),
+    failures: failureLog(parts.log, clock, 'daemon'),
     observers: [],
   });
 }

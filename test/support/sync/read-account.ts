@@ -95,7 +95,7 @@ export async function createTestAccount(
     processId: 'tests',
     identity: await ownIdentity(),
     log,
-    failures: failureLog(log, clock),
+    failures: failureLog(log, clock, 'daemon'),
     observers,
     owned: new OwnedAccounts(),
     onChanged: () => {},

@@ -11,7 +11,7 @@ const GRACE_PERIOD: Environment = { MIRROR_SETTLE: '1s' };
 /** Longer than a stop may take: who waits for it is broken off. */
 const PATIENT: Environment = { MIRROR_SETTLE: '50s' };
 const BLOCKED =
-  /the brake holds (\d+) of (\d+) rows back from deletion.*sync watchlist --full --accept-deletions/;
+  /the brake blocks deletions of watchlist.*\((\d+) of (\d+) rows\).*sync watchlist --full --accept-deletions/;
 
 let system: System;
 afterEach(() => system.close());
