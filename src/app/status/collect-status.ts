@@ -14,6 +14,7 @@ import type {
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
+import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
@@ -43,7 +44,7 @@ export async function statusReport({
   unready,
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
-  const { databaseBytes, backlogs, credits } = await workload();
+  const { databaseBytes, backlogs, credits, ...more } = await workload();
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
   const statuses = stored.accounts.map((account): AccountStatus => ({
@@ -72,7 +73,7 @@ export async function statusReport({
     at: stored.now.toISOString(),
     healthy: problems.length === 0,
     problems,
-    notes: [...recovery.notes, ...judged.notes],
+    notes: [...recovery.notes, ...judged.notes, ...notesOnWorkload(more)],
     service: config.service?.url ?? null,
     database: words,
     databaseBytes,

@@ -1,5 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { onlyRow } from '../connection/db.ts';
+import { type OldReader, oldReaders } from '../inspection/oldest-readers.ts';
 import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
 
 /** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
@@ -9,7 +10,14 @@ export interface Workload {
   readonly backlogs: ReadonlyMap<string, Backlog>;
   /** By account. */
   readonly credits: ReadonlyMap<string, CreditsStatus>;
+  /** Items in quarantine without a usable key, by account and collection: their pages prove no deletion. */
+  readonly keyless: ReadonlyMap<string, number>;
+  /** Transactions of anybody that have been open for long. */
+  readonly oldReaders: readonly OldReader[];
 }
+
+/** A transaction that is open for so long (ms) is worth a note. */
+const OLD_READER_MS = 600_000;
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
@@ -21,7 +29,16 @@ export async function readWorkload(db: Db, history: boolean): Promise<Workload> 
     databaseBytes: onlyRow(size).bytes,
     backlogs: await backlogsOf(db),
     credits: await creditsOf(db, history),
+    keyless: await keylessOf(db),
+    oldReaders: (await oldReaders(db, OLD_READER_MS)).found,
   };
+}
+
+async function keylessOf(db: Db): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.sql<{ _user_id: string; collection: string; items: number }>`
+    select q._user_id, q.collection, count(*)::float8 as items
+    from ${db.table('quarantine')} as q where q.key is null group by q._user_id, q.collection order by 1, 2`;
+  return new Map(rows.map(({ _user_id: userId, collection, items }) => [`${userId}/${collection}`, items]));
 }
 
 async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {

@@ -99,7 +99,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'POST operations as rows',
       imports: ['connection', 'events', 'installation', 'ownership'],
     },
-    status: { has: 'what the status report reads', imports: ['connection', 'webhook'] },
+    status: { has: 'what the status report reads', imports: ['connection', 'inspection', 'webhook'] },
     inspection: {
       has: 'what doctor looks at: the server, what its user may do, who is in the way',
       imports: ['connection'],

@@ -6,6 +6,8 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
 let database: MigratedDatabase;
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -71,4 +73,12 @@ it('knows the credits, and by how much they fell in the last day, top-ups aside'
   });
   const without = await readWorkload(database.db, false);
   expect(without.credits.get('1')).toEqual({ left: '1459.5', burntLastDay: null });
+});
+
+it('has items without a usable key, by collection, and no transaction that is young', async () => {
+  const account = await MirroredAccount.make(database, '9');
+  await account.page('lists', '[{"list_id":1},{"name":"no ID"},{"list_id":"x"}]');
+  const { keyless, oldReaders } = await readWorkload(database.db, true);
+  expect(keyless).toEqual(new Map([['9/lists', 2]]));
+  expect(oldReaders).toEqual([]);
 });
