@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountSection } from './account-section.ts';
 import { affectedBy } from '../../model/status/problem.ts';
+import { creditsFigure } from './credits-figure.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 
 /** More accounts than this are shown folded, but for those with a problem. */
@@ -79,7 +80,7 @@ function sentences(kind: 'notes', texts: readonly string[]): Html {
   </ul>`;
 }
 
-/** The four figures that answer "is it all here, and how fresh". */
+/** The figures that answer "is it all here, and how fresh". */
 function tiles({ accounts, at }: StatusReport): Html {
   const collections = accounts.flatMap((account) => account.collections);
   const groups = accounts.flatMap((account) => account.budgets.flatMap((key) => key.groups));
@@ -97,6 +98,7 @@ function tiles({ accounts, at }: StatusReport): Html {
   const asked = collections.filter((each) => each.state !== 'paused');
   const polled = oldest(asked.map((each) => each.polledAt));
   const complete = oldest(asked.map((each) => each.completeAsOf));
+  const credits = creditsFigure(accounts);
   const failing = collections.filter((each) => each.state === 'failing').length;
   return html`<dl class="tiles">
     ${tile(
@@ -121,6 +123,7 @@ function tiles({ accounts, at }: StatusReport): Html {
       `${count(sum(groups.map((each) => each.used)))} of ${count(sum(groups.map((each) => each.size)))}`,
       `${count(sum(groups.map((each) => each.refused)))} refused with 429`,
     )}
+    ${credits === undefined ? '' : tile('Credits', credits.figure, credits.more)}
   </dl>`;
 }
 

@@ -99,11 +99,11 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'POST operations as rows',
       imports: ['connection', 'events', 'installation', 'ownership'],
     },
-    status: { has: 'what the status report reads', imports: ['connection', 'inspection', 'webhook'] },
     inspection: {
       has: 'what doctor looks at: the server, what its user may do, who is in the way',
       imports: ['connection'],
     },
+    status: { has: 'what the status report reads', imports: ['connection', 'inspection', 'webhook'] },
     copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
     dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
   },
