@@ -212,13 +212,11 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
   const notes: string[] = [];
   if (each.quarantinedItems > 0) {
     notes.push(
-      `${where}: ${formatCount(each.quarantinedItems)} items could not be mirrored (table quarantine)`,
+      `${where}: ${countOf(each.quarantinedItems, 'item')} could not be mirrored (table quarantine)`,
     );
   }
   if (each.fieldConflicts > 0) {
-    notes.push(
-      `${where}: ${formatCount(each.fieldConflicts)} values did not fit their column (view columns)`,
-    );
+    notes.push(`${where}: ${countOf(each.fieldConflicts, 'value')} did not fit their column (view columns)`);
   }
   const waitingText = (rows: number): string =>
     `${where}: ${countOf(rows, 'row')} in doubt ${rows === 1 ? 'waits' : 'wait'} for`;

@@ -40,7 +40,7 @@ export async function deleteOneList(controlUrl: string, folder: string): Promise
 export async function sendForgery(webhookUrl: string): Promise<void> {
   const answer = await fetch(webhookUrl, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-service-signature': 'sha256=00' },
+    headers: { 'content-type': 'application/json', 'x-service-signature': `sha256=${'0'.repeat(64)}` },
     body: '{"id":"evt_forged","type":"research.completed","data":{"job_id":1}}',
   });
   await answer.arrayBuffer();
