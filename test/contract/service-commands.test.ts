@@ -148,7 +148,7 @@ describe('demo', () => {
     };
     const begun = async (demo: Running): Promise<void> => {
       await demo.until('status page ');
-      services.push(/emulated service +(http:\S+)/.exec(demo.output())?.[1]);
+      services.push(/emulated service +(http:.+)/.exec(demo.output())?.[1]);
       pages.push(/status page +(http:\S+)/.exec(demo.output())?.[1]);
       const decided = await eventually('the account being mirrored, or refused', async () => {
         const { stdout } = await runProgram(['status', '--json'], { cwd: path });
@@ -172,6 +172,7 @@ describe('demo', () => {
       await stop(first);
       const second = start();
       await begun(second);
+      expect(await runProgram(['demo'], { cwd: path })).toMatchObject({ code: 0 });
       await stop(second);
       // Of one that was killed nothing is in the way.
       const third = start();
@@ -188,7 +189,7 @@ describe('demo', () => {
       expect(new Set(pages).size).toBe(1);
 
       // Whoever else has its port by now, even one who says nothing that a service would.
-      const { port } = new URL(services[0] ?? '');
+      const { port } = new URL(services[0]?.split(' ')[0] ?? '');
       const stranger = createServer((_, response) => response.end('hello'));
       await once(stranger.listen(Number(port), '127.0.0.1'), 'listening');
       try {

@@ -25,16 +25,21 @@ export async function startDemoService(folder: string, shell: Shell): Promise<Sa
   await ensureWritableFolder(folder);
   const epoch = await epochOf(folder, shell);
   const port = await servicePort(folder);
-  const controlPort = await keptPort(folder, 'control-port');
   for (;;) {
     shell.signal.throwIfAborted();
-    try {
-      return await startSandbox({ port, controlPort, keys: `${DEMO_KEY}=${DEMO_USER}`, epoch }, shell.clock);
-    } catch (error) {
-      if (!isTaken(error)) throw error;
-    }
-    if (await isDemo(port, shell.signal)) return undefined;
-    if (!(await isPortFree(port))) {
+    if (await isPortFree(port)) {
+      // Looked for only now: while another demo runs, this port of it is taken, too.
+      const controlPort = await keptPort(folder, 'control-port');
+      try {
+        return await startSandbox(
+          { port, controlPort, keys: `${DEMO_KEY}=${DEMO_USER}`, epoch },
+          shell.clock,
+        );
+      } catch (error) {
+        if (!isTaken(error)) throw error;
+      }
+    } else if (await isDemo(port, shell.signal)) return undefined;
+    else if (!(await isPortFree(port))) {
       throw new Unusable(
         `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, SERVICE_PORT))}): ` +
           `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
