@@ -12,6 +12,7 @@ import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
 import { addForget } from './forget/forget.ts';
+import { addMcp } from './mcp/mcp.ts';
 import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
@@ -45,6 +46,7 @@ const COMMANDS: readonly AddCommand[] = [
   addForget,
   addDump,
   addRestore,
+  addMcp,
   addSandbox,
   addDemo,
   addCompletion,

@@ -25,6 +25,7 @@ const COMMANDS = [
   'forget',
   'dump',
   'restore',
+  'mcp',
   'sandbox',
   'demo',
   'completion',

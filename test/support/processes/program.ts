@@ -29,6 +29,8 @@ export interface Running {
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** `open`: the test writes into it. */
+  readonly stdin?: 'open';
   /** Arguments for Node itself. */
   readonly nodeArguments?: readonly string[];
   /** Instead of the built program: the launcher, for example. */
@@ -46,7 +48,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
       stdio: 'pipe',
     },
   );
-  child.stdin.end();
+  if (options.stdin !== 'open') child.stdin.end();
   let stdout = '';
   let stderr = '';
   const watchers = new Set<() => void>();

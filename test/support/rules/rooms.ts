@@ -68,6 +68,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
+    mcp: { has: 'the mirror for language models', imports: ['sql', 'terminal'] },
     completion: {
       has: 'completion: commander’s tree as scripts of shells',
       imports: ['steps', 'terminal'],
