@@ -6,13 +6,14 @@ import type {
   GroupBudgetStatus,
   WalkStatus,
 } from '../../model/status/status-report.ts';
-import { absolute, count, rate, relative, span, type Html } from './page-figures.ts';
+import { count, rate, span, type Html } from './page-figures.ts';
+import { chip, type Column, moment, table, time } from './page-table.ts';
 import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
 export function accountSection(account: AccountStatus, at: string, unfolded: boolean): Html {
   const { userId, email, state, error, collections, walks, budgets, webhook, submissions } = account;
-  return html`<section class="account">
+  return html`<section class="account" id="account-${userId}">
     <details ${unfolded ? 'open' : ''}>
       <summary>
         <h2>Account ${userId}</h2>
@@ -104,55 +105,8 @@ const GROUP_COLUMNS: readonly Column<GroupBudgetStatus>[] = [
   ['Refused (429)', ({ refused }) => count(refused), true],
 ];
 
-/** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
-type Column<Row> = readonly [string, (row: Row) => Html | string, boolean?];
-
-/** @param name what is in the first column, under `title` */
-function table<Row>(
-  title: string,
-  rows: readonly Row[],
-  name: (row: Row) => Html,
-  columns: readonly Column<Row>[],
-): Html {
-  return html`<table>
-    <thead>
-      <tr>
-        <th>${title}</th>
-        ${columns.map(([title, , figure]) =>
-          figure === true ? html`<th class="figure">${title}</th>` : html`<th>${title}</th>`,
-        )}
-      </tr>
-    </thead>
-    <tbody>
-      ${rows.map(
-        (row) =>
-          html`<tr>
-            <th scope="row">${name(row)}</th>
-            ${columns.map(([title, content, figure]) =>
-              figure === true
-                ? html`<td data-label="${title}" class="figure">${content(row)}</td>`
-                : html`<td data-label="${title}">${content(row)}</td>`,
-            )}
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
-}
-
-function moment(value: string | null, at: string, none: string): Html {
-  return value === null ? html`<span class="quiet">${none}</span>` : time(value, relative(value, at), at);
-}
-
 /** When something is to begin; once that is past, it waits for its turn. */
 function nextMoment(value: string | null, at: string, none: string): Html {
   if (value === null || Date.parse(value) > Date.parse(at)) return moment(value, at, none);
   return time(value, 'due', at);
-}
-
-function time(value: string, words: string, at: string): Html {
-  return html`<time datetime="${value}">${words} <small>${absolute(value, at)}</small></time>`;
-}
-
-function chip(kind: string, text: string): Html {
-  return html`<span class="chip ${kind}">${text}</span>`;
 }

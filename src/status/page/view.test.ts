@@ -24,6 +24,28 @@ describe('many accounts', () => {
   });
 });
 
+describe('the line of an account', () => {
+  it('comes first where something is wrong with it, and says what', async () => {
+    const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
+    const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
+    const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
+    const view = await viewOf(...fine, sampleAccount({ ...quiet, userId: '9', collections }));
+    const lines = [...view.matchAll(/href="#account-(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
+    expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
+      '9 failing 1 failing',
+      '1 current current',
+      '2 current current',
+      '3 current current',
+    ]);
+    expect(view).toMatch(/data-label="Credits"[^>]*>1,234\.5</);
+    expect(view).toContain('id="account-9"');
+  });
+
+  it('is none where there is one account only', async () => {
+    expect(await viewOf(sampleAccount())).not.toContain('class="accounts"');
+  });
+});
+
 describe('what comes next', () => {
   it('is due once its time is past', async () => {
     const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountSection } from './account-section.ts';
+import { accountsTable } from './accounts-table.ts';
 import { affectedBy } from '../../model/status/problem.ts';
 import { creditsFigure } from './credits-figure.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
@@ -26,7 +27,8 @@ export function reportView(report: StatusReport): Html {
       </p>
       ${problems(report)}
     </section>
-    ${tiles(report)} ${sentences('notes', report.notes)}
+    ${tiles(report)} ${accounts.length < 2 ? '' : accountsTable(accounts, at, troubled)}
+    ${sentences('notes', report.notes)}
     ${accounts.map((account) =>
       accountSection(account, at, accounts.length <= UNFOLDED_ACCOUNTS || troubled(account)),
     )}

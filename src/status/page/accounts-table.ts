@@ -1,0 +1,58 @@
+import { html } from 'hono/html';
+import type { AccountStatus } from '../../model/status/status-report.ts';
+import { count, type Html } from './page-figures.ts';
+import { chip, moment, table } from './page-table.ts';
+
+/** One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. */
+export function accountsTable(
+  accounts: readonly AccountStatus[],
+  at: string,
+  hasTrouble: (account: AccountStatus) => boolean,
+): Html {
+  const sorted = accounts.toSorted((a, b) => Number(hasTrouble(b)) - Number(hasTrouble(a)));
+  return html`<section class="accounts">
+    <h2>${count(accounts.length)} accounts</h2>
+    ${table('Account', sorted, accountName, [
+      ['State', (account) => stateOf(account, hasTrouble(account))],
+      [
+        'Rows',
+        ({ collections }) => count(collections.reduce((sum, { liveRows }) => sum + liveRows, 0)),
+        true,
+      ],
+      [
+        'New rows and changes as of',
+        (account) => moment(oldest(account, 'polledAt'), at, 'not all read yet'),
+      ],
+      ['Everything as of', (account) => moment(oldest(account, 'completeAsOf'), at, 'not proven yet')],
+      ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
+      ['Requests in 60 s', requests, true],
+    ])}
+  </section>`;
+}
+
+function accountName({ userId, email }: AccountStatus): Html {
+  return html`<a href="#account-${userId}">${userId}</a>
+    ${email === null ? '' : html`<small>${email}</small>`}`;
+}
+
+function stateOf({ state, collections }: AccountStatus, trouble: boolean): Html {
+  if (state !== 'active') return chip(state === 'stopped' ? 'failing' : 'idle', state);
+  const failing = collections.filter((each) => each.state === 'failing').length;
+  if (failing > 0) return chip('failing', `${count(failing)} failing`);
+  if (trouble) return chip('overdue', 'needs attention');
+  return collections.some((each) => each.state === 'new') ? chip('new', 'new') : chip('current', 'current');
+}
+
+/** Of what somebody is asked to mirror; null: some of it has none. */
+function oldest({ collections }: AccountStatus, field: 'polledAt' | 'completeAsOf'): string | null {
+  const moments = collections.filter(({ state }) => state !== 'paused').map((each) => each[field]);
+  if (moments.length === 0 || moments.includes(null)) return null;
+  return moments.map(String).toSorted()[0] ?? null;
+}
+
+function requests({ budgets }: AccountStatus): string {
+  const groups = budgets.flatMap((key) => key.groups);
+  if (groups.length === 0) return '–';
+  const sum = (field: 'used' | 'size'): number => groups.reduce((total, each) => total + each[field], 0);
+  return `${count(sum('used'))} of ${count(sum('size'))}`;
+}
