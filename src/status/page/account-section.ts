@@ -7,7 +7,7 @@ import type {
   WalkStatus,
 } from '../../model/status/status-report.ts';
 import { count, rate, span, type Html } from './page-figures.ts';
-import { chip, type Column, moment, table, time } from './page-table.ts';
+import { chip, type PageColumn, moment, table, time } from './page-table.ts';
 import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
@@ -23,7 +23,7 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
       ${error === null ? '' : html`<p class="error">${error}</p>`}
       ${table('Collection', collections, collectionName, [
         ['State', ({ state }) => chip(state, state)],
-        ...CELL_COLUMNS.map((column): Column<CollectionStatus> => [
+        ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
           column.cell.title,
           (row) => columnCell(column, row, at),
           column.kind === 'count',
@@ -90,7 +90,7 @@ function groupName({ group, pausedForMs }: GroupBudgetStatus): Html {
   return html`<code>${group}</code> ${paused}`;
 }
 
-const GROUP_COLUMNS: readonly Column<GroupBudgetStatus>[] = [
+const GROUP_COLUMNS: readonly PageColumn<GroupBudgetStatus>[] = [
   [
     'Used in 60 s',
     ({ size, used }) =>

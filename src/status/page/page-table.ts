@@ -2,14 +2,14 @@ import { html } from 'hono/html';
 import { absolute, relative, type Html } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
-export type Column<Row> = readonly [string, (row: Row) => Html | string, boolean?];
+export type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
 
 /** A table that a phone shows as blocks. @param name what is in the first column, under `title` */
 export function table<Row>(
   title: string,
   rows: readonly Row[],
   name: (row: Row) => Html,
-  columns: readonly Column<Row>[],
+  columns: readonly PageColumn<Row>[],
 ): Html {
   return html`<table>
     <thead>
