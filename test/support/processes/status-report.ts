@@ -125,8 +125,10 @@ export function sampleActivity(changes: Partial<ActivityStatus> = {}): ActivityS
     everySeconds: 300,
     ageSeconds: day((part) => (part === 84 ? 7_230 : 30 + (part % 3))),
     liveRows: day((part) => 53_000 + 5 * part),
-    changes: day((part) => (part * 37) % 23),
-    requests: day((part) => (part === 287 ? 11 : 30 + ((part * 13) % 18))),
+    changes: day((part) => Math.round(10 * (1 + Math.sin(part / 40))) + (part % 3)),
+    requests: day((part) =>
+      part === 287 ? 11 : 30 + Math.round(8 * (1 + Math.cos(part / 30))) + (part % 2),
+    ),
     ...changes,
   };
 }
