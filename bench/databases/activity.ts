@@ -2,7 +2,7 @@
  * What the charts of the status page cost the database: WAL of an account and an hour on its first day and later, with
  * a checkpoint each five minutes; milliseconds of what the daemon does each minute, and of reading a day.
  *
- *     node bench/databases/activity.ts [--accounts 100] [--hours 4] [--postgres URL]
+ *     node bench/databases/activity.ts [--accounts 100] [--hours 24] [--postgres URL]
  */
 import type pg from 'pg';
 import { openDatabase } from '../../src/db/connection/database.ts';
@@ -15,7 +15,7 @@ import { readFlags } from '../support/flags.ts';
 import { Claims, mean, printMachine, printTable } from '../support/report.ts';
 import { onStage, withClient } from '../support/stage.ts';
 
-const flags = readFlags({ accounts: 100, hours: 4, postgres: '' });
+const flags = readFlags({ accounts: 100, hours: 24, postgres: '' });
 const claims = new Claims();
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -64,41 +64,56 @@ const SMALL = {
 /** Of values that the last ones are missing of, so many may be: else it is not said what is now. */
 const LATELY = 3;
 
-/** Drawn once, however often the page is made: a report has the same activity for a minute. */
-const drawn = new WeakMap<ActivityStatus, Html>();
+/** What of an activity was drawn, by `lastDay` and the kinds of `SMALL`. */
+const drawn = new WeakMap<ActivityStatus, Map<string, Html>>();
+
+/** Draws once, however often the page is made: a report has the same activity for a minute. */
+function once(activity: ActivityStatus, what: string, draw: () => Html): Html {
+  const known = drawn.get(activity) ?? new Map<string, Html>();
+  drawn.set(activity, known);
+  const made = known.get(what) ?? draw();
+  known.set(what, made);
+  return made;
+}
 
 /** What an account's last day looked like; nothing where no daemon mirrored it. */
 export function lastDay(activity: ActivityStatus | null): Html {
   if (activity === null) return html``;
-  const known = drawn.get(activity);
-  if (known !== undefined) return known;
-  const made = html`<h3>Last 24 hours</h3>
-    <div class="sparks">
-      ${[FRESHNESS, ROWS, CHANGES, REQUESTS].map((chart) => {
-        const values = valuesOf(chart, activity);
-        const words = inWords(chart, values, activity.everySeconds);
-        return html`<div>
-          <span aria-hidden="true">${chart.title} <small>${words}</small></span>
-          ${drawing(chart, values, words)}
-        </div>`;
-      })}
-    </div>`;
-  drawn.set(activity, made);
-  return made;
+  return once(
+    activity,
+    'last day',
+    () =>
+      html`<h3>Last 24 hours</h3>
+        <div class="sparks">
+          ${[FRESHNESS, ROWS, CHANGES, REQUESTS].map((chart) => {
+            const values = valuesOf(chart, activity);
+            const words = inWords(chart, values, activity.everySeconds);
+            return html`<div>
+              <span aria-hidden="true">${chart.title} <small>${words}</small></span>
+              ${drawing(chart, values, words)}
+            </div>`;
+          })}
+        </div>`,
+  );
 }
 
 /** For a line of a table: fewer points, fewer words. */
 export function smallSparkline(kind: keyof typeof SMALL, activity: ActivityStatus | null): Html {
+  if (activity === null) return NO_DATA;
   const { chart, join, short } = SMALL[kind];
-  const values = activity === null ? [] : valuesOf(chart, activity);
-  const known = values.filter((value) => value !== null);
-  if (activity === null || known.length === 0) return html`<span class="quiet">no data</span>`;
-  const words = inWords(chart, values, activity.everySeconds);
-  return html`<span class="small-spark">
-    ${drawing(chart, inGroups(values, IN_A_POINT, join), words)}
-    <small aria-hidden="true">${short(known)}</small>
-  </span>`;
+  return once(activity, kind, () => {
+    const values = valuesOf(chart, activity);
+    const known = values.filter((value) => value !== null);
+    if (known.length === 0) return NO_DATA;
+    const words = inWords(chart, values, activity.everySeconds);
+    return html`<span class="small-spark">
+      ${drawing(chart, inGroups(values, IN_A_POINT, join), words)}
+      <small aria-hidden="true">${short(known)}</small>
+    </span>`;
+  });
 }
+
+const NO_DATA = html`<span class="quiet">no data</span>`;
 
 /** Values in a point of a small drawing: 20 minutes. */
 const IN_A_POINT = 4;
