@@ -14,7 +14,7 @@ create table "{schema}_sync".activity (
   -- Null: one of them was never read.
   age_seconds bigint,
   live_rows bigint not null,
-  -- By this mirror in these 5 minutes: rows inserted, updated and deleted, and requests sent.
+  -- By this mirror in these 5 minutes: rows inserted, updated and deleted (but that of account), and requests sent.
   changes bigint not null,
   requests bigint not null,
   primary key (_user_id, part_of_day)

@@ -154,19 +154,20 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     });
     const commands = new Doorbell();
     const work = new Doorbell();
-    const carriers = [heartbeat, notifications, installation];
+    const keeper = activityKeeper({
+      count: activity,
+      runners,
+      store: (at, work) => storeActivity(context.db, at, work),
+      clock: context.clock,
+      onFailure: (error) => failures.failed('activity', 'what the page’s charts show', error),
+    });
+    // Stopped behind the workers: what these do to their end is stored.
+    const carriers = [heartbeat, notifications, installation, keeper];
     const workers = [
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
       pauseKeeper(context, accounts),
       problemLog({ report: () => report(false), clock, log }),
-      activityKeeper({
-        count: activity,
-        runners,
-        store: (at, work) => storeActivity(context.db, at, work),
-        clock: context.clock,
-        onFailure: (error) => failures.failed('activity', 'what the page’s charts show', error),
-      }),
       keeperOfIndexes(config, mirror, clock, log),
       workFinder({
         db: mirror.db,

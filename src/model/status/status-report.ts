@@ -108,7 +108,7 @@ export interface ActivityStatus {
   readonly ageSeconds: readonly (number | null)[];
   /** In the end. */
   readonly liveRows: readonly (number | null)[];
-  /** Rows that daemons inserted, updated and deleted. */
+  /** Rows that daemons inserted, updated and deleted; not that of `account`, whose credits change with each use. */
   readonly changes: readonly (number | null)[];
   /** Requests that daemons sent with all keys of the account. */
   readonly requests: readonly (number | null)[];
