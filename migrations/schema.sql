@@ -2394,6 +2394,17 @@ create table mirror_sync.account (
   constraint account_pkey PRIMARY KEY (_user_id)
 );
 
+create table mirror_sync.activity (
+  _user_id bigint not null,
+  part_of_day bigint not null,
+  begins_at timestamp with time zone not null,
+  age_seconds bigint,
+  live_rows bigint not null,
+  changes bigint not null,
+  requests bigint not null,
+  constraint activity_pkey PRIMARY KEY (_user_id, part_of_day)
+) with (fillfactor=50);
+
 create table mirror_sync.api_key (
   key_hash text not null,
   _user_id bigint,

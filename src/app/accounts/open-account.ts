@@ -87,7 +87,8 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
   }
   await mendMoments(db, fence);
   const budgetStore = createBudgetStore(db, fence);
-  const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
+  const onExchange: ServiceLink['onExchange'] = (exchange) => link.onExchange(exchange, fence.userId);
+  const all = await Promise.all(keys.map((key) => linkKey({ ...link, onExchange }, key, budgetStore)));
   const store = createAccountStore(db, fence);
   const ownership = new Ownership({
     userId: fence.userId,

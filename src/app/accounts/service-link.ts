@@ -19,7 +19,8 @@ export interface ServiceLink {
   readonly clock: Clock;
   readonly random: Random;
   readonly scrub: (text: string) => string;
-  readonly onExchange: (exchange: Exchange) => void;
+  /** @param userId whose it was; undefined: the key's owner was asked for */
+  readonly onExchange: (exchange: Exchange, userId?: string) => void;
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
 }
 

@@ -1,5 +1,6 @@
 import { commandService } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
@@ -21,6 +22,8 @@ import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts'
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { indexKeeper } from '../indexes/index-keeper.ts';
 import { keepIndexes } from '../indexes/index-work.ts';
+import { ActivityCount } from './activity-count.ts';
+import { activityKeeper } from './activity-keeper.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
@@ -31,7 +34,8 @@ import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
 import { askedAtMost } from '../status/asked-at-most.ts';
-import { statusReport } from '../status/collect-status.ts';
+import { statusReport, type StatusSources } from '../status/collect-status.ts';
+import { readActivity, storeActivity } from '../../db/status/stored-activity.ts';
 import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
@@ -51,6 +55,8 @@ export interface DaemonOptions extends WorkOptions {
 
 /** How often (ms) the report's dearer part is read, however many look on. */
 const WORKLOAD_EVERY_MS = 60_000;
+/** The charts' part is read for those who see it alone: who comes after a while waits for it. */
+const ACTIVITY_TOO_OLD_MS = 150_000;
 
 /**
  * Runs the daemon until the signal aborts; resolves after a clean stop.
@@ -66,17 +72,25 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let listener: WebhookListener | undefined;
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
+  let lastDay: StatusSources['activity'];
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
 
-  const report = async (): Promise<StatusReport> => {
+  const report = async (charts: boolean): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
     const now = ownsUntil() === -Infinity ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
     workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config.history.kept));
-    return statusReport({ config, db, words, accounts, workload, unready });
+    lastDay ??= askedAtMost(
+      WORKLOAD_EVERY_MS,
+      clock,
+      async () => readActivity(db, await databaseTime(db)),
+      ACTIVITY_TOO_OLD_MS,
+    );
+    const activity = charts ? lastDay : undefined;
+    return statusReport({ config, db, words, accounts, workload, activity, unready });
   };
 
   // The page comes first: while the database can't be reached, it says why.
@@ -88,7 +102,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     clock,
     log,
     ready,
-    status: report,
+    status: () => report(true),
   });
   await server.start();
   const started: Service[] = [server];
@@ -104,14 +118,18 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     );
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const failures = failureLog(log, clock, 'daemon');
-    const observers: SyncObserver[] = [logObserver(log, failures), metrics];
+    const activity = new ActivityCount();
+    const observers: SyncObserver[] = [logObserver(log, failures), metrics, activity];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
       config,
       mirror,
       failures,
-      onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
+      onExchange: (exchange, userId) => {
+        metrics.requestEnded({ ...exchange, ...endpointOf(exchange) });
+        if (userId !== undefined) activity.requestEnded(userId, exchange);
+      },
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
         listener?.registrationChanged(news.userId);
@@ -136,12 +154,20 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     });
     const commands = new Doorbell();
     const work = new Doorbell();
-    const carriers = [heartbeat, notifications, installation];
+    const keeper = activityKeeper({
+      count: activity,
+      runners,
+      store: (at, work) => storeActivity(context.db, at, work),
+      clock: context.clock,
+      onFailure: (error) => failures.failed('activity', 'what the page’s charts show', error),
+    });
+    // Stopped behind the workers: what these do to their end is stored.
+    const carriers = [heartbeat, notifications, installation, keeper];
     const workers = [
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
       pauseKeeper(context, accounts),
-      problemLog({ report, clock, log }),
+      problemLog({ report: () => report(false), clock, log }),
       keeperOfIndexes(config, mirror, clock, log),
       workFinder({
         db: mirror.db,

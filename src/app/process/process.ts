@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
 import { createTransport } from '../../api/transport.ts';
-import type { Exchange } from '../../api/api.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
 import { createNotifications, type Notifications } from '../../db/notify/notifications.ts';
@@ -15,6 +14,7 @@ import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
+import type { ServiceLink } from '../accounts/service-link.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
@@ -35,7 +35,7 @@ export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   readonly clock: Clock;
   readonly failures: FailureLog;
   /** A request has ended; left out: nobody is told. */
-  readonly onExchange?: (exchange: Exchange) => void;
+  readonly onExchange?: ServiceLink['onExchange'];
   /** A submission has an outcome; left out: nobody is told. */
   readonly onSubmission?: RunnerContext['onSubmission'];
   /** An account's webhook registration has changed; left out: nobody is told. */

@@ -33,3 +33,18 @@ it('asks again after a failure, which only the first to ask gets', async () => {
   fails = false;
   expect(await ask()).toBe(1);
 });
+
+it('has those wait who ask when the last answer is too old', async () => {
+  const clock = new VirtualClock();
+  let value = 1;
+  const ask = askedAtMost(60_000, clock, () => Promise.resolve(value), 150_000);
+  expect(await ask()).toBe(1);
+  value = 2;
+  await clock.advance(150_000);
+  expect(await ask()).toBe(1);
+  await clock.advance(0);
+  expect(await ask()).toBe(2);
+  value = 3;
+  await clock.advance(150_001);
+  expect(await ask()).toBe(3);
+});

@@ -7,6 +7,7 @@ import { readStoredStatus } from '../../db/status/stored-status.ts';
 import { NO_BACKLOG, type Workload } from '../../db/status/workload.ts';
 import type {
   AccountStatus,
+  ActivityStatus,
   GroupBudgetStatus,
   KeyBudgetStatus,
   KeyCounts,
@@ -30,6 +31,8 @@ export interface StatusSources {
   readonly accounts: AccountsService | undefined;
   /** What is read less often than the rest. */
   readonly workload: () => Promise<Workload>;
+  /** By account; left out: who asks does not show it. */
+  readonly activity?: (() => Promise<ReadonlyMap<string, ActivityStatus>>) | undefined;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
@@ -41,10 +44,12 @@ export async function statusReport({
   words,
   accounts,
   workload,
+  activity,
   unready,
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
   const { databaseBytes, backlogs, credits, ...more } = await workload();
+  const lastDay = await activity?.();
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
   const statuses = stored.accounts.map((account): AccountStatus => ({
@@ -54,6 +59,7 @@ export async function statusReport({
       ...(backlogs.get(`${account.userId}/${each.collection}`) ?? NO_BACKLOG),
     })),
     credits: credits.get(account.userId) ?? null,
+    activity: lastDay?.get(account.userId) ?? null,
     budgets: budgets.get(account.userId) ?? account.budgets,
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));

@@ -47,6 +47,7 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
     webhook: NO_WEBHOOK,
     submissions: NO_SUBMISSIONS,
     credits: null,
+    activity: null,
     ...changes,
   };
 }

@@ -1,5 +1,7 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport } from '../../app/status/collect-status.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { readActivity } from '../../db/status/stored-activity.ts';
 import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -47,7 +49,7 @@ export const addStatus: AddCommand = (program, run) => {
         });
         let report: StatusReport;
         try {
-          report = await readStatus(config, shell, database);
+          report = await readStatus(config, shell, database, options.json === true);
         } finally {
           await database.leave();
         }
@@ -65,13 +67,17 @@ async function readStatus(
   config: Config,
   shell: Shell,
   { connection, words }: MirrorDatabase,
+  json: boolean,
 ): Promise<StatusReport> {
   const database = await openDatabase({ ...connection, schema: config.schema, max: 1 });
   try {
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     const workload = (): Promise<Workload> => readWorkload(db, config.history.kept);
-    if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined, workload });
+    // A text has no charts.
+    const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
+    if (pending.length === 0)
+      return await statusReport({ config, db, words, accounts: undefined, workload, activity });
     return {
       version: programVersion(),
       at: new Date(shell.clock.now()).toISOString(),

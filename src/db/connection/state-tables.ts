@@ -141,5 +141,14 @@ export interface StateTables {
     suspect_at: OrNull<Date>;
     error: OrNull<string>;
   };
+  activity: {
+    _user_id: Bigint;
+    part_of_day: Bigint;
+    begins_at: Date;
+    age_seconds: OrNull<string>;
+    live_rows: Bigint;
+    changes: Bigint;
+    requests: Bigint;
+  };
   own_url: { _user_id: Bigint; url: string; registered_at: Date };
 }

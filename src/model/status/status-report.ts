@@ -90,6 +90,28 @@ export interface AccountStatus {
   readonly submissions: SubmissionCounts;
   /** Null: not mirrored, or the service tells none. As of the last minute. */
   readonly credits: CreditsStatus | null;
+  /** What the last 24 hours looked like, as of the last minute; null: no daemon mirrored the account in them. */
+  readonly activity: ActivityStatus | null;
+}
+
+/**
+ * Each list has 288 values, one for each `everySeconds` from `from` on; null: no daemon mirrored the account then. The
+ * last one is of the time that goes on: its changes and requests are not all counted yet.
+ */
+export interface ActivityStatus {
+  readonly from: string;
+  readonly everySeconds: number;
+  /**
+   * How old (seconds) what polls see was at worst: by `polledAt` of the collection that was polled longest ago, of those
+   * that somebody is asked to mirror. Null also while one of them was never read.
+   */
+  readonly ageSeconds: readonly (number | null)[];
+  /** In the end. */
+  readonly liveRows: readonly (number | null)[];
+  /** Rows that daemons inserted, updated and deleted; not that of `account`, whose credits change with each use. */
+  readonly changes: readonly (number | null)[];
+  /** Requests that daemons sent with all keys of the account. */
+  readonly requests: readonly (number | null)[];
 }
 
 export interface CreditsStatus {

@@ -8,6 +8,7 @@ import type {
 } from '../../model/status/status-report.ts';
 import { count, rate, span, type Html } from './page-figures.ts';
 import { chip, type PageColumn, moment, table, time } from './page-table.ts';
+import { lastDay } from './sparklines.ts';
 import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
@@ -20,7 +21,7 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
         ${email === null ? '' : html`<span class="quiet">${email}</span>`}
         ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       </summary>
-      ${error === null ? '' : html`<p class="error">${error}</p>`}
+      ${error === null ? '' : html`<p class="error">${error}</p>`} ${lastDay(account.activity)}
       ${table('Collection', collections, collectionName, [
         ['State', ({ state }) => chip(state, state)],
         ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { AccountStatus } from '../../model/status/status-report.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, table } from './page-table.ts';
+import { smallSparkline } from './sparklines.ts';
 
 /** One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. */
 export function accountsTable(
@@ -23,7 +24,9 @@ export function accountsTable(
         'New rows and changes as of',
         (account) => moment(oldest(account, 'polledAt'), at, 'not all read yet'),
       ],
+      ['Age, last 24 h', ({ activity }) => smallSparkline('freshness', activity)],
       ['Everything as of', (account) => moment(oldest(account, 'completeAsOf'), at, 'not proven yet')],
+      ['Changes, last 24 h', ({ activity }) => smallSparkline('changes', activity)],
       ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
       ['Requests in 60 s', requests, true],
     ])}

@@ -3,6 +3,7 @@ import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
   AccountStatus,
+  ActivityStatus,
   CollectionStatus,
   StatusReport,
   WebhookStatus,
@@ -110,6 +111,24 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
       cancelled: 0,
     },
     credits: { left: '1200.50', burntLastDay: '75.25' },
+    activity: sampleActivity(),
+    ...changes,
+  };
+}
+
+/** A day in which jobs came by and by, with two hours in the night without a daemon. */
+export function sampleActivity(changes: Partial<ActivityStatus> = {}): ActivityStatus {
+  const day = (value: (part: number) => number): (number | null)[] =>
+    Array.from({ length: 288 }, (_, part) => (part >= 60 && part < 84 ? null : value(part)));
+  return {
+    from: before(287 * 300 + 120),
+    everySeconds: 300,
+    ageSeconds: day((part) => (part === 84 ? 7_230 : 30 + (part % 3))),
+    liveRows: day((part) => 53_000 + 5 * part),
+    changes: day((part) => Math.round(10 * (1 + Math.sin(part / 40))) + (part % 3)),
+    requests: day((part) =>
+      part === 287 ? 11 : 30 + Math.round(8 * (1 + Math.cos(part / 30))) + (part % 2),
+    ),
     ...changes,
   };
 }

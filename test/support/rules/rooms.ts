@@ -104,7 +104,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'what doctor looks at: the server, what its user may do, who is in the way',
       imports: ['connection'],
     },
-    status: { has: 'what the status report reads', imports: ['connection', 'inspection', 'webhook'] },
+    status: {
+      has: 'what the status report reads, and what is kept for it alone',
+      imports: ['connection', 'inspection', 'webhook'],
+    },
     copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
     dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
   },
