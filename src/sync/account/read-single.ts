@@ -103,6 +103,9 @@ export async function readSingle(
     if (result.state === 'applied' && result.changed !== undefined) context.onChanged(result.changed);
     const counts = result.state === 'applied' ? totalsOf(result.counts) : {};
     totals = addTotals(totals, { pages: 1, items: 1, ...counts });
+    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = counts;
+    const written = { items: 1, inserted, updated, unchanged, quarantined };
+    context.observer.pageWritten({ scope, kind: 'single', ...written });
     ended('complete', undefined);
     return { outcome: 'complete', error: undefined, totals };
   } catch (cause) {

@@ -32,8 +32,8 @@ it('the last day has what daemons did that were stopped, every row and every req
   const { stdout } = await system.run(['status', '--json']);
   const { accounts } = JSON.parse(stdout) as StatusReport;
   const activity = accounts[0]?.activity;
-  // All but the account's own row, whose credits change with each use.
-  expect(sum(activity?.changes)).toBe(446);
+  // With the account's own row, whose credits may have changed until the second start.
+  expect([447, 448]).toContain(sum(activity?.changes));
   expect(activity?.liveRows.findLast((value) => value !== null)).toBe(447);
   expect(activity?.ageSeconds.some((value) => value !== null)).toBe(true);
   const { requests, byRouteAndStatus } = await system.sandbox.control.counters();
