@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serverBehind } from '../../test/support/databases/server-behind.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
@@ -28,6 +29,7 @@ async function start(options: Partial<StatusServerOptions> = {}): Promise<Status
     token: undefined,
     status: async () => sampleReport(),
     ready: async () => ({ ok: true }),
+    lookups: sampleLookups(),
     metrics: createMetrics('1.2.3'),
     clock: systemClock,
     log: pino({ level: 'silent' }),
@@ -217,6 +219,7 @@ const unstarted: StatusServerOptions = {
   token: undefined,
   status: async () => sampleReport(),
   ready: async () => ({ ok: true }),
+  lookups: sampleLookups(),
   metrics: createMetrics('1.2.3'),
   clock: systemClock,
   log: pino({ level: 'silent' }),
