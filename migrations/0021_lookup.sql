@@ -11,11 +11,11 @@ create index watchlist_deleted_domain on "{schema}".watchlist (_user_id, _domain
   where _deleted_at is not null and _domain is not null;
 
 -- Submissions by the rows that their answers name, at the top or one level down (src/model/hint.ts). Of this kind an
--- index takes any answer: it has hashes of the values, however long they are. The expression is also in
--- src/mirror/lookup/row-submissions.ts.
+-- index takes any answer: it has hashes of the values, however long they are. Without a pending list, which each look
+-- would read to its end. The expression is also in src/mirror/lookup/row-submissions.ts.
 create index submissions_answer on "{schema}".submissions using gin ((
     jsonb_path_query_array(response, '$.**{0 to 1}."job_id"')
     || jsonb_path_query_array(response, '$.**{0 to 1}."bulk_job_id"')
     || jsonb_path_query_array(response, '$.**{0 to 1}."list_id"')
-  ) jsonb_path_ops) where response is not null;
+  ) jsonb_path_ops) with (fastupdate = off) where response is not null;
 create index submissions_target on "{schema}".submissions (_user_id, target_id) where target_id is not null;

@@ -301,7 +301,7 @@ create table mirror.submissions (
   constraint submissions_pkey PRIMARY KEY (_user_id, submission_id),
   constraint submissions_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'sending'::text, 'accepted'::text, 'rejected'::text, 'unknown'::text, 'cancelled'::text, 'held'::text])))
 );
-CREATE INDEX submissions_answer ON mirror.submissions USING gin ((((jsonb_path_query_array(response, '$.**{0 to 1}."job_id"'::jsonpath) || jsonb_path_query_array(response, '$.**{0 to 1}."bulk_job_id"'::jsonpath)) || jsonb_path_query_array(response, '$.**{0 to 1}."list_id"'::jsonpath))) jsonb_path_ops) WHERE (response IS NOT NULL);
+CREATE INDEX submissions_answer ON mirror.submissions USING gin ((((jsonb_path_query_array(response, '$.**{0 to 1}."job_id"'::jsonpath) || jsonb_path_query_array(response, '$.**{0 to 1}."bulk_job_id"'::jsonpath)) || jsonb_path_query_array(response, '$.**{0 to 1}."list_id"'::jsonpath))) jsonb_path_ops) WITH (fastupdate=off) WHERE (response IS NOT NULL);
 CREATE INDEX submissions_done ON mirror.submissions USING btree (_user_id, done_at);
 CREATE INDEX submissions_done_keyless ON mirror.submissions USING btree (_user_id, done_at) WHERE (idempotency_key IS NULL);
 CREATE INDEX submissions_id ON mirror.submissions USING btree (submission_id);

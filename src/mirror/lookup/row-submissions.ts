@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { rowsOfAnswer } from '../../model/hint.ts';
 import type { RowAddress } from '../../model/lookup/row-address.ts';
 import type { TimelineEntry } from '../../model/lookup/row-story.ts';
@@ -16,43 +16,64 @@ export async function submissionEntries(db: Db, row: RowAddress, limit: number):
   const [key, ...more] = row.key;
   // Answers name jobs and lists, by an integer.
   if (key === undefined || more.length > 0 || !/^-?\d+$/.test(key)) return [];
+  const named = await stored(
+    db,
+    row,
+    limit,
+    sql`s.response is not null
+      and (${NAMED} @> ${`[${key}]`}::text::jsonb or ${NAMED} @> ${`["${key}"]`}::text::jsonb)`,
+  );
   const operations = Object.keys(TARGETS).filter((operation) => TARGETS[operation] === row.collection);
-  const { rows } = await db.sql<{
-    submissionId: string;
-    operation: string;
-    idempotencyKey: string | null;
-    state: string;
-    responseStatus: number | null;
-    response: string | null;
-    targeted: boolean;
-    createdAt: string;
-    sentAt: string | null;
-    doneAt: string | null;
-  }>`
-    -- Not ordered within: the planner would read all submissions of the account in that order, the newest first.
+  const targeted = await stored(
+    db,
+    row,
+    limit,
+    sql`s._user_id = ${row.userId}::bigint and s.target_id = ${key} and s.operation = any(${operations}::text[])`,
+  );
+  const all = [...named.filter(({ response }) => response !== null && names(response, row)), ...targeted];
+  return [...new Map(all.map((each) => [each.submissionId, each])).values()].flatMap(entriesOf);
+}
+
+interface NamingSubmission {
+  readonly submissionId: string;
+  readonly operation: string;
+  readonly idempotencyKey: string | null;
+  readonly state: string;
+  readonly responseStatus: number | null;
+  readonly response: string | null;
+  readonly createdAt: string;
+  readonly sentAt: string | null;
+  readonly doneAt: string | null;
+}
+
+/** @param which a condition on rows aliased `s` that an index serves */
+async function stored(
+  db: Db,
+  { userId }: RowAddress,
+  limit: number,
+  which: RawBuilder<unknown>,
+): Promise<readonly NamingSubmission[]> {
+  // Within, the condition stands alone: beside the account or an order, the planner may read all of the account's.
+  const { rows } = await db.sql<NamingSubmission>`
     select f.* from (
-    select s.submission_id as "submissionId", s.operation, s.idempotency_key as "idempotencyKey", s.state,
-      s.response_status as "responseStatus", coalesce(s._verbatim, s.response::text) as response,
-      coalesce(s.operation = any(${operations}::text[]) and s.target_id = ${key}, false) as targeted,
-      ${isoMoment(sql`s.created_at`)} as "createdAt", ${isoMoment(sql`s.sent_at`)} as "sentAt",
-      ${isoMoment(sql`s.done_at`)} as "doneAt"
-    from ${db.table('submissions')} as s
-    where s._user_id = ${row.userId}::bigint and (
-      s.response is not null and (${NAMED} @> ${`[${key}]`}::text::jsonb or ${NAMED} @> ${`["${key}"]`}::text::jsonb)
-      or s.target_id = ${key})
-    offset 0) as f
+      select s._user_id, s.submission_id as "submissionId", s.operation, s.idempotency_key as "idempotencyKey", s.state,
+        s.response_status as "responseStatus", coalesce(s._verbatim, s.response::text) as response,
+        ${isoMoment(sql`s.created_at`)} as "createdAt", ${isoMoment(sql`s.sent_at`)} as "sentAt",
+        ${isoMoment(sql`s.done_at`)} as "doneAt"
+      from ${db.table('submissions')} as s where ${which} offset 0) as f
+    where f._user_id = ${userId}::bigint
     order by f."submissionId" desc limit ${limit}`;
-  return rows
-    .filter(({ response, targeted }) => targeted || (response !== null && names(response, row)))
-    .flatMap(({ submissionId, operation, idempotencyKey, state, responseStatus, ...when }) => {
-      const submission = { submissionId, operation, idempotencyKey, state, responseStatus };
-      const { createdAt, sentAt, doneAt } = when;
-      return [
-        { what: 'queued' as const, at: createdAt, ...submission },
-        ...(sentAt === null ? [] : [{ what: 'sent' as const, at: sentAt, ...submission }]),
-        ...(doneAt === null ? [] : [{ what: 'answered' as const, at: doneAt, ...submission }]),
-      ];
-    });
+  return rows;
+}
+
+function entriesOf({ createdAt, sentAt, doneAt, ...of }: NamingSubmission): TimelineEntry[] {
+  const { submissionId, operation, idempotencyKey, state, responseStatus } = of;
+  const submission = { submissionId, operation, idempotencyKey, state, responseStatus };
+  return [
+    { what: 'queued', at: createdAt, ...submission },
+    ...(sentAt === null ? [] : [{ what: 'sent' as const, at: sentAt, ...submission }]),
+    ...(doneAt === null ? [] : [{ what: 'answered' as const, at: doneAt, ...submission }]),
+  ];
 }
 
 /** A job and a list may have the same number. */

@@ -83,7 +83,7 @@ describe('a search', () => {
     ];
     const { body } = await ask(`search?q=${encodeURIComponent(EVIL)}`, finds(...results));
     expect(body).not.toContain('<img');
-    expect(body.split(ESCAPED)).toHaveLength(12);
+    expect(body.split(ESCAPED)).toHaveLength(11);
   });
 });
 
