@@ -135,7 +135,8 @@ describe('the status server', () => {
 
   it('asks for the token, but not for health', async () => {
     const url = (await start({ token: 's3cret' })).url();
-    for (const path of ['', 'api/status', 'metrics', 'live', 'nothing']) {
+    const lookups = ['search?q=1', 'api/search?q=1', 'rows/42/lists/7', 'api/rows/42/lists/7'];
+    for (const path of ['', 'api/status', 'metrics', 'live', 'nothing', ...lookups]) {
       const answer = await ask(url + path);
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
@@ -149,14 +150,31 @@ describe('the status server', () => {
 
   it('without token answers to loopback’s own names only', async () => {
     const url = (await start()).url();
-    expect(await ask(`${url}api/status`, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
+    for (const path of [
+      'api/status',
+      'search?q=1',
+      'api/search?q=1',
+      'rows/42/lists/7',
+      'api/rows/42/lists/7',
+    ]) {
+      expect(await ask(url + path, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
+    }
     expect(await ask(`${url}api/status`, { host: 'localhost:9999' })).toMatchObject({ status: 200 });
     expect(() => createStatusServer({ ...unstarted, host: '0.0.0.0' })).toThrow(/needs a token/);
   });
 
   it('answers HEAD like GET without body, unknown paths with 404, other methods with 405', async () => {
     const url = (await start()).url();
-    for (const path of ['', 'healthz', 'readyz', 'metrics', 'api/status', 'live']) {
+    for (const path of [
+      '',
+      'healthz',
+      'readyz',
+      'metrics',
+      'api/status',
+      'live',
+      'search',
+      'api/search?q=1',
+    ]) {
       expect(await ask(url + path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
     }
     expect(await ask(`${url}favicon.ico`)).toMatchObject({

@@ -189,6 +189,7 @@ const ORDER = [
   'queued',
   'sent',
   'answered',
+  'ended',
   'event',
   'mirrored',
   'changed',

@@ -72,7 +72,15 @@ function entriesOf({ createdAt, sentAt, doneAt, ...of }: NamingSubmission): Time
   return [
     { what: 'queued', at: createdAt, ...submission },
     ...(sentAt === null ? [] : [{ what: 'sent' as const, at: sentAt, ...submission }]),
-    ...(doneAt === null ? [] : [{ what: 'answered' as const, at: doneAt, ...submission }]),
+    ...(doneAt === null
+      ? []
+      : [
+          {
+            what: responseStatus === null ? ('ended' as const) : ('answered' as const),
+            at: doneAt,
+            ...submission,
+          },
+        ]),
   ];
 }
 

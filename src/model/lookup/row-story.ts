@@ -17,7 +17,8 @@ export interface FieldChange {
 /** What happened to a row. */
 export type Happening =
   | {
-      readonly what: 'queued' | 'sent' | 'answered';
+      /** `ended`: without an answer (cancelled, unknown). `state` is that of now. */
+      readonly what: 'queued' | 'sent' | 'answered' | 'ended';
       readonly submissionId: string;
       readonly operation: string;
       readonly idempotencyKey: string | null;

@@ -44,7 +44,7 @@ describe('a search', () => {
     for (const path of ['search', 'search?q=+']) {
       expect(await ask(path)).toMatchObject({
         status: 200,
-        body: expect.stringContaining('By the whole ID'),
+        body: expect.stringContaining('What can be found'),
       });
     }
   });

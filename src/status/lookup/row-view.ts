@@ -16,12 +16,18 @@ export interface RowFrame {
 
 /** A row: what happened to it, and what it is now. */
 export function rowView(row: RowStory, { root, older }: RowFrame): Html {
+  const domain = row.columns.find(({ name }) => name === '_domain')?.value.text;
   return html`<main>
     <section class="headline ${row.state === 'live' ? 'good' : ''}">
       <h1>${rowName(row)}</h1>
       <p>
         of account <a href="${root}rows/${row.userId}/account">${row.userId}</a> ${state(row)}
         <a href="${root}api/${rowPath(row)}">JSON</a>
+        ${
+          domain === undefined
+            ? ''
+            : html`<a href="${root}search?q=${encodeURIComponent(domain)}">all of ${domain}</a>`
+        }
         ${row.collection === 'list_items' ? html`<a href="${root}${listPath(row)}">its list</a>` : ''}
       </p>
     </section>

@@ -22,8 +22,8 @@ export function searchHelpView(): Html {
 }
 
 const HELP =
-  'By the whole ID of a job, bulk job, list, list item, watchlist entry, event or submission; by an idempotency key; ' +
-  'by a company’s domain or address; by an account’s ID or e-mail address.';
+  'What can be found: the whole ID of a job, bulk job, list, list item, watchlist entry, event, submission or account; ' +
+  'an idempotency key; a company’s domain or address; an account’s e-mail address.';
 
 export function resultsView({ query, at, results, more }: SearchAnswer): Html {
   const shown = query.trim();
@@ -42,7 +42,7 @@ export function resultsView({ query, at, results, more }: SearchAnswer): Html {
       ${table('What', results, resultName, [
         ['Account', ({ userId }) => userId, true],
         ['State', resultState],
-        ['As of', (found) => moment(momentOf(found), at, '–')],
+        ['When', (found) => moment(momentOf(found), at, '–')],
       ])}
       ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
     </section>
@@ -86,21 +86,24 @@ function inWords({ researchJobs, listItems, lists, watched, latestScore }: Found
   ].join(', ');
 }
 
-function resultState(found: Found): Html | string {
+function resultState(found: Found): Html {
   switch (found.kind) {
     case 'row':
       if (found.deletedAt !== null) return chip('idle', 'deleted');
-      return found.status === null ? '' : chip('idle', found.status);
+      return found.status === null ? NONE : chip('idle', found.status);
     case 'submission':
       return chip('idle', found.state);
     case 'company':
-      return found.lastJobStatus === null ? '' : chip('idle', found.lastJobStatus);
+      return found.lastJobStatus === null ? NONE : chip('idle', found.lastJobStatus);
     case 'account':
     case 'event':
-      return '';
+      return NONE;
   }
 }
 
+const NONE = html`<span class="quiet">–</span>`;
+
+/** When it last changed, was deleted, came, was queued, or was researched. */
 function momentOf(found: Found): string | null {
   switch (found.kind) {
     case 'row':

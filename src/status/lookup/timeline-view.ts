@@ -27,6 +27,8 @@ function happening(entry: TimelineEntry, at: string): Html {
     case 'answered':
       return html`<b>Answered</b>: submission ${entry.submissionId} is
         ${entry.state}${entry.responseStatus === null ? '' : ` (${entry.responseStatus})`}`;
+    case 'ended':
+      return html`<b>Ended</b> without an answer: submission ${entry.submissionId} is ${entry.state}`;
     case 'created':
       return html`<b>Made</b> at the service`;
     case 'event':

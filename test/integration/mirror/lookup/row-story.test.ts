@@ -27,7 +27,8 @@ function inWords(entry: TimelineEntry): string {
     case 'sent':
       return `${entry.what} ${entry.operation} ${entry.idempotencyKey}`;
     case 'answered':
-      return `${entry.state} ${entry.responseStatus}`;
+    case 'ended':
+      return `${entry.what}: ${entry.state} ${entry.responseStatus}`;
     case 'event':
       return `event ${entry.type}`;
     case 'mirrored':
@@ -79,7 +80,7 @@ describe('the story of a job', () => {
       'created',
       'queued research mine',
       'sent research mine',
-      'accepted 202',
+      'answered: accepted 202',
       'event research.completed',
       'mirrored by poll',
       'changed score: nothing → 1.0,status: "queued" → "done"',
@@ -100,13 +101,17 @@ describe('the story of a job', () => {
     const account = await make();
     const { userId } = account.fence;
     await account.query(`
-      insert into mirror.submissions (_user_id, operation, payload, target_id, state, created_at) values
-        (${userId}, 'sequence', '{}', '77', 'queued', now()), (${userId}, 'list_analyze', '{}', '78', 'queued', now())`);
+      insert into mirror.submissions (_user_id, operation, payload, target_id, state, created_at, done_at) values
+        (${userId}, 'sequence', '{}', '77', 'queued', now(), null),
+        (${userId}, 'list_analyze', '{}', '78', 'cancelled', now(), now())`);
     const row = await story(account, 'research_jobs', ['77']);
     expect(row).toMatchObject({ state: 'absent', columns: [], raw: null });
     expect(told(row)).toEqual(['queued sequence null']);
     expect(await story(account, 'research_jobs', ['78'])).toBeUndefined();
-    expect(told(await story(account, 'lists', ['78']))).toEqual(['queued list_analyze null']);
+    expect(told(await story(account, 'lists', ['78']))).toEqual([
+      'queued list_analyze null',
+      'ended: cancelled null',
+    ]);
   });
 });
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { MOST_RESULTS, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
+import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
 import { readRowStory } from '../../../../src/mirror/lookup/read-row-story.ts';
+import { collection } from '../../../../src/model/collections.ts';
 import { readRowPath, type RowAddress, rowPath } from '../../../../src/model/lookup/row-address.ts';
 import type { Found } from '../../../../src/model/lookup/search-answer.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
@@ -127,6 +129,32 @@ describe('a search', () => {
       ).toEqual(byDomain);
     },
   );
+
+  it('finds nothing of what was forgotten on request', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    const job = `8${userId}`;
+    await account.page('research_jobs', `[{"job_id":${job},"domain":"forgotten-${userId}.example"}]`);
+    await account.page('research_jobs', `[{"job_id":${job},"domain":"forgotten-${userId}.example","n":1}]`);
+    await account.query(`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${userId}, 'evt_of_${job}', now(), '{"data":{"job_id":${job}}}', 'research_jobs', '${job}')`);
+    await account.query(`
+      insert into mirror.submissions (_user_id, operation, payload, idempotency_key, state, response, created_at)
+      values (${userId}, 'research', '{}', 'of ${job}', 'accepted', '{"job_id":${job}}', now())`);
+    expect(await found(account, job)).toHaveLength(1);
+    const list = collection('research_jobs');
+    if (list.kind !== 'list') throw new RangeError(list.name);
+    const rows = [{ parent: '', key: job }];
+    await forgetRows(account.database.db, { userId, list, rows, dryRun: false, monotonic: () => 0 });
+    for (const query of [job, `forgotten-${userId}.example`, `evt_of_${job}`]) {
+      expect(await found(account, query)).toEqual([]);
+    }
+    // Its submission stays, so that it is not sent again; it leads nowhere.
+    expect(await found(account, `of ${job}`)).toEqual(['submission, accepted → nothing']);
+    const address = { userId, collection: 'research_jobs', key: [job] } as const;
+    expect(await readRowStory(account.database.db, address, 9)).toBeUndefined();
+  });
 
   it('finds events, submissions and accounts, with the rows that they name', async () => {
     const account = await make();
