@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import { rowPath } from '../../model/lookup/row-address.ts';
 import type { CutText, RowStory } from '../../model/lookup/row-story.ts';
-import { count, type Html } from '../page/page-figures.ts';
-import { chip, moment } from '../page/page-table.ts';
+import { absolute, count, relative, type Html } from '../page/page-figures.ts';
+import { chip } from '../page/page-table.ts';
 import { rowName } from './row-name.ts';
 import { timeline, valueOf } from './timeline-view.ts';
 
@@ -43,7 +43,9 @@ export function rowView(row: RowStory, { root, older }: RowFrame): Html {
 function state({ state: is, deletedAt, at }: RowStory): Html {
   if (is === 'live') return chip('current', 'mirrored');
   if (is === 'absent') return chip('new', 'not mirrored, but named by what follows');
-  return html`${chip('failing', 'deleted')} ${moment(deletedAt, at, '')}`;
+  const when = deletedAt ?? at;
+  return html`${chip('failing', 'deleted')}
+    <time datetime="${when}" title="${absolute(when, at)}">${relative(when, at)}</time>`;
 }
 
 function listPath({ userId, key }: RowStory): string {
