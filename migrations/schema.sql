@@ -156,6 +156,7 @@ create table mirror.list_items (
   constraint list_items_pkey PRIMARY KEY (_user_id, list_id, id)
 );
 CREATE INDEX list_items_change ON mirror.list_items USING btree (_user_id, _change_id);
+CREATE INDEX list_items_deleted_domain ON mirror.list_items USING btree (_user_id, _domain) WHERE ((_deleted_at IS NOT NULL) AND (_domain IS NOT NULL));
 CREATE INDEX list_items_domain ON mirror.list_items USING btree (_user_id, _domain, list_id) WHERE ((_deleted_at IS NULL) AND (_domain IS NOT NULL));
 CREATE INDEX list_items_order ON mirror.list_items USING btree (_user_id, list_id, octet_length(id), id);
 
@@ -254,6 +255,7 @@ create table mirror.research_jobs (
   constraint research_jobs_pkey PRIMARY KEY (_user_id, job_id)
 );
 CREATE INDEX research_jobs_change ON mirror.research_jobs USING btree (_user_id, _change_id);
+CREATE INDEX research_jobs_deleted_domain ON mirror.research_jobs USING btree (_user_id, _domain) WHERE ((_deleted_at IS NOT NULL) AND (_domain IS NOT NULL));
 CREATE INDEX research_jobs_domain ON mirror.research_jobs USING btree (_user_id, _domain, job_id) WHERE ((_deleted_at IS NULL) AND (_domain IS NOT NULL));
 
 create table mirror.research_jobs_history (
@@ -299,12 +301,14 @@ create table mirror.submissions (
   constraint submissions_pkey PRIMARY KEY (_user_id, submission_id),
   constraint submissions_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'sending'::text, 'accepted'::text, 'rejected'::text, 'unknown'::text, 'cancelled'::text, 'held'::text])))
 );
+CREATE INDEX submissions_answer ON mirror.submissions USING gin ((((jsonb_path_query_array(response, '$.**{0 to 1}."job_id"'::jsonpath) || jsonb_path_query_array(response, '$.**{0 to 1}."bulk_job_id"'::jsonpath)) || jsonb_path_query_array(response, '$.**{0 to 1}."list_id"'::jsonpath))) jsonb_path_ops) WITH (fastupdate=off) WHERE (response IS NOT NULL);
 CREATE INDEX submissions_done ON mirror.submissions USING btree (_user_id, done_at);
 CREATE INDEX submissions_done_keyless ON mirror.submissions USING btree (_user_id, done_at) WHERE (idempotency_key IS NULL);
 CREATE INDEX submissions_id ON mirror.submissions USING btree (submission_id);
 CREATE UNIQUE INDEX submissions_key ON mirror.submissions USING btree (_user_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX submissions_open ON mirror.submissions USING btree (_user_id, submission_id) WHERE (state = ANY (ARRAY['queued'::text, 'sending'::text, 'held'::text]));
 CREATE INDEX submissions_queued ON mirror.submissions USING btree (_user_id, operation, submission_id) WHERE (state = 'queued'::text);
+CREATE INDEX submissions_target ON mirror.submissions USING btree (_user_id, target_id) WHERE (target_id IS NOT NULL);
 
 create table mirror.sync_log (
   _user_id bigint not null,
@@ -343,6 +347,7 @@ create table mirror.watchlist (
   constraint watchlist_pkey PRIMARY KEY (_user_id, id)
 );
 CREATE INDEX watchlist_change ON mirror.watchlist USING btree (_user_id, _change_id);
+CREATE INDEX watchlist_deleted_domain ON mirror.watchlist USING btree (_user_id, _domain) WHERE ((_deleted_at IS NOT NULL) AND (_domain IS NOT NULL));
 CREATE INDEX watchlist_domain ON mirror.watchlist USING btree (_user_id, _domain) WHERE ((_deleted_at IS NULL) AND (_domain IS NOT NULL));
 CREATE INDEX watchlist_order ON mirror.watchlist USING btree (_user_id, octet_length(id), id);
 

@@ -1,17 +1,20 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
+import { contentPolicy } from './content-policy.ts';
 import { liveStream } from './live.ts';
+import { addLookupRoutes } from './lookup/lookup-routes.ts';
+import type { Lookups } from './lookup/lookups.ts';
 import type { Metrics } from './metrics.ts';
 import { statusPage } from './page/status-page.ts';
 import { reportView, unavailable } from './page/view.ts';
 
 export interface RoutesOptions {
   readonly answers: Answers;
+  readonly lookups: Lookups;
   readonly metrics: Metrics;
   /** What page, API and metrics ask for; undefined: nothing. */
   readonly token: string | undefined;
@@ -84,12 +87,13 @@ export function createRoutes(options: RoutesOptions): Hono<{ Bindings: HttpBindi
   });
   app.get('/', async (c) => {
     const answer = await answers.report();
-    const nonce = randomBytes(16).toString('base64');
-    c.header('Content-Security-Policy', contentPolicy(nonce));
+    const { nonce, policy } = contentPolicy();
+    c.header('Content-Security-Policy', policy);
     const view = 'report' in answer ? reportView(answer.report) : unavailable(answer.why);
     return c.html(statusPage(view, nonce), 'report' in answer ? 200 : 503);
   });
   app.get('/live', (c: Context) => liveStream(c, options));
+  addLookupRoutes(app, options.lookups);
 
   app.notFound((c) => c.json({ error: 'nothing is here: see / or /api/status' }, 404));
   app.onError((error, c) => {
@@ -97,18 +101,4 @@ export function createRoutes(options: RoutesOptions): Hono<{ Bindings: HttpBindi
     return c.json({ error: 'internal error' }, 500);
   });
   return app;
-}
-
-/** Only the page's own script and style run, and it talks to nobody but this server. */
-function contentPolicy(nonce: string): string {
-  return [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
-    'img-src data:',
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
 }

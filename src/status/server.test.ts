@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serverBehind } from '../../test/support/databases/server-behind.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
@@ -28,6 +29,7 @@ async function start(options: Partial<StatusServerOptions> = {}): Promise<Status
     token: undefined,
     status: async () => sampleReport(),
     ready: async () => ({ ok: true }),
+    lookups: sampleLookups(),
     metrics: createMetrics('1.2.3'),
     clock: systemClock,
     log: pino({ level: 'silent' }),
@@ -133,7 +135,8 @@ describe('the status server', () => {
 
   it('asks for the token, but not for health', async () => {
     const url = (await start({ token: 's3cret' })).url();
-    for (const path of ['', 'api/status', 'metrics', 'live', 'nothing']) {
+    const lookups = ['search?q=1', 'api/search?q=1', 'rows/42/lists/7', 'api/rows/42/lists/7'];
+    for (const path of ['', 'api/status', 'metrics', 'live', 'nothing', ...lookups]) {
       const answer = await ask(url + path);
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
@@ -147,14 +150,31 @@ describe('the status server', () => {
 
   it('without token answers to loopback’s own names only', async () => {
     const url = (await start()).url();
-    expect(await ask(`${url}api/status`, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
+    for (const path of [
+      'api/status',
+      'search?q=1',
+      'api/search?q=1',
+      'rows/42/lists/7',
+      'api/rows/42/lists/7',
+    ]) {
+      expect(await ask(url + path, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
+    }
     expect(await ask(`${url}api/status`, { host: 'localhost:9999' })).toMatchObject({ status: 200 });
     expect(() => createStatusServer({ ...unstarted, host: '0.0.0.0' })).toThrow(/needs a token/);
   });
 
   it('answers HEAD like GET without body, unknown paths with 404, other methods with 405', async () => {
     const url = (await start()).url();
-    for (const path of ['', 'healthz', 'readyz', 'metrics', 'api/status', 'live']) {
+    for (const path of [
+      '',
+      'healthz',
+      'readyz',
+      'metrics',
+      'api/status',
+      'live',
+      'search',
+      'api/search?q=1',
+    ]) {
       expect(await ask(url + path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
     }
     expect(await ask(`${url}favicon.ico`)).toMatchObject({
@@ -217,6 +237,7 @@ const unstarted: StatusServerOptions = {
   token: undefined,
   status: async () => sampleReport(),
   ready: async () => ({ ok: true }),
+  lookups: sampleLookups(),
   metrics: createMetrics('1.2.3'),
   clock: systemClock,
   log: pino({ level: 'silent' }),

@@ -10,6 +10,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import type { Service } from '@research-mirror/runtime/service';
 import { isLoopbackName } from './access.ts';
 import { answersOf, type Ready } from './answers.ts';
+import { fewLookups, type Lookups } from './lookup/lookups.ts';
 import type { Metrics } from './metrics.ts';
 import { createRoutes } from './routes.ts';
 
@@ -22,6 +23,7 @@ export interface StatusServerOptions {
   /** Called at most once a second, however many look on. */
   readonly status: () => Promise<StatusReport>;
   readonly ready: () => Promise<Ready>;
+  readonly lookups: Lookups;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,7 +41,7 @@ export const STATUS_PAGE = {
   portVariable: 'MIRROR_HTTP_PORT',
 } as const;
 
-/** The listener for people inside: status page, `/api/status`, `/metrics`, `/healthz`, `/readyz`. */
+/** The listener for people inside: status page, search, rows, `/api/…`, `/metrics`, `/healthz`, `/readyz`. */
 export function createStatusServer(options: StatusServerOptions): StatusServer {
   const { host, port, token, clock, log } = options;
   if (token === undefined && !isLoopbackName(host)) {
@@ -52,6 +54,7 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
   const server = listener('status server', { host, port, clock, explain, onRefused }, (stopped) => {
     const routes = createRoutes({
       answers: answersOf(options),
+      lookups: fewLookups(options.lookups, clock),
       metrics: options.metrics,
       token,
       onlyLoopbackNames: token === undefined,

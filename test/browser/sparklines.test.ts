@@ -5,6 +5,7 @@ import type { StatusReport } from '../../src/model/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
+import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import { sampleAccount, sampleActivity, sampleReport } from '../support/processes/status-report.ts';
 
 // The charts of the last day, drawn by a real browser.
@@ -19,6 +20,7 @@ async function serve(status: () => StatusReport): Promise<string> {
     token: undefined,
     status: async () => status(),
     ready: async () => ({ ok: true }),
+    lookups: sampleLookups(),
     metrics: createMetrics('1.2.3'),
     clock: systemClock,
     log: pino({ level: 'silent' }),

@@ -5,6 +5,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
+import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
@@ -32,6 +33,7 @@ async function serve(status: () => StatusReport, port = 0): Promise<StatusServer
     token: undefined,
     status: async () => status(),
     ready: async () => ({ ok: true }),
+    lookups: sampleLookups(),
     metrics: createMetrics('1.2.3'),
     clock: systemClock,
     log: pino({ level: 'silent' }),

@@ -28,6 +28,7 @@ import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
+import { lookupsIn } from './lookups-in.ts';
 import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
@@ -103,6 +104,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     log,
     ready,
     status: () => report(true),
+    lookups: lookupsIn(() => mirror, clock),
   });
   await server.start();
   const started: Service[] = [server];

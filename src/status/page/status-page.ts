@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { html, raw } from 'hono/html';
 import type { Html } from './page-figures.ts';
+import { searchForm } from './search-form.ts';
 
-const STYLE = raw(readFileSync(new URL('page.css', import.meta.url), 'utf8'));
+const STYLE = ['page.css', 'lookup.css'].map((name) =>
+  raw(readFileSync(new URL(name, import.meta.url), 'utf8')),
+);
 const SCRIPT = raw(readFileSync(new URL('page.js', import.meta.url), 'utf8'));
 
 /** A drawing in the address itself: a browser asks for /favicon.ico otherwise. */
@@ -13,10 +16,47 @@ const ICON = raw(
 );
 
 /**
- * The document around a view. It holds all that it needs; without script it is whole, and reloads by itself.
+ * The document around the view of the report. It holds all that it needs; without script it is whole, and reloads by
+ * itself.
  * @param nonce the content policy's: style and script of nobody else apply
  */
 export function statusPage(view: Html, nonce: string): Html {
+  return page(view, nonce, {
+    title: 'research-mirror',
+    root: '',
+    query: '',
+    reload: html`<noscript><meta http-equiv="refresh" content="15" /></noscript>`,
+    script: html`<script nonce="${nonce}">
+      ${SCRIPT};
+    </script>`,
+  });
+}
+
+/** What a page that stays as it is has around its view. */
+export interface StillPage {
+  readonly title: string;
+  /** The way from the page's folder to that of the status page: `../` for each folder between. */
+  readonly root: string;
+  /** What the search field holds. */
+  readonly query: string;
+}
+
+/** The document around any other view: it runs no script. */
+export function stillPage(view: Html, nonce: string, frame: StillPage): Html {
+  return page(view, nonce, { ...frame, reload: '', script: '' });
+}
+
+function page(
+  view: Html,
+  nonce: string,
+  {
+    title,
+    root,
+    query,
+    reload,
+    script,
+  }: StillPage & { readonly reload: Html | ''; readonly script: Html | '' },
+): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -24,8 +64,8 @@ export function statusPage(view: Html, nonce: string): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        <noscript><meta http-equiv="refresh" content="15" /></noscript>
-        <title>research-mirror</title>
+        ${reload}
+        <title>${title}</title>
         <link rel="icon" href="${ICON}" />
         <style nonce="${nonce}">
           ${STYLE}
@@ -33,14 +73,12 @@ export function statusPage(view: Html, nonce: string): Html {
       </head>
       <body>
         <header class="bar">
-          <span class="name">research-mirror</span>
+          <a class="name" href="${root}./">research-mirror</a>
           <span id="live" role="status"></span>
-          <nav><a href="api/status">JSON</a> <a href="metrics">Metrics</a></nav>
+          ${searchForm(root, query)}
+          <nav><a href="${root}api/status">JSON</a> <a href="${root}metrics">Metrics</a></nav>
         </header>
-        ${view}
-        <script nonce="${nonce}">
-          ${SCRIPT};
-        </script>
+        ${view} ${script}
       </body>
     </html>`;
 }

@@ -140,6 +140,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'one page: what is stored under its keys, writing it, comparing it',
       imports: ['columns', 'deletion', 'forgotten', 'quarantine', 'rows', 'scope'],
     },
+    lookup: { has: 'what the status page finds: rows by ID and domain, what happened to one', imports: [] },
   },
   sync: {
     ownership: { has: 'whose data a key answers with: proofs, claims that rest on them', imports: [] },
@@ -174,8 +175,15 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     json: { has: 'JSON text, from which no digit is lost', imports: [] },
     webhook: { has: 'words of events and of the registration', imports: [] },
     status: { has: 'words of the status report, and of what is wrong', imports: ['webhook'] },
+    lookup: {
+      has: 'what may be looked up, and what is found: a row, its address, its story',
+      imports: ['json'],
+    },
   },
-  status: { page: { has: 'the status page', imports: [] } },
+  status: {
+    page: { has: 'the status page', imports: [] },
+    lookup: { has: 'the search, and the page of a row', imports: ['page'] },
+  },
   webhooks: {
     signature: { has: 'schemes and their strength', imports: [] },
     receive: { has: 'a delivery: read, judged, stored, answered', imports: ['signature'] },

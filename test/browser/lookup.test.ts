@@ -1,0 +1,113 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { rowPath } from '../../src/model/lookup/row-address.ts';
+import { createMetrics } from '../../src/status/metrics.ts';
+import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
+import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
+import { sampleFound, sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
+import { AT, sampleReport } from '../support/processes/status-report.ts';
+
+// Search and rows as people use them: typed, followed, read, in a real browser.
+
+const ID = `../it's "a"/50%?#~ 名`;
+const found = sampleFound({ collection: 'list_items', key: ['7', ID] });
+
+const servers: StatusServer[] = [];
+afterEach(async () => {
+  for (const each of servers.splice(0)) await each.stop();
+});
+
+async function serve(): Promise<string> {
+  const server = createStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: undefined,
+    status: async () => sampleReport(),
+    ready: async () => ({ ok: true }),
+    lookups: sampleLookups({
+      search: async (query) => ({ query, at: AT, results: query === ID ? [found] : [], more: false }),
+      row: async (address) => (rowPath(address) === rowPath(found) ? sampleStory(address) : undefined),
+    }),
+    metrics: createMetrics('1.2.3'),
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+  });
+  servers.push(server);
+  await server.start();
+  return server.url();
+}
+
+describe.runIf(isBrowserTested()).each([
+  ['with script', true],
+  ['without script', false],
+])('%s', (_, javaScriptEnabled) => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser({ javaScriptEnabled });
+  });
+  afterAll(() => browser.close());
+
+  it('an ID that is typed into the status page leads to its row, and from there back, by the keyboard alone', async () => {
+    const { page, complaints } = await browser.open(await serve());
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(ID);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: '1 found' }).waitFor();
+    expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe(ID);
+    const result = page.getByRole('link', { name: ID });
+    await result.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    expect(await page.locator('h1').innerText()).toBe(`list_items ${ID} of list 7`);
+    const story = await page.locator('.story > li').allInnerTexts();
+    expect(story.map((text) => /(\w+)( |:|$)/.exec(text.split('\n').at(2) ?? '')?.[1])).toEqual([
+      'Changed',
+      'Event',
+      'Mirrored',
+      'Answered',
+      'Sent',
+      'Queued',
+    ]);
+    const long = page.locator('details').first();
+    await long.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    expect(await long.getAttribute('open')).toBe('');
+    await page.getByRole('link', { name: 'research-mirror' }).click();
+    expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
+    // Whoever leaves the status page ends its stream.
+    expect(complaints.filter((each) => !each.endsWith('/live failed'))).toEqual([]);
+  });
+
+  it('what there is none of has a way back', async () => {
+    const url = await serve();
+    const { page } = await browser.open(`${url}search?q=nobody.example`);
+    await page.getByRole('heading', { name: 'Nothing found' }).waitFor();
+    await page.goto(`${url}rows/42/lists/999`);
+    await page.getByRole('link', { name: 'back to the status page' }).click();
+    expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
+  });
+
+  it('fits a phone, and a wide screen', async () => {
+    const url = await serve();
+    for (const path of [
+      '',
+      `search?q=${encodeURIComponent(ID)}`,
+      'search',
+      'rows/42/lists/9',
+      rowPath(found),
+    ]) {
+      const { page } = await browser.open(url + path);
+      for (const width of [360, 400, 760, 1400]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([path, width, await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)]).toEqual([
+          path,
+          width,
+          width,
+        ]);
+      }
+      await page.close();
+    }
+  });
+});

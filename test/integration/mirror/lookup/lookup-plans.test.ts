@@ -1,0 +1,137 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import type { Database } from '../../../../src/db/connection/database.ts';
+import { readRowStory } from '../../../../src/mirror/lookup/read-row-story.ts';
+import { searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
+import type { RowAddress } from '../../../../src/model/lookup/row-address.ts';
+import {
+  createMigratedTestDatabase,
+  openTestDatabase,
+} from '../../../support/databases/migrated-database.ts';
+
+/** Rows of each large table. */
+const ROWS = 20_000;
+const LISTS = 20;
+const ACCOUNTS = 10;
+/**
+ * Pages of tables and indexes that a lookup may touch. Some 300 the planner looks at itself, for the view of changes; each
+ * table is more than that.
+ */
+const FEW = 400;
+
+let database: Database;
+let drop: () => Promise<void>;
+beforeAll(async () => {
+  const made = await createMigratedTestDatabase('mirror');
+  drop = made.drop;
+  // One connection, whose statistics are those of the test alone.
+  database = await openTestDatabase(made.url, { max: 1 });
+  const own = '_first_seen_at, _changed_at, _change_id, _hash, _raw';
+  const values = `now(), now(), n, '', jsonb_build_object('name', 'Company ' || n, 'text', repeat('x', 200))`;
+  const domain = `'d' || n || '.example'`;
+  const fill = (table: string, columns: string, row: string, rows = ROWS): string =>
+    `insert into mirror.${table} (${columns}) select ${row} from generate_series(1, ${rows}) as n`;
+  const statements = [
+    `insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, ${ACCOUNTS}) as n`,
+    fill('research_jobs', `_user_id, job_id, _domain, ${own}`, `1, n, ${domain}, ${values}`),
+    fill(
+      'research_jobs_history',
+      `_user_id, job_id, ${own}, _valid_from, _valid_to, _op`,
+      `1, n, ${values}, now(), now(), 'update'`,
+    ),
+    'update mirror.research_jobs set _deleted_at = now(), _change_id = _change_id + 1000000 where job_id % 10 = 0',
+    fill('lists', `_user_id, list_id, ${own}`, `1, n, ${values}`, LISTS),
+    fill(
+      'list_items',
+      `_user_id, list_id, id, _domain, ${own}`,
+      `1, 1 + n % ${LISTS}, 'it_' || n, ${domain}, ${values}`,
+    ),
+    fill('watchlist', `_user_id, id, _domain, ${own}`, `1, 'w_' || n, ${domain}, ${values}`),
+    fill(
+      'events',
+      '_user_id, id, received_at, _raw, _collection, _key',
+      `1, 'evt_' || n, now(), jsonb_build_object('text', repeat('x', 200)), 'research_jobs', n::text`,
+    ),
+    fill(
+      'submissions',
+      '_user_id, operation, payload, idempotency_key, state, response, created_at, target_id',
+      `1, 'sequence', '{}', 'key_' || n, 'accepted', jsonb_build_object('job_id', n, 'text', repeat('x', 200)), now(), n`,
+    ),
+    fill(
+      'sync_log',
+      '_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items, inserted, updated, deleted, unchanged, quarantined, requests, rate_limited',
+      `1, n, 'research_jobs', 'poll', now() - n * interval '1 min', now() - n * interval '1 min', 'done', 1, 1, 0, 0, 0, 0, 0, 1, 0`,
+    ),
+  ];
+  for (const statement of statements) await run(statement);
+});
+afterAll(async () => {
+  await database.close();
+  await drop();
+});
+
+const run = (text: string) => sql<{ pages: number }>`${sql.raw(text)}`.execute(database.kysely);
+
+/** Pages of the mirror's tables and indexes that were touched so far, in memory or on disk. */
+async function touched(): Promise<number> {
+  await run('select pg_stat_force_next_flush()');
+  await run('select pg_stat_clear_snapshot()');
+  const { rows } = await run(`
+    select (sum(heap_blks_read + heap_blks_hit) + sum(coalesce(idx_blks_read + idx_blks_hit, 0))
+      + sum(coalesce(toast_blks_read + toast_blks_hit, 0)))::float8 as pages
+    from pg_statio_user_tables where schemaname = 'mirror'`);
+  return rows[0]?.pages ?? 0;
+}
+
+async function touchedBy(work: () => Promise<unknown>): Promise<number> {
+  const before = await touched();
+  await work();
+  return (await touched()) - before;
+}
+
+const STATISTICS = [
+  ['without statistics', 'select 1'],
+  ['with statistics', 'analyze'],
+] as const;
+
+it.each(STATISTICS)('a search reads a few pages for each account and list, %s', async (_, prepare) => {
+  await run(prepare);
+  // A look into an index is two or three pages deep; each account has eight such indexes at most.
+  const forAccounts = ACCOUNTS * 3 * 8;
+  const forLists = LISTS * 3 * 2;
+  const most = forAccounts + forLists + FEW;
+  for (const [query, found] of [
+    ['17', 3],
+    ['20', 3],
+    ['it_17', 1],
+    ['w_17', 1],
+    ['evt_17', 1],
+    ['key_17', 1],
+    ['d17.example', 4],
+    ['d20.example', 4],
+    ['nothing.example', 0],
+  ] as const) {
+    const pages = await touchedBy(async () => {
+      const { results } = await searchMirror(database.db, query, systemClock);
+      expect([query, results.length]).toEqual([query, found]);
+    });
+    expect([query, Math.max(pages, most)]).toEqual([query, most]);
+  }
+});
+
+it.each(STATISTICS)('the story of a row reads a few pages, %s', async (_, prepare) => {
+  await run(prepare);
+  const rows: readonly RowAddress[] = [
+    { userId: '1', collection: 'research_jobs', key: ['17'] },
+    { userId: '1', collection: 'research_jobs', key: ['20'] },
+    { userId: '1', collection: 'lists', key: ['17'] },
+    { userId: '1', collection: 'list_items', key: ['18', 'it_17'] },
+    { userId: '1', collection: 'watchlist', key: ['w_17'] },
+    { userId: '2', collection: 'research_jobs', key: ['17'] },
+  ];
+  for (const row of rows) {
+    const pages = await touchedBy(() => readRowStory(database.db, row, 100));
+    expect([row, Math.max(pages, FEW)]).toEqual([row, FEW]);
+  }
+});

@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { MOST_RESULTS, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
+import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
+import { readRowStory } from '../../../../src/mirror/lookup/read-row-story.ts';
+import { collection } from '../../../../src/model/collections.ts';
+import { readRowPath, type RowAddress, rowPath } from '../../../../src/model/lookup/row-address.ts';
+import type { Found } from '../../../../src/model/lookup/search-answer.ts';
+import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+
+const make = testAccounts();
+
+const search = ({ database }: MirroredAccount, query: string) =>
+  searchMirror(database.db, query, systemClock);
+
+/** What is found of the account, each in a line. */
+async function found(account: MirroredAccount, query: string): Promise<string[]> {
+  const { results } = await search(account, query);
+  return results.filter(({ userId }) => userId === account.fence.userId).map(inWords);
+}
+
+function inWords(each: Found): string {
+  switch (each.kind) {
+    case 'row':
+      return `${each.collection} ${each.key.join('/')} by ${each.by}${each.deletedAt === null ? '' : ', deleted'}`;
+    case 'event':
+      return `event ${each.id} → ${pathOf(each.row)}`;
+    case 'submission':
+      return `submission, ${each.state} → ${pathOf(each.row)}`;
+    case 'account':
+      return `account ${each.email ?? 'unread'}`;
+    case 'company':
+      return `company: ${each.researchJobs} jobs, ${each.listItems} items, watched ${each.watched}`;
+  }
+}
+
+const pathOf = (row: RowAddress | null): string =>
+  row === null ? 'nothing' : rowPath(row).replace(/^rows\/\d+\//, '');
+
+/** Deletes rows as the daemon does in the end. */
+async function remove(account: MirroredAccount, table: string, kept: 'soft' | 'hard'): Promise<void> {
+  const where = `where _user_id = ${account.fence.userId}`;
+  const columns = await account.query<{ name: string }>(`
+    select quote_ident(attname) as name from pg_attribute
+    where attrelid = 'mirror.${table}'::regclass and attnum > 0 and not attisdropped`);
+  const names = columns.map(({ name }) => name).join();
+  await account.query(`
+    insert into mirror.${table}_history (${names}, _valid_from, _valid_to, _op)
+    select ${names}, _changed_at, now(), 'delete' from mirror.${table} ${where}`);
+  await account.query(
+    kept === 'hard'
+      ? `delete from mirror.${table} ${where}`
+      : `update mirror.${table} set _deleted_at = now(), _change_id = _change_id + 1000 ${where}`,
+  );
+}
+
+describe('a search', () => {
+  it('finds rows of every table by their ID, over all accounts', async () => {
+    const [first, second] = [await make(), await make()];
+    for (const account of [first, second]) {
+      await account.page('research_jobs', '[{"job_id":700}]');
+      await account.page('bulk_research_jobs', '[{"bulk_job_id":700}]');
+      await account.page('lists', '[{"list_id":700}]');
+      await account.page('list_items', '[{"id":"700"}]', { parent: '700' });
+      await account.page('watchlist', '[{"id":"700"}]');
+    }
+    for (const account of [first, second]) {
+      expect(await found(account, ' 0700 ')).toEqual([
+        'research_jobs 700 by id',
+        'bulk_research_jobs 700 by id',
+        'lists 700 by id',
+      ]);
+      expect(await found(account, '700')).toEqual([
+        'research_jobs 700 by id',
+        'bulk_research_jobs 700 by id',
+        'lists 700 by id',
+        'list_items 700/700 by id',
+        'watchlist 700 by id',
+      ]);
+    }
+    expect((await search(first, '701')).results).toEqual([]);
+  });
+
+  it('finds companies by their domain, however it is typed, and each row of them', async () => {
+    const account = await make();
+    await account.page(
+      'research_jobs',
+      '[{"job_id":1,"url":"https://www.search.example/"},{"job_id":2,"url":"other.example"}]',
+    );
+    await account.page('lists', '[{"list_id":7}]');
+    await account.page('list_items', '[{"id":"a","domain":"search.example"}]', { parent: '7' });
+    await account.page('watchlist', '[{"id":"search.example","website":"search.example"}]');
+    const rows = ['research_jobs 1 by domain', 'list_items 7/a by domain'];
+    const company = 'company: 1 jobs, 1 items, watched true';
+    expect(await found(account, 'HTTPS://www.Search.example/about')).toEqual([
+      company,
+      ...rows,
+      'watchlist search.example by domain',
+    ]);
+    expect(await found(account, 'search.example')).toEqual([
+      'watchlist search.example by id',
+      company,
+      ...rows,
+    ]);
+    expect(await found(account, 'earch.example')).toEqual([]);
+  });
+
+  it.each(['soft', 'hard'] as const)(
+    'finds rows that are deleted (%s), and shows them as such',
+    async (kept) => {
+      const account = await make({ deletes: kept });
+      const { userId } = account.fence;
+      const job = `9${userId}`;
+      await account.page('research_jobs', `[{"job_id":${job},"domain":"gone-${userId}.example"}]`);
+      await account.page('lists', `[{"list_id":${job}}]`);
+      await account.page('list_items', `[{"id":"it-${userId}"}]`, { parent: job });
+      for (const table of ['research_jobs', 'lists', 'list_items']) await remove(account, table, kept);
+      expect(await found(account, job)).toEqual([
+        `research_jobs ${job} by id, deleted`,
+        `lists ${job} by id, deleted`,
+      ]);
+      expect(await found(account, `it-${userId}`)).toEqual([`list_items ${job}/it-${userId} by id, deleted`]);
+      // What is removed from its table has no domain to be found by.
+      const byDomain = kept === 'soft' ? [`research_jobs ${job} by domain, deleted`] : [];
+      expect(
+        (await found(account, `gone-${userId}.example`)).filter((line) => !line.startsWith('company')),
+      ).toEqual(byDomain);
+    },
+  );
+
+  it('finds nothing of what was forgotten on request', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    const job = `8${userId}`;
+    await account.page('research_jobs', `[{"job_id":${job},"domain":"forgotten-${userId}.example"}]`);
+    await account.page('research_jobs', `[{"job_id":${job},"domain":"forgotten-${userId}.example","n":1}]`);
+    await account.query(`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${userId}, 'evt_of_${job}', now(), '{"data":{"job_id":${job}}}', 'research_jobs', '${job}')`);
+    await account.query(`
+      insert into mirror.submissions (_user_id, operation, payload, idempotency_key, state, response, created_at)
+      values (${userId}, 'research', '{}', 'of ${job}', 'accepted', '{"job_id":${job}}', now())`);
+    expect(await found(account, job)).toHaveLength(1);
+    const list = collection('research_jobs');
+    if (list.kind !== 'list') throw new RangeError(list.name);
+    const rows = [{ parent: '', key: job }];
+    await forgetRows(account.database.db, { userId, list, rows, dryRun: false, monotonic: () => 0 });
+    for (const query of [job, `forgotten-${userId}.example`, `evt_of_${job}`]) {
+      expect(await found(account, query)).toEqual([]);
+    }
+    // Its submission stays, so that it is not sent again; it leads nowhere.
+    expect(await found(account, `of ${job}`)).toEqual(['submission, accepted → nothing']);
+    const address = { userId, collection: 'research_jobs', key: [job] } as const;
+    expect(await readRowStory(account.database.db, address, 9)).toBeUndefined();
+  });
+
+  it('finds events, submissions and accounts, with the rows that they name', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    await account.single(`{"user_id":${userId},"email":"Ada-${userId}@search.example"}`);
+    await account.query(`
+      insert into mirror.events (_user_id, id, type, received_at, _raw, _collection, _key) values
+        (${userId}, 'evt_${userId}', 'research.completed', now(), '{}', 'research_jobs', '5'),
+        (${userId}, 'evt_other_${userId}', 'unknown', now(), '{}', null, null)`);
+    const [submission] = await account.query<{ id: string }>(`
+      insert into mirror.submissions (_user_id, operation, payload, idempotency_key, state, response, created_at)
+      values (${userId}, 'research', '{}', 'key ${userId}', 'accepted', '{"data":{"job_id":5}}', now())
+      returning submission_id::text as id`);
+    await account.query(`
+      insert into mirror.submissions (_user_id, operation, payload, target_id, idempotency_key, created_at)
+      values (${userId}, 'sequence', '{}', '6', 'target ${userId}', now())`);
+    expect(await found(account, `evt_${userId}`)).toEqual([`event evt_${userId} → research_jobs/5`]);
+    expect(await found(account, `evt_other_${userId}`)).toEqual([`event evt_other_${userId} → nothing`]);
+    expect(await found(account, `key ${userId}`)).toEqual(['submission, accepted → research_jobs/5']);
+    expect(await found(account, `target ${userId}`)).toEqual(['submission, queued → research_jobs/6']);
+    expect(await found(account, submission?.id ?? '')).toContain('submission, accepted → research_jobs/5');
+    expect(await found(account, userId)).toContain(`account Ada-${userId}@search.example`);
+    expect(await found(account, `ada-${userId}@SEARCH.example`)).toEqual([
+      `account Ada-${userId}@search.example`,
+    ]);
+  });
+
+  it('finds hostile IDs, whose links lead to their rows', async () => {
+    const account = await make();
+    const ids = [
+      `'; drop table mirror.lists; --`,
+      '"quoted"',
+      '100% _of_ %25 it%',
+      'a/b/../c',
+      '..',
+      '~',
+      '名前 🎮',
+      String.raw`back\slash {a,b}`,
+      'x'.repeat(300),
+      '+&?#=',
+      ' spaced ',
+    ];
+    await account.page('watchlist', JSON.stringify(ids.map((id) => ({ id }))));
+    for (const id of ids) {
+      const { results } = await search(account, id);
+      const rows = results.filter((each) => each.kind === 'row' && each.userId === account.fence.userId);
+      expect(rows.map((each) => each.kind === 'row' && each.key)).toContainEqual([id]);
+      for (const row of rows) {
+        if (row.kind !== 'row') continue;
+        const { pathname } = new URL(rowPath(row), 'http://localhost/');
+        const address = readRowPath(pathname.slice(1));
+        expect(address).toMatchObject({ key: row.key });
+        const story = address === undefined ? undefined : await readRowStory(account.database.db, address, 9);
+        expect(story?.state).toBe('live');
+      }
+    }
+  });
+
+  it('finds nothing by what no ID can be, and says when there is more', async () => {
+    const account = await make();
+    for (const query of ['a\0b', '\ud800', '%', '', ' ', '9'.repeat(400), 'x'.repeat(1024)]) {
+      expect((await search(account, query)).results).toEqual([]);
+    }
+    const jobs = Array.from({ length: MOST_RESULTS + 1 }, (_, n) => ({
+      job_id: n + 1,
+      domain: 'many.example',
+    }));
+    await account.page('research_jobs', JSON.stringify(jobs.slice(1)));
+    expect(await search(account, 'many.example')).toMatchObject({ more: true });
+    await account.query(
+      `update mirror.research_jobs set _domain = null where _user_id = ${account.fence.userId} and job_id < 4`,
+    );
+    expect(await search(account, 'many.example')).toMatchObject({ more: false });
+  });
+
+  it('gives up once it has taken too long', async () => {
+    const account = await make();
+    let now = 0;
+    const slow = { monotonic: () => (now += 2_000) };
+    const late = searchMirror(account.database.db, 'acme.example', slow);
+    await expect(late).rejects.toThrow(DatabaseUnavailable);
+    await expect(late).rejects.toThrow(/takes too long/);
+  });
+});
