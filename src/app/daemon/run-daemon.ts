@@ -31,10 +31,12 @@ import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
 import { askedAtMost } from '../status/asked-at-most.ts';
+import { followChanges } from '../status/follow-changes.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
+import type { LatestChange } from '../../model/status/latest-change.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
@@ -66,6 +68,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let listener: WebhookListener | undefined;
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
+  const followed = followChanges(clock);
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
@@ -76,7 +79,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const now = ownsUntil() === -Infinity ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
     workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config.history.kept));
-    return statusReport({ config, db, words, accounts, workload, unready });
+    const latestChanges = (): Promise<readonly LatestChange[]> => followed(db);
+    return statusReport({ config, db, words, accounts, workload, latestChanges, unready });
   };
 
   // The page comes first: while the database can't be reached, it says why.

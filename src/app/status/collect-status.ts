@@ -5,6 +5,7 @@ import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
 import { NO_BACKLOG, type Workload } from '../../db/status/workload.ts';
+import type { LatestChange } from '../../model/status/latest-change.ts';
 import type {
   AccountStatus,
   GroupBudgetStatus,
@@ -16,6 +17,7 @@ import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
 import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
+import { judgeDeletions } from './judge-deletions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
 import { countKeys } from './key-counts.ts';
@@ -30,6 +32,7 @@ export interface StatusSources {
   readonly accounts: AccountsService | undefined;
   /** What is read less often than the rest. */
   readonly workload: () => Promise<Workload>;
+  readonly latestChanges: () => Promise<readonly LatestChange[]>;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
@@ -41,6 +44,7 @@ export async function statusReport({
   words,
   accounts,
   workload,
+  latestChanges,
   unready,
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
@@ -82,6 +86,8 @@ export async function statusReport({
     processes: stored.processes,
     accounts: statuses,
     errors: stored.errors,
+    deletions: judgeDeletions(statuses, stored, config.gracePeriodMs),
+    latestChanges: await latestChanges(),
     held: stored.held,
     recovery: stored.recovery,
   };

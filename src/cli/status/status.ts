@@ -1,10 +1,12 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport } from '../../app/status/collect-status.ts';
+import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
 import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import type { LatestChange } from '../../model/status/latest-change.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
@@ -71,7 +73,11 @@ async function readStatus(
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     const workload = (): Promise<Workload> => readWorkload(db, config.history.kept);
-    if (pending.length === 0) return await statusReport({ config, db, words, accounts: undefined, workload });
+    if (pending.length === 0) {
+      const latestChanges = async (): Promise<readonly LatestChange[]> =>
+        readLatestChanges(db, await latestMarks(db));
+      return await statusReport({ config, db, words, accounts: undefined, workload, latestChanges });
+    }
     return {
       version: programVersion(),
       at: new Date(shell.clock.now()).toISOString(),
@@ -95,6 +101,8 @@ async function readStatus(
       processes: [],
       accounts: [],
       errors: [],
+      deletions: [],
+      latestChanges: [],
       held: null,
       recovery: null,
     };
