@@ -24,7 +24,7 @@ export function followChanges(clock: Pick<Clock, 'monotonic'>): (db: Db) => Prom
     const marks = await latestMarks(db);
     const seen = JSON.stringify(marks);
     if (last !== undefined && last.seen === seen && age < ANEW_MS) return last.found;
-    const found = await db.snapshot((trx) => readLatestChanges(trx, marks));
+    const found = await db.snapshot((trx) => readLatestChanges(trx, marks, age < ANEW_MS ? last?.found : []));
     last = { found, seen, at };
     return found;
   };

@@ -6,8 +6,8 @@ import { type Collection, collection, type CollectionName } from '../../model/co
 export const WINDOW = 50;
 /** Superseded versions whose successors are looked up: changes that stand below a load in the table. */
 const ENDED = 12;
-/** Nobody counts further. */
-const MOST_COUNTED = 100_000;
+/** Versions at which a count ends, of a table and of its history: `more` is told of more. */
+const MOST_COUNTED = 20_000;
 
 /** A version of a row as it began. */
 export interface BeganVersion {
@@ -85,7 +85,7 @@ function versionsIn(
      where n.id is not null${bound('n.id')})`;
 }
 
-/** How many rows those are. @returns in the order of `many` */
+/** How many rows those are, counted along an index. @returns in the order of `many` */
 export async function countRows(
   db: Db,
   userId: string,
@@ -95,9 +95,6 @@ export async function countRows(
   const user = sql`${userId}::bigint`;
   const parts = many.map(({ collection: name, op, rowsFrom, rowsTo }, place) => {
     const removed = removedRow(db, collection(name));
-    const within = (alias: string): RawBuilder<unknown> =>
-      sql`${sql.ref(`${alias}._user_id`)} = ${user} and ${sql.ref(`${alias}._change_id`)} >= ${String(rowsFrom)}::bigint
-        and ${sql.ref(`${alias}._change_id`)} < ${String(rowsTo)}::bigint`;
     const [standing, ended] =
       op === 'insert'
         ? [
@@ -105,23 +102,31 @@ export async function countRows(
             sql`h._valid_from = h._first_seen_at and not (${removed})`,
           ]
         : [sql`t._deleted_at is not null`, removed];
-    return sql`
-      select ${place}::int as place, (
-        select count(*) from (
-          (select 1 from ${db.table(name)} as t where ${within('t')} and ${standing} limit ${MOST_COUNTED + 1})
-          union all
-          (select 1 from ${db.table(`${name}_history`)} as h where ${within('h')} and ${ended}
-           limit ${MOST_COUNTED + 1})) as x)::float8 as rows`;
+    const found = (alias: string, which: string, counted: RawBuilder<unknown>): RawBuilder<unknown> => {
+      const [version, id] = [sql.id(alias), sql.ref(`${alias}._change_id`)];
+      return sql`
+        select ${place}::int as place, count(*) filter (where ${counted}) as rows, count(*) as looked
+        from (
+          select * from ${db.table(which)} as ${version}
+          where ${sql.ref(`${alias}._user_id`)} = ${user} and ${id} >= ${String(rowsFrom)}::bigint
+            and ${id} < ${String(rowsTo)}::bigint
+          order by ${id} desc limit ${MOST_COUNTED + 1}) as ${version}`;
+    };
+    return sql`${found('t', name, standing)} union all ${found('h', `${name}_history`, ended)}`;
   });
-  const { rows } = await db.sql<{ rows: number }>`
-    select c.rows from (${sql.join(parts, sql` union all `)}) as c order by c.place`;
-  return rows.map((each) => ({ rows: Math.min(each.rows, MOST_COUNTED), more: each.rows > MOST_COUNTED }));
+  const { rows } = await db.sql<{ rows: number; more: boolean }>`
+    select least(sum(c.rows), ${MOST_COUNTED}::int)::float8 as rows, max(c.looked) > ${MOST_COUNTED}::int as more
+    from (${sql.join(parts, sql` union all `)}) as c group by c.place order by c.place`;
+  return rows;
 }
 
-/** With MIRROR_DELETES=hard: the version `h` is the last one of a row, and has the deletion's own change ID. */
+/**
+ * With MIRROR_DELETES=hard: the version `h` is the last one of a row, and has the deletion's own change ID.
+ * `offset 0`: each is looked up, and never all rows put into a hash.
+ */
 function removedRow(db: Db, collection: Collection): RawBuilder<unknown> {
   return sql`h._op = 'delete'
-    and not exists (select 1 from ${db.table(collection.name)} as t where ${sameKey(collection, 't', 'h')})`;
+    and not exists (select 1 from ${db.table(collection.name)} as t where ${sameKey(collection, 't', 'h')} offset 0)`;
 }
 
 function sameKey(collection: Collection, one: string, other: string): RawBuilder<unknown> {

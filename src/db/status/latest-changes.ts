@@ -29,41 +29,43 @@ export async function latestMarks(db: Db): Promise<AccountMark[]> {
   return rows;
 }
 
-/** The newest changes over all accounts, the newest first; at most `ENTRIES`. */
-export async function readLatestChanges(db: Db, marks: readonly AccountMark[]): Promise<LatestChange[]> {
+/**
+ * The newest changes over all accounts, the newest first; at most `ENTRIES`.
+ * @param marks those of `latestMarks`
+ * @param last what was found last: of many rows that have not become more since, nobody counts again
+ */
+export async function readLatestChanges(
+  db: Db,
+  marks: readonly AccountMark[],
+  last: readonly LatestChange[] = [],
+): Promise<LatestChange[]> {
   const found: LatestChange[] = [];
   for (const { userId, changeId } of marks) {
     // Nothing of this account, or of those after it, is newer than what is there.
-    const last = found[ENTRIES - 1];
-    if (last !== undefined && BigInt(last.changeId) > BigInt(changeId)) break;
-    found.push(...(await ofAccount(db, userId)));
+    const oldest = found[ENTRIES - 1];
+    if (oldest !== undefined && BigInt(oldest.changeId) > BigInt(changeId)) break;
+    found.push(...(await ofAccount(db, userId, last)));
     found.sort((a, b) => Number(BigInt(b.changeId) - BigInt(a.changeId)));
     found.splice(ENTRIES);
   }
   return found;
 }
 
-async function ofAccount(db: Db, userId: string): Promise<LatestChange[]> {
+async function ofAccount(db: Db, userId: string, last: readonly LatestChange[]): Promise<LatestChange[]> {
   const entries = entriesOf(await versionsOf(db, userId)).slice(0, ENTRIES);
   const many = entries.filter((entry) => 'rowsFrom' in entry);
   const single = entries.filter((entry) => !('rowsFrom' in entry)).map(({ id }) => id);
-  const counts = await countRows(db, userId, many);
-  return [
-    ...(await detailsOf(db, userId, single)),
-    ...many.map((each, index): LatestChange => ({
-      at: each.at.toISOString(),
-      userId,
-      collection: each.collection,
-      op: each.op,
-      rows: counts[index]?.rows ?? 0,
-      more: counts[index]?.more ?? false,
-      key: null,
-      field: null,
-      before: null,
-      after: null,
-      changeId: each.id,
-    })),
-  ];
+  const counted = new Map(
+    last.filter((each) => each.key === null && each.userId === userId).map((each) => [each.changeId, each]),
+  );
+  const left = many.filter(({ id }) => !counted.has(id));
+  const counts = await countRows(db, userId, left);
+  for (const [index, { collection, op, id, at }] of left.entries()) {
+    const count = counts[index] ?? { rows: 0, more: false };
+    const what = { at: at.toISOString(), userId, collection, op, ...count, changeId: id };
+    counted.set(id, { ...what, key: null, field: null, before: null, after: null });
+  }
+  return [...(await detailsOf(db, userId, single)), ...many.flatMap(({ id }) => counted.get(id) ?? [])];
 }
 
 /** The account's newest versions over all collections, further back where one load is all that was found. */

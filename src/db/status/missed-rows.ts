@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import type { SuspectKind } from '../../model/absence.ts';
 import type { CollectionName } from '../../model/collections.ts';
@@ -26,32 +27,33 @@ const EXAMPLES = 5;
 /** All suspected deletions in groups. Costs one look at each: 200,000 at most come of one observation. */
 export async function readMissedRows(db: Db): Promise<MissedRows[]> {
   const candidate = db.stateTable('candidate');
+  const kind = sql`case when c.proven_at is null then c.kind else 'proven' end`;
   const { rows } = await db.sql<MissedRows>`
-    select g._user_id as "userId", g.collection, g.kind, g.keyless, g.walking,
-      sum(g.rows)::float8 as rows, min(g.since) as since, max(g.latest) as latest,
-      (array_agg(g.example order by g.parent) filter (where g.example is not null))[1:${EXAMPLES}::int] as examples
-    from (
-      select p._user_id, p.collection, p.kind, p.parent,
-        exists (
-          select from ${db.table('quarantine')} as q
-          where q._user_id = p._user_id and q.collection = p.collection and q.parent = p.parent and q.key is null
-        ) as keyless,
-        exists (
-          select from ${db.stateTable('scope')} as s
-          where s._user_id = p._user_id and s.collection = p.collection and s.parent = p.parent
-            and s.full_walk is not null) as walking,
-        case when x.place = 1 then p.rows else 0 end as rows, p.since, p.latest,
-        case when p.parent = '' then x.key else p.parent || ':' || x.key end as example
-      from (
-        select c._user_id, c.collection, c.parent,
-          case when c.proven_at is null then c.kind else 'proven' end as kind,
-          count(*) as rows, min(c.at) as since, max(c.at) as latest,
-          (array_agg(c.key))[1:${EXAMPLES}::int] as keys
+    select g._user_id as "userId", g.collection, g.kind, g.keyless, g.walking, g.rows, g.since, g.latest, array(
+        select case when c.parent = '' then c.key else c.parent || ':' || c.key end
         from ${candidate} as c
-        group by c._user_id, c.collection, c.parent, case when c.proven_at is null then c.kind else 'proven' end
-      ) as p cross join lateral unnest(p.keys) with ordinality as x (key, place)
-    ) as g
-    group by g._user_id, g.collection, g.kind, g.keyless, g.walking
+        where c._user_id = g._user_id and c.collection = g.collection and c.parent = any(g.parents)
+          and ${kind} = g.kind
+        limit ${EXAMPLES}) as examples
+    from (
+      select s._user_id, s.collection, s.kind, s.keyless, s.walking, sum(s.rows)::float8 as rows,
+        min(s.since) as since, max(s.latest) as latest, (array_agg(s.parent order by s.parent))[1:${EXAMPLES}::int] as parents
+      from (
+        select p.*,
+          exists (
+            select 1 from ${db.table('quarantine')} as q
+            where q._user_id = p._user_id and q.collection = p.collection and q.parent = p.parent and q.key is null
+          ) as keyless,
+          exists (
+            select 1 from ${db.stateTable('scope')} as s
+            where s._user_id = p._user_id and s.collection = p.collection and s.parent = p.parent
+              and s.full_walk is not null) as walking
+        from (
+          select c._user_id, c.collection, c.parent, ${kind} as kind, count(*) as rows, min(c.at) as since,
+            max(c.at) as latest
+          from ${candidate} as c
+          group by c._user_id, c.collection, c.parent, ${kind}) as p) as s
+      group by s._user_id, s.collection, s.kind, s.keyless, s.walking) as g
     order by g._user_id, g.collection, g.kind, g.keyless, g.walking`;
   return rows;
 }

@@ -21,20 +21,26 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
         ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       </summary>
       ${error === null ? '' : html`<p class="error">${error}</p>`}
-      ${table('Collection', collections, collectionName, [
-        ['State', ({ state }) => chip(state, state)],
-        ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
-          column.cell.title,
-          (row) => columnCell(column, row, at),
-          column.kind === 'count',
-        ]),
-      ])}
+      ${table(
+        'Collection',
+        collections,
+        collectionName,
+        [
+          ['State', ({ state }) => chip(state, state)],
+          ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
+            column.cell.title,
+            (row) => columnCell(column, row, at),
+            column.kind === 'count',
+          ]),
+        ],
+        `Collections of account ${userId}`,
+      )}
       ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
       ${submissionsPart(submissions)}
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>
-            ${table('Endpoints', budget.groups, groupName, GROUP_COLUMNS)}`,
+            ${table('Endpoints', budget.groups, groupName, GROUP_COLUMNS, `Rate limits of key ${budget.key}…`)}`,
       )}
     </details>
   </section>`;
@@ -71,14 +77,20 @@ function columnCell(
 function walkTable(walks: readonly WalkStatus[], at: string): Html {
   const age = ({ startedAt }: WalkStatus): number => Date.parse(at) - Date.parse(startedAt);
   return html`<h3>Reading now</h3>
-    ${table('Walk', walks, walkName, [
-      ['For', (walk) => span(age(walk)), true],
-      ['Pages', ({ pages }) => count(pages), true],
-      ['Rows', ({ items }) => count(items), true],
-      ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
-      ['New', ({ inserted }) => count(inserted), true],
-      ['Changed', ({ updated }) => count(updated), true],
-    ])}`;
+    ${table(
+      'Walk',
+      walks,
+      walkName,
+      [
+        ['For', (walk) => span(age(walk)), true],
+        ['Pages', ({ pages }) => count(pages), true],
+        ['Rows', ({ items }) => count(items), true],
+        ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
+        ['New', ({ inserted }) => count(inserted), true],
+        ['Changed', ({ updated }) => count(updated), true],
+      ],
+      'Walks under way',
+    )}`;
 }
 
 function walkName({ kind, collection, listId }: WalkStatus): Html {
@@ -95,7 +107,7 @@ const GROUP_COLUMNS: readonly PageColumn<GroupBudgetStatus>[] = [
     'Used in 60 s',
     ({ size, used }) =>
       html`<span class="use">
-        <meter min="0" max="${Math.max(1, size)}" value="${used}"></meter>
+        <meter aria-hidden="true" min="0" max="${Math.max(1, size)}" value="${used}"></meter>
         ${count(used)} of ${count(size)}
       </span>`,
   ],

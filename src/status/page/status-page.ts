@@ -32,10 +32,13 @@ export function statusPage(view: Html, nonce: string): Html {
         </style>
       </head>
       <body>
+        <a class="skip" href="#content">Skip to the status</a>
         <header class="bar">
           <span class="name">research-mirror</span>
           <span id="live" role="status"></span>
-          <nav><a href="api/status">JSON</a> <a href="metrics">Metrics</a></nav>
+          <nav aria-label="Other forms of this page">
+            <a href="api/status">JSON</a> <a href="metrics">Metrics</a>
+          </nav>
         </header>
         ${view}
         <script nonce="${nonce}">

@@ -1,0 +1,57 @@
+import { html } from 'hono/html';
+import { type ChangeOp, type LatestChange, manyRows } from '../../model/status/latest-change.ts';
+import { rowPath } from '../../model/status/row-path.ts';
+import { count, type Html } from './page-figures.ts';
+import { chip, moment, type PageColumn, table } from './page-table.ts';
+
+const OPS: Readonly<Record<ChangeOp, readonly [kind: string, words: string]>> = {
+  insert: ['current', 'new'],
+  update: ['reading', 'changed'],
+  delete: ['failing', 'deleted'],
+  undelete: ['current', 'back'],
+};
+
+/** The last few changes of rows; nothing before there are any. @param several accounts are mirrored: each is named */
+export function changesSection(changes: readonly LatestChange[], at: string, several: boolean): Html {
+  if (changes.length === 0) return html``;
+  const account: PageColumn<LatestChange> = ['Account', ({ userId }) => userId];
+  return html`<section class="changes" aria-labelledby="latest-changes">
+    <h2 id="latest-changes">Latest changes</h2>
+    ${table(
+      'Row',
+      changes,
+      rowOf,
+      [
+        ['Change', ({ op }) => chip(...OPS[op])],
+        ['Field', fieldOf],
+        ...(several ? [account] : []),
+        ['When', (change) => moment(change.at, at, '')],
+      ],
+      'The newest changes of rows over all accounts',
+    )}
+  </section>`;
+}
+
+/** A link to the row's own page. @param key as in the view `changes` */
+export function rowLink(userId: string, collection: string, key: string): Html {
+  return html`<a class="key" href="${rowPath(userId, collection, key)}">${key}</a>`;
+}
+
+function rowOf(change: LatestChange): Html {
+  const { userId, collection, key } = change;
+  const many = manyRows(change, count);
+  if (many !== undefined) return html`${many} in <code>${collection}</code>`;
+  return html`<code>${collection}</code> ${rowLink(userId, collection, key ?? '')}`;
+}
+
+function fieldOf({ field, before, after }: LatestChange): Html {
+  if (field === null) return html`<span class="quiet">–</span>`;
+  return html`<span class="long"
+    ><b>${field}</b>: ${value(before)} <span aria-hidden="true">→</span
+    ><span class="unseen"> becomes </span> ${value(after)}</span
+  >`;
+}
+
+function value(text: string | null): Html {
+  return text === null ? html`<span class="quiet">nothing</span>` : html`<code>${text}</code>`;
+}
