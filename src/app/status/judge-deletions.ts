@@ -124,8 +124,8 @@ function whileMirrored(
     case 'item_without_id':
       return {
         what: 'an item without a usable ID stands in their list: it may be any of them, and what it stands on proves nothing',
-        byItself: 'they go once the service has given the item an ID, or has it no more',
-        due: nextFullAt,
+        byItself: 'they are judged again once the service has given the item an ID, or has it no more',
+        due: null,
         remedy: `research-mirror quarantine list ${collection}`,
       };
     case 'second_proof':

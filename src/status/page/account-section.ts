@@ -17,7 +17,7 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
     <details ${unfolded ? 'open' : ''}>
       <summary>
         <h2>Account ${userId}</h2>
-        ${email === null ? '' : html`<span class="quiet">${email}</span>`}
+        ${email === null ? '' : html`<span class="quiet long">${email}</span>`}
         ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       </summary>
       ${error === null ? '' : html`<p class="error">${error}</p>`}
@@ -33,7 +33,7 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
             column.kind === 'count',
           ]),
         ],
-        `Collections of account ${userId}`,
+        `Collections of ${userId}`,
       )}
       ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
       ${submissionsPart(submissions)}

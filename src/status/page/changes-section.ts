@@ -4,6 +4,10 @@ import { rowPath } from '../../model/status/row-path.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
+/** Characters of a key, and of a field's name, that are shown. */
+const KEY = 48;
+const FIELD = 40;
+
 const OPS: Readonly<Record<ChangeOp, readonly [kind: string, words: string]>> = {
   insert: ['current', 'new'],
   update: ['reading', 'changed'],
@@ -34,7 +38,7 @@ export function changesSection(changes: readonly LatestChange[], at: string, sev
 
 /** A link to the row's own page. @param key as in the view `changes` */
 export function rowLink(userId: string, collection: string, key: string): Html {
-  return html`<a class="key" href="${rowPath(userId, collection, key)}">${key}</a>`;
+  return html`<a class="key" href="${rowPath(userId, collection, key)}">${cut(key, KEY)}</a>`;
 }
 
 function rowOf(change: LatestChange): Html {
@@ -45,13 +49,17 @@ function rowOf(change: LatestChange): Html {
 }
 
 function fieldOf({ field, before, after }: LatestChange): Html {
-  if (field === null) return html`<span class="quiet">–</span>`;
+  if (field === null) return html`<span class="quiet none">–</span>`;
   return html`<span class="long"
-    ><b>${field}</b>: ${value(before)} <span aria-hidden="true">→</span
+    ><b>${cut(field, FIELD)}</b>: ${value(before)} <span aria-hidden="true">→</span
     ><span class="unseen"> becomes </span> ${value(after)}</span
   >`;
 }
 
 function value(text: string | null): Html {
   return text === null ? html`<span class="quiet">nothing</span>` : html`<code>${text}</code>`;
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
