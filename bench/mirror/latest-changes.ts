@@ -21,7 +21,7 @@ const flags = readFlags({ jobs: 400_000, accounts: 1000, plans: 0, postgres: '' 
 const claims = new Claims();
 const ASKED = 9;
 /** Milliseconds that one answer may take, in the median. */
-const WITHIN = 500;
+const WITHIN = 1000;
 
 /** Microseconds since 1970, `minutes` ago: a change ID. */
 const ago = (minutes: string): string =>

@@ -81,7 +81,7 @@ const twenty = (change: (account: AccountStatus, index: number) => AccountStatus
 
 const down: Partial<Parameters<typeof sampleCollection>[0]> = {
   state: 'failing',
-  lastError: `${SERVICE_DOWN}: GET /v1/lists was answered 503: maintenance`,
+  lastError: `${SERVICE_DOWN}GET /v1/lists was answered 503: maintenance`,
   failingSince: before(900),
   lastErrorAt: before(10),
 };

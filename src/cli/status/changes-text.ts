@@ -9,7 +9,7 @@ export function deletionLine(deletion: WaitingDeletion, now: number): string {
   const when =
     due === null ? '' : Date.parse(due) > now ? ` (${formatAge(now - Date.parse(due))})` : ' (due)';
   return [
-    `${userId}/${collection}: ${formatCount(rows)} of ${formatCount(liveRows)}, missing since ${formatAge(now - Date.parse(since))}: ${what}`,
+    `${userId}/${collection}: ${formatCount(rows)} of ${formatCount(liveRows)}, missed since ${formatAge(now - Date.parse(since))}: ${what}`,
     `by itself: ${byItself}${when}`,
     ...(remedy === null ? [] : [`do: ${remedy}`]),
     ...(examples.length === 0 ? [] : [`among them ${examples.map(printable).join(', ')}`]),

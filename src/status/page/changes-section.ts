@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
+import type { CollectionName } from '../../model/collections.ts';
 import { type ChangeOp, type LatestChange, manyRows } from '../../model/status/latest-change.ts';
-import { rowPath } from '../../model/status/row-path.ts';
+import { changedRowPath } from '../../model/status/row-path.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
@@ -37,8 +38,8 @@ export function changesSection(changes: readonly LatestChange[], at: string, sev
 }
 
 /** A link to the row's own page. @param key as in the view `changes` */
-export function rowLink(userId: string, collection: string, key: string): Html {
-  return html`<a class="key" href="${rowPath(userId, collection, key)}">${cut(key, KEY)}</a>`;
+export function rowLink(userId: string, collection: CollectionName, key: string): Html {
+  return html`<a class="key" href="${changedRowPath(userId, collection, key)}">${cut(key, KEY)}</a>`;
 }
 
 function rowOf(change: LatestChange): Html {

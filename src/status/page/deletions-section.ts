@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { CollectionName } from '../../model/collections.ts';
 import type { DeletionCause, WaitingDeletion } from '../../model/status/waiting-deletion.ts';
 import { rowLink } from './changes-section.ts';
 import { count, relative, type Html } from './page-figures.ts';
@@ -62,7 +63,7 @@ function cause({ cause, what, byItself, due, remedy }: WaitingDeletion, at: stri
   </div>`;
 }
 
-function keys(userId: string, collection: string, examples: readonly string[]): Html {
+function keys(userId: string, collection: CollectionName, examples: readonly string[]): Html {
   return html`<span class="long"
     >${examples.map((key, index) => html`${index === 0 ? '' : ', '}${rowLink(userId, collection, key)}`)}</span
   >`;
