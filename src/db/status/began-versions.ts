@@ -6,7 +6,7 @@ import { type Collection, collection, type CollectionName } from '../../model/co
 export const WINDOW = 50;
 /** Superseded versions whose successors are looked up: changes that stand below a load in the table. */
 const ENDED = 12;
-/** Versions at which a count ends, of a table and of its history: `more` is told of more. */
+/** Versions at which a count ends, of a table and of its history: `more` says that there are more. */
 const MOST_COUNTED = 20_000;
 
 /** A version of a row as it began. */
@@ -86,7 +86,7 @@ function versionsIn(
 }
 
 /** How many rows those are, counted along an index. @returns in the order of `many` */
-export async function countRows(
+export async function countAtOnce(
   db: Db,
   userId: string,
   many: readonly RowsAtOnce[],

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import { COLLECTIONS, type Collection, type CollectionName } from '../../model/collections.ts';
 import type { ChangeOp, LatestChange } from '../../model/status/latest-change.ts';
-import { type BeganVersion, countRows, type RowsAtOnce, versionsBelow, WINDOW } from './began-versions.ts';
+import { type BeganVersion, countAtOnce, type RowsAtOnce, versionsBelow, WINDOW } from './began-versions.ts';
 
 /** Entries that are shown. */
 const ENTRIES = 12;
@@ -59,7 +59,7 @@ async function ofAccount(db: Db, userId: string, last: readonly LatestChange[]):
     last.filter((each) => each.key === null && each.userId === userId).map((each) => [each.changeId, each]),
   );
   const left = many.filter(({ id }) => !counted.has(id));
-  const counts = await countRows(db, userId, left);
+  const counts = await countAtOnce(db, userId, left);
   for (const [index, { collection, op, id, at }] of left.entries()) {
     const count = counts[index] ?? { rows: 0, more: false };
     const what = { at: at.toISOString(), userId, collection, op, ...count, changeId: id };
@@ -144,7 +144,7 @@ async function detailsOf(db: Db, userId: string, ids: readonly string[]): Promis
     order by c.change_id desc, c.changed_at desc, c.field limit ${2 * ENTRIES}`;
   // With MIRROR_DELETES=hard a row's last version has the deletion's change ID: how it began is older than it says.
   const removed = new Set(rows.filter(({ op }) => op === 'delete').map(({ changeId }) => changeId));
-  const last = rows.filter(({ op, changeId }) => /delete$/.test(op) || !removed.has(changeId));
+  const last = rows.filter(({ op, changeId }) => op.endsWith('delete') || !removed.has(changeId));
   return last.map(({ at, ...row }) => ({ ...row, at: at.toISOString(), userId, rows: 1, more: false }));
 }
 

@@ -3,7 +3,7 @@ import type { Db } from '../connection/db.ts';
 import type { SuspectKind } from '../../model/absence.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
-/** Suspected deletions of one collection that are alike (table `candidate`). */
+/** Suspected deletions of one collection that are alike. */
 export interface MissedRows {
   readonly userId: string;
   readonly collection: CollectionName;
@@ -26,12 +26,12 @@ const EXAMPLES = 5;
 
 /** All suspected deletions in groups. Costs one look at each: 200,000 at most come of one observation. */
 export async function readMissedRows(db: Db): Promise<MissedRows[]> {
-  const candidate = db.stateTable('candidate');
+  const suspects = db.stateTable('candidate');
   const kind = sql`case when c.proven_at is null then c.kind else 'proven' end`;
   const { rows } = await db.sql<MissedRows>`
     select g._user_id as "userId", g.collection, g.kind, g.keyless, g.walking, g.rows, g.since, g.latest, array(
         select case when c.parent = '' then c.key else c.parent || ':' || c.key end
-        from ${candidate} as c
+        from ${suspects} as c
         where c._user_id = g._user_id and c.collection = g.collection and c.parent = any(g.parents)
           and ${kind} = g.kind
         limit ${EXAMPLES}) as examples
@@ -51,7 +51,7 @@ export async function readMissedRows(db: Db): Promise<MissedRows[]> {
         from (
           select c._user_id, c.collection, c.parent, ${kind} as kind, count(*) as rows, min(c.at) as since,
             max(c.at) as latest
-          from ${candidate} as c
+          from ${suspects} as c
           group by c._user_id, c.collection, c.parent, ${kind}) as p) as s
       group by s._user_id, s.collection, s.kind, s.keyless, s.walking) as g
     order by g._user_id, g.collection, g.kind, g.keyless, g.walking`;
