@@ -1,12 +1,10 @@
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '@research-mirror/runtime/clock';
 import type { StatusReport } from '../../src/model/status/status-report.ts';
-import { createMetrics } from '../../src/status/metrics.ts';
-import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
+import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
-import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import { sampleAccount, sampleActivity, sampleReport } from '../support/processes/status-report.ts';
+
+import { servePage } from './served-page.ts';
 
 // The charts of the last day, drawn by a real browser.
 
@@ -14,18 +12,7 @@ let server: StatusServer | undefined;
 afterEach(() => server?.stop());
 
 async function serve(status: () => StatusReport): Promise<string> {
-  server = createStatusServer({
-    host: '127.0.0.1',
-    port: 0,
-    token: undefined,
-    status: async () => status(),
-    ready: async () => ({ ok: true }),
-    lookups: sampleLookups(),
-    metrics: createMetrics('1.2.3'),
-    clock: systemClock,
-    log: pino({ level: 'silent' }),
-  });
-  await server.start();
+  server = await servePage(status);
   return server.url();
 }
 

@@ -1,17 +1,14 @@
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { StatusReport } from '../../src/model/status/status-report.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
-import { createMetrics } from '../../src/status/metrics.ts';
-import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
+import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
-import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
   sampleProblem,
   sampleReport,
 } from '../support/processes/status-report.ts';
+import { servePage } from './served-page.ts';
 
 // The page as people see it: a real browser, with and without script, in the light and on a phone.
 
@@ -27,19 +24,8 @@ afterEach(async () => {
 });
 
 async function serve(status: () => StatusReport, port = 0): Promise<StatusServer> {
-  const server = createStatusServer({
-    host: '127.0.0.1',
-    port,
-    token: undefined,
-    status: async () => status(),
-    ready: async () => ({ ok: true }),
-    lookups: sampleLookups(),
-    metrics: createMetrics('1.2.3'),
-    clock: systemClock,
-    log: pino({ level: 'silent' }),
-  });
+  const server = await servePage(status, { port });
   servers.push(server);
-  await server.start();
   return server;
 }
 

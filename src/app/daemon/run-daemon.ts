@@ -35,11 +35,13 @@ import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
 import { askedAtMost } from '../status/asked-at-most.ts';
+import { followChanges } from '../status/follow-changes.ts';
 import { statusReport, type StatusSources } from '../status/collect-status.ts';
 import { readActivity, storeActivity } from '../../db/status/stored-activity.ts';
 import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
+import type { LatestChange } from '../../model/status/latest-change.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
@@ -74,11 +76,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
   let lastDay: StatusSources['activity'];
+  const followed = followChanges(clock);
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
     mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
 
-  const report = async (charts: boolean): Promise<StatusReport> => {
+  const report = async (forPeople: boolean): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
     const now = ownsUntil() === -Infinity ? undefined : await ready();
@@ -90,8 +93,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       async () => readActivity(db, await databaseTime(db)),
       ACTIVITY_TOO_OLD_MS,
     );
-    const activity = charts ? lastDay : undefined;
-    return statusReport({ config, db, words, accounts, workload, activity, unready });
+    const latestChanges = (): Promise<readonly LatestChange[]> => followed(db);
+    const shown = forPeople ? { activity: lastDay, latestChanges } : {};
+    return statusReport({ config, db, words, accounts, workload, ...shown, unready });
   };
 
   // The page comes first: while the database can't be reached, it says why.

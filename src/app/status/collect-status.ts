@@ -5,6 +5,7 @@ import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
 import { NO_BACKLOG, type Workload } from '../../db/status/workload.ts';
+import type { LatestChange } from '../../model/status/latest-change.ts';
 import type {
   AccountStatus,
   ActivityStatus,
@@ -17,6 +18,7 @@ import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
 import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
+import { judgeDeletions } from './judge-deletions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
 import { countKeys } from './key-counts.ts';
@@ -33,6 +35,8 @@ export interface StatusSources {
   readonly workload: () => Promise<Workload>;
   /** By account; left out: who asks does not show it. */
   readonly activity?: (() => Promise<ReadonlyMap<string, ActivityStatus>>) | undefined;
+  /** The newest first; left out: who asks does not show them. */
+  readonly latestChanges?: (() => Promise<readonly LatestChange[]>) | undefined;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
@@ -45,6 +49,7 @@ export async function statusReport({
   accounts,
   workload,
   activity,
+  latestChanges,
   unready,
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
@@ -88,6 +93,8 @@ export async function statusReport({
     processes: stored.processes,
     accounts: statuses,
     errors: stored.errors,
+    deletions: judgeDeletions(statuses, stored, config.gracePeriodMs),
+    latestChanges: (await latestChanges?.()) ?? [],
     held: stored.held,
     recovery: stored.recovery,
   };

@@ -162,20 +162,6 @@ describe('judgeStatus', () => {
         'do: if they are gone on purpose: research-mirror sync lists --full --accept-deletions',
     ]);
   });
-
-  it('reports what suspected deletions wait for as notes', () => {
-    const collections = [
-      collection({ waitingDeletions: 1 }),
-      collection({ collection: 'watchlist', waitingDeletions: 5, waitingForWalks: 2 }),
-    ];
-    const { problems, notes } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
-    expect(problems).toEqual([]);
-    expect(notes).toEqual([
-      '42/lists: 1 row in doubt waits for a second proof',
-      '42/watchlist: 3 rows in doubt wait for a second proof',
-      '42/watchlist: 2 rows in doubt wait for two equal walks: the order of this list is not known',
-    ]);
-  });
 });
 
 describe('a database that went back', () => {

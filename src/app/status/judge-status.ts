@@ -218,13 +218,6 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
   if (each.fieldConflicts > 0) {
     notes.push(`${where}: ${countOf(each.fieldConflicts, 'value')} did not fit their column (view columns)`);
   }
-  const waitingText = (rows: number): string =>
-    `${where}: ${countOf(rows, 'row')} in doubt ${rows === 1 ? 'waits' : 'wait'} for`;
-  const second = each.waitingDeletions - each.waitingForWalks;
-  if (second > 0) notes.push(`${waitingText(second)} a second proof`);
-  if (each.waitingForWalks > 0) {
-    notes.push(`${waitingText(each.waitingForWalks)} two equal walks: the order of this list is not known`);
-  }
   return notes;
 }
 

@@ -5,6 +5,7 @@ import {
   sampleCollection,
   sampleReport,
 } from '../../../test/support/processes/status-report.ts';
+import { PAGE_STATES } from '../../../test/browser/page-states.ts';
 import { describeStatus } from './status-text.ts';
 
 describe('the table of an account', () => {
@@ -16,5 +17,23 @@ describe('the table of an account', () => {
     };
     expect(row(before(-45), before(-7200))).toMatch(/ in 45 s +in 2 h/);
     expect(row(before(45), null)).toMatch(/ due +–/);
+  });
+});
+
+describe('what changed, and what waits', () => {
+  it('is a line for each, in words of the page, with nothing that writes to the terminal', () => {
+    const report = sampleReport({
+      deletions: PAGE_STATES['deletions']?.().deletions ?? [],
+      latestChanges: (PAGE_STATES['healthy']?.().latestChanges ?? []).map((each) =>
+        each.field === 'status' ? { ...each, after: '"x\u001b[2J"' } : each,
+      ),
+    });
+    const text = describeStatus(report, undefined);
+    expect(text).toMatch(
+      /42\/research_jobs: 12,000 of 48,210, missed since 2 h ago: the brake holds them: .*; do: .*--accept-deletions; among them 48001, /,
+    );
+    expect(text).toContain(String.raw`75 s ago  research_jobs  48210  status: "running" → "x\u001b[2J"`);
+    expect(text).toContain('75 s ago  list_items  12,345 new rows\n');
+    expect(text).toContain('75 s ago  research_jobs  48211  insert\n');
   });
 });

@@ -2,6 +2,7 @@ import { CELL_COLUMNS } from '../../model/collection-columns.ts';
 import { problemLine } from '../../model/status/problem.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status/status-report.ts';
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
+import { changeLine, deletionLine } from './changes-text.ts';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
 
@@ -23,9 +24,14 @@ export function describeStatus(report: StatusReport, width: number | undefined):
   const errors = report.errors.map(
     ({ at, where, message }) => `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(message)}\n`,
   );
+  const deletions = report.deletions.map((each) => `  ${deletionLine(each, now)}\n`);
+  const several = report.accounts.length > 1;
+  const changes = report.latestChanges.map((each) => `  ${changeLine(each, now, several)}\n`);
   return [
     `${lines.join('\n')}\n`,
     ...accounts,
+    ...(deletions.length > 0 ? ['\ndeletions that wait\n', ...deletions] : []),
+    ...(changes.length > 0 ? ['\nlatest changes\n', ...changes] : []),
     ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
   ].join('');
 }

@@ -2,11 +2,13 @@ import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport } from '../../app/status/collect-status.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { readActivity } from '../../db/status/stored-activity.ts';
+import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
 import { readWorkload, type Workload } from '../../db/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import type { LatestChange } from '../../model/status/latest-change.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { examples, type AddCommand } from '../terminal/add-command.ts';
 import { EXIT } from '../terminal/exit-code.ts';
@@ -74,10 +76,14 @@ async function readStatus(
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     const workload = (): Promise<Workload> => readWorkload(db, config.history.kept);
-    // A text has no charts.
-    const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
-    if (pending.length === 0)
-      return await statusReport({ config, db, words, accounts: undefined, workload, activity });
+    if (pending.length === 0) {
+      // A text has no charts.
+      const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
+      const latestChanges = async (): Promise<readonly LatestChange[]> =>
+        readLatestChanges(db, await latestMarks(db));
+      const sources = { config, db, words, accounts: undefined, workload };
+      return await statusReport({ ...sources, activity, latestChanges });
+    }
     return {
       version: programVersion(),
       at: new Date(shell.clock.now()).toISOString(),
@@ -101,6 +107,8 @@ async function readStatus(
       processes: [],
       accounts: [],
       errors: [],
+      deletions: [],
+      latestChanges: [],
       held: null,
       recovery: null,
     };

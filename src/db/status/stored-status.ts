@@ -20,6 +20,7 @@ import type {
   RecoveryStatus,
   WalkStatus,
 } from '../../model/status/status-report.ts';
+import { type MissedRows, readMissedRows } from './missed-rows.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
 /** A collection, and an account, without what is read less often (workload.ts). */
@@ -38,6 +39,7 @@ export interface StoredStatus {
   readonly errors: readonly ErrorStatus[];
   readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
+  readonly missed: readonly MissedRows[];
 }
 
 /** Errors shown, and unfinished walks, over all accounts. */
@@ -52,7 +54,8 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
     const { rows } = await trx.sql<{ now: Date }>`select clock_timestamp() as now`;
     const now = rows[0]?.now ?? new Date(0);
     const processes = await processesAt(trx, now);
-    const collections = await collectionsOf(trx);
+    const missed = await readMissedRows(trx);
+    const collections = await collectionsOf(trx, missed);
     const walks = await walksOf(trx);
     const budgets = await budgetsAt(trx, now);
     const byAccount = await readWebhooksAndSubmissions(trx, now);
@@ -84,6 +87,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
         now,
         accounts.some(({ recheck }) => recheck),
       ),
+      missed,
     };
   });
 }
@@ -106,7 +110,10 @@ async function processesAt(db: Db, now: Date): Promise<ProcessStatus[]> {
   }));
 }
 
-async function collectionsOf(db: Db): Promise<Map<string, StoredCollection[]>> {
+async function collectionsOf(
+  db: Db,
+  missed: readonly MissedRows[],
+): Promise<Map<string, StoredCollection[]>> {
   const rows = await db.mirror
     .selectFrom('freshness as f')
     .innerJoin('data_quality as q', (join) =>
@@ -116,19 +123,15 @@ async function collectionsOf(db: Db): Promise<Map<string, StoredCollection[]>> {
     .select(QUALITY_COLUMNS.map(({ column }) => `q.${column}` as const))
     .orderBy('f.collection')
     .execute();
-  const pairs = await db.state
-    .selectFrom('candidate')
-    .select(['_user_id', 'collection', (each) => each.fn.countAll().as('rows')])
-    .where('kind', '=', 'pair')
-    .where('proven_at', 'is', null)
-    .groupBy(['_user_id', 'collection'])
-    .execute();
-  const forWalks = new Map(pairs.map((row) => [`${row._user_id}/${row.collection}`, Number(row.rows)]));
+  const waitingForWalks = (userId: string, collection: string): number =>
+    missed
+      .filter((each) => each.userId === userId && each.collection === collection && each.kind === 'pair')
+      .reduce((sum, each) => sum + each.rows, 0);
   return byUser(rows, (row) => ({
     collection: row.collection as CollectionName,
     state: row.state as CollectionState,
     ...figuresOf(row),
-    waitingForWalks: forWalks.get(`${row._user_id}/${row.collection}`) ?? 0,
+    waitingForWalks: waitingForWalks(row._user_id, row.collection),
   }));
 }
 

@@ -3,9 +3,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 
 /** Deletions that the brake never blocks: small collections lose a good part of their rows every day. */
-const FREE_ROWS = 10;
+export const FREE_ROWS = 10;
 /** Share of a collection's rows that may be deleted within a day. */
-const FREE_SHARE = 0.2;
+export const FREE_SHARE = 0.2;
 
 const HOUR_MS = 3_600_000;
 /** The last 24 hours are counted in begun hours: up to one more. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRowPath } from './row-address.ts';
+import { changedRow, readRowPath, rowPath } from './row-address.ts';
 
 it.each([
   ['of another place', 'api/42/lists/7'],
@@ -19,4 +19,13 @@ it.each([
 it('a number is the same number however it is written', () => {
   expect(readRowPath('rows/042/lists/-007')).toEqual({ userId: '42', collection: 'lists', key: ['-7'] });
   expect(readRowPath('rows/42/account')).toEqual({ userId: '42', collection: 'account', key: [] });
+});
+
+it.each([
+  ['research_jobs', '7', 'rows/42/research_jobs/7'],
+  ['account', '42', 'rows/42/account'],
+  ['list_items', '7:a:b/c', 'rows/42/list_items/7/a%3Ab%2Fc'],
+  ['watchlist', '..', 'rows/42/watchlist/~..'],
+] as const)('a change of a row of %s with the key %s is about that row', (name, key, path) => {
+  expect(rowPath(changedRow('42', name, key))).toBe(path);
 });

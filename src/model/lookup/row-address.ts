@@ -18,6 +18,18 @@ export function rowPath({ userId, collection: name, key }: RowAddress): string {
   return ['rows', userId, name, ...key.map(pathPart)].join('/');
 }
 
+/**
+ * The row that a line of the view `changes` is about.
+ * @param key as the view has it: that of an item is `<list_id>:<id>`, that of `account` its `_user_id`
+ */
+export function changedRow(userId: string, name: CollectionName, key: string): RowAddress {
+  const [first, ...more] = keyTypes(name);
+  if (first === undefined) return { userId, collection: name, key: [] };
+  if (more.length === 0) return { userId, collection: name, key: [key] };
+  const colon = key.indexOf(':');
+  return { userId, collection: name, key: [key.slice(0, colon), key.slice(colon + 1)] };
+}
+
 /** @returns undefined where the path names no row that there could be */
 export function readRowPath(path: string): RowAddress | undefined {
   const [room, user, name, ...parts] = path.split('/').map(partOfPath);

@@ -1,7 +1,9 @@
 import type { CollectionFigures } from '../collection-columns.ts';
 import type { CollectionName } from '../collections.ts';
+import type { LatestChange } from './latest-change.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
+import type { WaitingDeletion } from './waiting-deletion.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';
 
 /**
@@ -33,6 +35,10 @@ export interface StatusReport {
   readonly accounts: readonly AccountStatus[];
   /** The last few errors over all accounts, the newest first. */
   readonly errors: readonly ErrorStatus[];
+  /** Rows that look deleted and are still there, by collection and cause; those first that need a person. */
+  readonly deletions: readonly WaitingDeletion[];
+  /** The last few changes of rows over all accounts, the newest first. */
+  readonly latestChanges: readonly LatestChange[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
   readonly held: HoldStatus | null;
   /** When the database was last found to have gone back, and why; null: not within the last week. */

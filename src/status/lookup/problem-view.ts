@@ -3,7 +3,7 @@ import type { Html } from '../page/page-figures.ts';
 
 /** What a page shows that could not be answered. @param why one sentence */
 export function problemView(what: string, why: string): Html {
-  return html`<main>
+  return html`<main id="content" tabindex="-1">
     <section class="headline bad">
       <h1>${what}</h1>
       <p>${why}</p>
@@ -13,7 +13,7 @@ export function problemView(what: string, why: string): Html {
 
 /** @param root the way to the status page's folder */
 export function notFoundView(root: string): Html {
-  return html`<main>
+  return html`<main id="content" tabindex="-1">
     <section class="headline bad">
       <h1>There is no such row</h1>
       <p>

@@ -17,7 +17,7 @@ export interface RowFrame {
 /** A row: what happened to it, and what it is now. */
 export function rowView(row: RowStory, { root, older }: RowFrame): Html {
   const domain = row.columns.find(({ name }) => name === '_domain')?.value.text;
-  return html`<main>
+  return html`<main id="content" tabindex="-1">
     <section class="headline ${row.state === 'live' ? 'good' : ''}">
       <h1>${rowName(row)}</h1>
       <p>

@@ -13,7 +13,7 @@ export function rowInFound(found: Found): RowAddress | null {
 
 /** What may be searched for. */
 export function searchHelpView(): Html {
-  return html`<main>
+  return html`<main id="content" tabindex="-1">
     <section class="headline">
       <h1>Search</h1>
       <p>${HELP}</p>
@@ -28,14 +28,14 @@ const HELP =
 export function resultsView({ query, at, results, more }: SearchAnswer): Html {
   const shown = query.trim();
   if (results.length === 0) {
-    return html`<main>
+    return html`<main id="content" tabindex="-1">
       <section class="headline">
         <h1>Nothing found</h1>
         <p>Nothing has the ID or domain <code>${shown}</code>. ${HELP}</p>
       </section>
     </main>`;
   }
-  return html`<main>
+  return html`<main id="content" tabindex="-1">
     <section>
       <h1>${count(results.length)}${more ? ' of more' : ''} found</h1>
       <p class="quiet">for <code>${shown}</code></p>

@@ -18,24 +18,30 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
     <details ${unfolded ? 'open' : ''}>
       <summary>
         <h2>Account ${userId}</h2>
-        ${email === null ? '' : html`<span class="quiet">${email}</span>`}
+        ${email === null ? '' : html`<span class="quiet long">${email}</span>`}
         ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       </summary>
       ${error === null ? '' : html`<p class="error">${error}</p>`} ${lastDay(account.activity)}
-      ${table('Collection', collections, collectionName, [
-        ['State', ({ state }) => chip(state, state)],
-        ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
-          column.cell.title,
-          (row) => columnCell(column, row, at),
-          column.kind === 'count',
-        ]),
-      ])}
+      ${table(
+        'Collection',
+        collections,
+        collectionName,
+        [
+          ['State', ({ state }) => chip(state, state)],
+          ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
+            column.cell.title,
+            (row) => columnCell(column, row, at),
+            column.kind === 'count',
+          ]),
+        ],
+        `Collections of ${userId}`,
+      )}
       ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
       ${submissionsPart(submissions)}
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>
-            ${table('Endpoints', budget.groups, groupName, GROUP_COLUMNS)}`,
+            ${table('Endpoints', budget.groups, groupName, GROUP_COLUMNS, `Rate limits of key ${budget.key}…`)}`,
       )}
     </details>
   </section>`;
@@ -72,14 +78,20 @@ function columnCell(
 function walkTable(walks: readonly WalkStatus[], at: string): Html {
   const age = ({ startedAt }: WalkStatus): number => Date.parse(at) - Date.parse(startedAt);
   return html`<h3>Reading now</h3>
-    ${table('Walk', walks, walkName, [
-      ['For', (walk) => span(age(walk)), true],
-      ['Pages', ({ pages }) => count(pages), true],
-      ['Rows', ({ items }) => count(items), true],
-      ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
-      ['New', ({ inserted }) => count(inserted), true],
-      ['Changed', ({ updated }) => count(updated), true],
-    ])}`;
+    ${table(
+      'Walk',
+      walks,
+      walkName,
+      [
+        ['For', (walk) => span(age(walk)), true],
+        ['Pages', ({ pages }) => count(pages), true],
+        ['Rows', ({ items }) => count(items), true],
+        ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
+        ['New', ({ inserted }) => count(inserted), true],
+        ['Changed', ({ updated }) => count(updated), true],
+      ],
+      'Walks under way',
+    )}`;
 }
 
 function walkName({ kind, collection, listId }: WalkStatus): Html {
@@ -96,7 +108,7 @@ const GROUP_COLUMNS: readonly PageColumn<GroupBudgetStatus>[] = [
     'Used in 60 s',
     ({ size, used }) =>
       html`<span class="use">
-        <meter min="0" max="${Math.max(1, size)}" value="${used}"></meter>
+        <meter aria-hidden="true" min="0" max="${Math.max(1, size)}" value="${used}"></meter>
         ${count(used)} of ${count(size)}
       </span>`,
   ],

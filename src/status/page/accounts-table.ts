@@ -13,23 +13,29 @@ export function accountsTable(
   const sorted = accounts.toSorted((a, b) => Number(hasTrouble(b)) - Number(hasTrouble(a)));
   return html`<section class="accounts">
     <h2>${count(accounts.length)} accounts</h2>
-    ${table('Account', sorted, accountName, [
-      ['State', (account) => stateOf(account, hasTrouble(account))],
+    ${table(
+      'Account',
+      sorted,
+      accountName,
       [
-        'Rows',
-        ({ collections }) => count(collections.reduce((sum, { liveRows }) => sum + liveRows, 0)),
-        true,
+        ['State', (account) => stateOf(account, hasTrouble(account))],
+        [
+          'Rows',
+          ({ collections }) => count(collections.reduce((sum, { liveRows }) => sum + liveRows, 0)),
+          true,
+        ],
+        [
+          'New rows and changes as of',
+          (account) => moment(oldest(account, 'polledAt'), at, 'not all read yet'),
+        ],
+        ['Age, last 24 h', ({ activity }) => smallSparkline('freshness', activity)],
+        ['Everything as of', (account) => moment(oldest(account, 'completeAsOf'), at, 'not proven yet')],
+        ['Changes, last 24 h', ({ activity }) => smallSparkline('changes', activity)],
+        ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
+        ['Requests in 60 s', requests, true],
       ],
-      [
-        'New rows and changes as of',
-        (account) => moment(oldest(account, 'polledAt'), at, 'not all read yet'),
-      ],
-      ['Age, last 24 h', ({ activity }) => smallSparkline('freshness', activity)],
-      ['Everything as of', (account) => moment(oldest(account, 'completeAsOf'), at, 'not proven yet')],
-      ['Changes, last 24 h', ({ activity }) => smallSparkline('changes', activity)],
-      ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
-      ['Requests in 60 s', requests, true],
-    ])}
+      'Accounts',
+    )}
   </section>`;
 }
 

@@ -4,31 +4,41 @@ import { absolute, relative, type Html } from './page-figures.ts';
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
 export type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
 
-/** A table that a phone shows as blocks. @param name what is in the first column, under `title` */
+/**
+ * A table that a phone shows as blocks: its roles are said, since blocks have none of their own.
+ * @param name what is in the first column, under `title`
+ * @param caption what the table is, for who can't see what it stands under
+ */
 export function table<Row>(
   title: string,
   rows: readonly Row[],
   name: (row: Row) => Html,
   columns: readonly PageColumn<Row>[],
+  caption: string = title,
 ): Html {
-  return html`<table>
-    <thead>
-      <tr>
-        <th>${title}</th>
+  return html`<table role="table">
+    <caption class="unseen">
+      ${caption}
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        <th scope="col" role="columnheader">${title}</th>
         ${columns.map(([title, , figure]) =>
-          figure === true ? html`<th class="figure">${title}</th>` : html`<th>${title}</th>`,
+          figure === true
+            ? html`<th scope="col" role="columnheader" class="figure">${title}</th>`
+            : html`<th scope="col" role="columnheader">${title}</th>`,
         )}
       </tr>
     </thead>
-    <tbody>
+    <tbody role="rowgroup">
       ${rows.map(
         (row) =>
-          html`<tr>
-            <th scope="row">${name(row)}</th>
+          html`<tr role="row">
+            <th scope="row" role="rowheader">${name(row)}</th>
             ${columns.map(([title, content, figure]) =>
               figure === true
-                ? html`<td data-label="${title}" class="figure">${content(row)}</td>`
-                : html`<td data-label="${title}">${content(row)}</td>`,
+                ? html`<td role="cell" data-label="${title}" class="figure">${content(row)}</td>`
+                : html`<td role="cell" data-label="${title}">${content(row)}</td>`,
             )}
           </tr>`,
       )}

@@ -72,11 +72,14 @@ function page(
         </style>
       </head>
       <body>
+        <a class="skip" href="#content">Skip to the status</a>
         <header class="bar">
           <a class="name" href="${root}./">research-mirror</a>
           <span id="live" role="status"></span>
           ${searchForm(root, query)}
-          <nav><a href="${root}api/status">JSON</a> <a href="${root}metrics">Metrics</a></nav>
+          <nav aria-label="Other forms of this page">
+            <a href="${root}api/status">JSON</a> <a href="${root}metrics">Metrics</a>
+          </nav>
         </header>
         ${view} ${script}
       </body>

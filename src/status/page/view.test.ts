@@ -6,6 +6,7 @@ import {
   sampleReport,
   sampleWebhook,
 } from '../../../test/support/processes/status-report.ts';
+import { PAGE_STATES } from '../../../test/browser/page-states.ts';
 import { reportView } from './view.ts';
 
 const viewOf = async (...accounts: ReturnType<typeof sampleAccount>[]): Promise<string> =>
@@ -62,5 +63,30 @@ describe('a webhook', () => {
     const changes = { announced: 1, polled: 1 };
     const some = await viewOf(sampleAccount({ webhook: sampleWebhook({ changes }) }));
     expect(some).toMatch(/>\s*Announced, of the last 2 finished\s*</);
+  });
+});
+
+describe('the latest changes', () => {
+  it('lead to their rows, and count what came or went by the thousand', async () => {
+    const view = String(await reportView((PAGE_STATES['healthy'] ?? sampleReport)()));
+    expect(view).toContain('href="rows/42/research_jobs/48210"');
+    expect(view).toContain('href="rows/42/watchlist/w%2F1%3F%23"');
+    expect(view).toMatch(/12,345 new rows in <code>list_items<\/code>/);
+    expect(view).toMatch(/more than 20,000 rows deleted in <code>list_items<\/code>/);
+    expect(view).toMatch(/<code>&quot;running&quot;<\/code>[\s\S]*<code>&quot;done&quot;<\/code>/);
+    expect(await viewOf(sampleAccount())).not.toContain('Latest changes');
+  });
+});
+
+describe('deletions that wait', () => {
+  it('say how many, why, what happens, and which rows', async () => {
+    const view = String(await reportView((PAGE_STATES['deletions'] ?? sampleReport)()));
+    expect(view).toMatch(
+      /12,000 of 48,210[\s\S]*held by the brake[\s\S]*sync research_jobs --full --accept-deletions/,
+    );
+    expect(view).toMatch(/second proof[\s\S]*by itself: they are read again, in 40 s/);
+    expect(view).toMatch(/two equal walks[\s\S]*by itself: the next full walk decides, in 12 h/);
+    expect(view).toContain('href="rows/42/research_jobs/48001"');
+    expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
   });
 });

@@ -2,6 +2,8 @@ import { html } from 'hono/html';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountSection } from './account-section.ts';
 import { accountsTable } from './accounts-table.ts';
+import { changesSection } from './changes-section.ts';
+import { deletionsSection } from './deletions-section.ts';
 import { affectedBy } from '../../model/status/problem.ts';
 import { creditsFigure } from './credits-figure.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
@@ -18,9 +20,9 @@ export function reportView(report: StatusReport): Html {
     good: 'The mirror is healthy',
     bad: 'The mirror needs attention',
   }[state];
-  return html`<main data-title="${headline} – research-mirror">
+  return html`<main id="content" tabindex="-1" data-title="${headline} – research-mirror">
     <section class="headline ${state}">
-      <h1>${headline}</h1>
+      <div role="status"><h1>${headline}</h1></div>
       <p>
         ${report.service === null ? '' : html`${report.service} → `}${report.database}, schema
         <code>${report.schema}</code>, as of <time datetime="${at}">${absolute(at, at)}</time>
@@ -28,7 +30,8 @@ export function reportView(report: StatusReport): Html {
       ${problems(report)}
     </section>
     ${tiles(report)} ${accounts.length < 2 ? '' : accountsTable(accounts, at, troubled)}
-    ${sentences('notes', report.notes)}
+    ${deletionsSection(report.deletions, at, accounts.length > 1)} ${sentences('notes', report.notes)}
+    ${changesSection(report.latestChanges, at, accounts.length > 1)}
     ${accounts.map((account) =>
       accountSection(account, at, accounts.length <= UNFOLDED_ACCOUNTS || troubled(account)),
     )}
@@ -38,9 +41,9 @@ export function reportView(report: StatusReport): Html {
 
 /** What the page shows while no report can be made. @param why one sentence */
 export function unavailable(why: string): Html {
-  return html`<main data-title="No answer – research-mirror">
+  return html`<main id="content" tabindex="-1" data-title="No answer – research-mirror">
     <section class="headline bad">
-      <h1>The status can’t be read now</h1>
+      <div role="status"><h1>The status can’t be read now</h1></div>
       <p>${why}</p>
     </section>
     <p class="quiet">What was mirrored is safe. This page shows it as soon as the database answers.</p>

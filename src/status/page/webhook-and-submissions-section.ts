@@ -25,29 +25,34 @@ export function webhookPart(webhook: WebhookStatus, at: string): Html {
         >`;
   const found = changes === null ? 0 : changes.announced + changes.polled;
   return html`<h3>Webhook</h3>
-    <table>
-      <thead>
-        <tr>
-          <th>Registration</th>
-          <th>Last event</th>
-          <th class="figure">To be read again</th>
-          <th class="figure">
+    <table role="table">
+      <caption class="unseen">
+        Webhook
+      </caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          <th scope="col" role="columnheader">Registration</th>
+          <th scope="col" role="columnheader">Last event</th>
+          <th scope="col" role="columnheader" class="figure">To be read again</th>
+          <th scope="col" role="columnheader" class="figure">
             ${found === 0 ? 'Announced' : `Announced, of the last ${count(found)} finished`}
           </th>
-          <th class="figure">Found first by polls</th>
+          <th scope="col" role="columnheader" class="figure">Found first by polls</th>
         </tr>
       </thead>
-      <tbody>
-        <tr>
-          <th scope="row">
+      <tbody role="rowgroup">
+        <tr role="row">
+          <th scope="row" role="rowheader">
             <span class="chip ${kind}">${WORDS[state]}</span>
             ${host === null ? '' : html`<small>${host}</small>`}
             ${error === null ? '' : html`<small class="${kind === 'failing' ? 'error' : 'warn'}">${error}</small>`}
           </th>
-          <td data-label="Last event">${last}</td>
-          <td data-label="To be read again" class="figure">${count(hintsWaiting)}</td>
-          <td data-label="Announced" class="figure">${changes === null ? '–' : count(changes.announced)}</td>
-          <td data-label="Found first by polls" class="figure">
+          <td role="cell" data-label="Last event">${last}</td>
+          <td role="cell" data-label="To be read again" class="figure">${count(hintsWaiting)}</td>
+          <td role="cell" data-label="Announced" class="figure">
+            ${changes === null ? '–' : count(changes.announced)}
+          </td>
+          <td role="cell" data-label="Found first by polls" class="figure">
             ${changes === null ? '–' : count(changes.polled)}
           </td>
         </tr>
@@ -60,15 +65,18 @@ export function submissionsPart(counts: SubmissionCounts): Html {
   const states = ['queued', 'sending', 'held', 'accepted', 'rejected', 'unknown', 'cancelled'] as const;
   if (states.every((state) => counts[state] === 0)) return html``;
   return html`<h3>Submissions: waiting, and ended in the last 24 h</h3>
-    <table>
-      <thead>
-        <tr>
-          ${states.map((state) => html`<th class="figure">${state}</th>`)}
+    <table role="table">
+      <caption class="unseen">
+        Submissions by state
+      </caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          ${states.map((state) => html`<th scope="col" role="columnheader" class="figure">${state}</th>`)}
         </tr>
       </thead>
-      <tbody>
-        <tr>
-          ${states.map((state) => html`<td data-label="${state}" class="figure">${count(counts[state])}</td>`)}
+      <tbody role="rowgroup">
+        <tr role="row">
+          ${states.map((state) => html`<td role="cell" data-label="${state}" class="figure">${count(counts[state])}</td>`)}
         </tr>
       </tbody>
     </table>`;

@@ -1,0 +1,27 @@
+import { formatAge, formatCount } from '@research-mirror/runtime/figures';
+import { type LatestChange, manyRows } from '../../model/status/latest-change.ts';
+import type { WaitingDeletion } from '../../model/status/waiting-deletion.ts';
+import { printable } from '../terminal/text-table.ts';
+
+/** Rows that look deleted and are still there, one line for each collection and cause. */
+export function deletionLine(deletion: WaitingDeletion, now: number): string {
+  const { userId, collection, rows, liveRows, since, what, byItself, due, remedy, examples } = deletion;
+  const when =
+    due === null ? '' : Date.parse(due) > now ? ` (${formatAge(now - Date.parse(due))})` : ' (due)';
+  return [
+    `${userId}/${collection}: ${formatCount(rows)} of ${formatCount(liveRows)}, missed since ${formatAge(now - Date.parse(since))}: ${what}`,
+    `by itself: ${byItself}${when}`,
+    ...(remedy === null ? [] : [`do: ${remedy}`]),
+    ...(examples.length === 0 ? [] : [`among them ${examples.map(printable).join(', ')}`]),
+  ].join('; ');
+}
+
+/** One of the latest changes. @param several accounts are mirrored: it is named */
+export function changeLine(change: LatestChange, now: number, several: boolean): string {
+  const { at, userId, collection, op, key, field, before, after } = change;
+  const where = several ? `${userId}/${collection}` : collection;
+  const many = manyRows(change, formatCount);
+  const value = (text: string | null): string => (text === null ? 'nothing' : printable(text));
+  const what = field === null ? op : `${printable(field)}: ${value(before)} → ${value(after)}`;
+  return `${formatAge(now - Date.parse(at))}  ${where}  ${many ?? `${printable(key ?? '')}  ${what}`}`;
+}

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { StatusReport } from '../../src/model/status/status-report.ts';
+import type { StatusServer } from '../../src/status/server.ts';
+import { type Browser, isBrowserTested, startBrowser } from '../support/processes/browser.ts';
+import { sampleFound, sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
+import { AT, sampleAccount, sampleProblem, sampleReport } from '../support/processes/status-report.ts';
+import { PAGE_STATES } from './page-states.ts';
+import { servePage } from './served-page.ts';
+
+// The page for who uses no mouse, hears it, or has a narrow screen: judged by axe-core in each state, and by hand.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let browser: Browser;
+const servers: StatusServer[] = [];
+beforeAll(async () => {
+  if (isBrowserTested()) browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+afterEach(async () => {
+  for (const each of servers.splice(0)) await each.stop();
+});
+
+async function open(report: () => StatusReport, path = ''): Promise<Page> {
+  const lookups = sampleLookups({
+    search: async (query) => ({
+      query,
+      at: AT,
+      results: query === 'nothing' ? [] : [sampleFound()],
+      more: false,
+    }),
+    row: async (address) => (address.key[0] === '404' ? undefined : sampleStory(address)),
+  });
+  const server = await servePage(report, { lookups });
+  servers.push(server);
+  return (await browser.open(`${server.url()}${path}`)).page;
+}
+
+/** Each rule that is broken, and where; best practices among them. */
+async function violations(page: Page): Promise<string[]> {
+  // Not as a script of the page: its content policy would refuse it.
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResults>('axe.run(document)');
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ target, html }) => `${id}: ${help}: ${target.join(' ')} ${html.slice(0, 120)}`),
+  );
+}
+
+describe.runIf(isBrowserTested())('axe-core finds nothing', () => {
+  it.each<readonly [state: string, path: string]>([
+    ...Object.keys(PAGE_STATES).map((state) => [state, ''] as const),
+    ['found', 'search?q=7'],
+    ['nothing found', 'search?q=nothing'],
+    ['a row', 'rows/42/research_jobs/7'],
+    ['no such row', 'rows/42/research_jobs/404'],
+  ])('in the state %s, light and dark, wide and narrow', async (state, path) => {
+    const page = await open(PAGE_STATES[state] ?? sampleReport, path);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const width of [1400, 400]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect({ colorScheme, width, found: await violations(page) }).toEqual({
+          colorScheme,
+          width,
+          found: [],
+        });
+      }
+    }
+  });
+});
+
+describe.runIf(isBrowserTested())('by keyboard', () => {
+  it('everything that does something is reached, in the order of the page, and seen to be', async () => {
+    const page = await open(PAGE_STATES['deletions'] ?? sampleReport);
+    const wanted = await page.locator('a[href], summary, input, button, select').count();
+    const reached = new Set<string>();
+    for (let turn = 0; turn < wanted; turn += 1) {
+      await page.keyboard.press('Tab');
+      const [place, outline] = await page.evaluate<[string, string]>(`(() => {
+        const all = [...document.querySelectorAll('a[href], summary, input, button, select')];
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return [String(all.indexOf(document.activeElement)), outlineStyle + ' ' + outlineWidth];
+      })()`);
+      expect(outline).toBe('solid 3px');
+      expect(place).toBe(String(turn));
+      reached.add(place);
+    }
+    expect(reached.size).toBe(wanted);
+  });
+
+  it('the first stop leads past what stands above, and an account folds by Enter', async () => {
+    const page = await open(() => sampleReport());
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the status');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await page.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    expect(await page.locator('details').getAttribute('open')).toBeNull();
+    await page.keyboard.press('Space');
+    expect(await page.locator('details').getAttribute('open')).not.toBeNull();
+  });
+});
+
+describe.runIf(isBrowserTested())('for who hears it', () => {
+  it('only the headline and the connection are announced, not each figure', async () => {
+    let report = sampleReport();
+    const page = await open(() => report);
+    expect(
+      await page.locator('[aria-live], [role=status], [role=alert], [role=log]').allInnerTexts(),
+    ).toEqual([expect.stringMatching(/^(?:live)?$/) as string, 'The mirror is healthy']);
+    await page.evaluate('window.region = document.querySelector("main [role=status]")');
+    report = sampleReport({ healthy: false, problems: [sampleProblem()] });
+    await page.locator('.problems').waitFor();
+    // The same element says the new words: a new one would not be announced.
+    expect(await page.evaluate('window.region.isConnected && window.region.innerText')).toBe(
+      'The mirror needs attention',
+    );
+  });
+
+  it('a phone, too, has tables: cells with their rows and columns', async () => {
+    const page = await open(() => sampleReport());
+    await page.setViewportSize({ width: 400, height: 900 });
+    const session = await page.context().newCDPSession(page);
+    const { nodes } = (await session.send('Accessibility.getFullAXTree')) as {
+      readonly nodes: readonly { readonly ignored: boolean; readonly role?: { readonly value: string } }[];
+    };
+    const roles = nodes.filter(({ ignored }) => !ignored).map(({ role }) => role?.value);
+    expect(roles).toEqual(expect.arrayContaining(['table', 'row', 'rowheader', 'cell', 'main', 'banner']));
+  });
+});
+
+/** Elements with a word that stands in two lines. Chips, figures and moments are words; keys and values may break. */
+const BROKEN_WORDS = `(() => {
+  const broken = [];
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    if (node.parentElement.closest('.long, .key, tbody th small, .problems, .errors, .headline, .unseen, code')) continue;
+    for (const { index, 0: word } of node.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      if (tops.size > 1 && !word.includes('-')) broken.push(word);
+    }
+  }
+  return broken;
+})()`;
+
+describe.runIf(isBrowserTested())('no word is broken', () => {
+  const lastError = `25 lists could not be read: ${'GET /v1/lists/1068 was refused; '.repeat(10)}`;
+  const long = sampleAccount({
+    email: `${'a'.repeat(64)}@${'b'.repeat(60)}.example.com`,
+    collections: sampleAccount().collections.map((each) => ({
+      ...each,
+      state: 'failing',
+      lastError,
+      liveRows: 1_234_567,
+    })),
+  });
+
+  it.each([...Object.keys(PAGE_STATES), 'long'])('at any width from 400 to 1400: %s', async (state) => {
+    const page = await open(
+      PAGE_STATES[state] ?? (() => sampleReport({ accounts: [long, { ...long, userId: '43' }] })),
+    );
+    for (let width = 400; width <= 1400; width += 50) {
+      await page.setViewportSize({ width, height: 900 });
+      const scrolls = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect({ width, scrolls, broken: await page.evaluate(BROKEN_WORDS) }).toEqual({
+        width,
+        scrolls: width,
+        broken: [],
+      });
+    }
+  });
+});

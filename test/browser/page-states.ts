@@ -1,0 +1,167 @@
+import { judgeStatus } from '../../src/app/status/judge-status.ts';
+import { groupProblems } from '../../src/app/status/group-problems.ts';
+import { judgeDeletions } from '../../src/app/status/judge-deletions.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
+import { SERVICE_DOWN } from '../../src/model/errors.ts';
+import type { LatestChange } from '../../src/model/status/latest-change.ts';
+import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
+import {
+  AT,
+  before,
+  sampleAccount,
+  sampleCollection,
+  sampleReport,
+} from '../support/processes/status-report.ts';
+
+const LONG = 'x7Qp'.repeat(60);
+
+const CHANGES: readonly LatestChange[] = [
+  changed({ op: 'update', key: '48210', field: 'status', before: '"running"', after: '"done"' }),
+  changed({ op: 'update', key: '48210', field: 'score', before: null, after: '87.5' }),
+  changed({ op: 'insert', key: '48211' }),
+  changed({
+    collection: 'list_items',
+    op: 'update',
+    key: `17:${LONG}`,
+    field: LONG,
+    before: '1',
+    after: `"${LONG}…`,
+  }),
+  changed({ collection: 'list_items', op: 'insert', rows: 12_345, key: null }),
+  changed({ collection: 'list_items', op: 'delete', rows: 20_000, more: true, key: null }),
+  changed({ collection: 'watchlist', op: 'delete', key: 'w/1?#' }),
+  changed({ collection: 'watchlist', op: 'undelete', key: 'w/1?#' }),
+  changed({
+    collection: 'account',
+    op: 'update',
+    key: '42',
+    field: 'credits',
+    before: '1275.75',
+    after: '1200.50',
+  }),
+];
+
+function changed(changes: Partial<LatestChange>): LatestChange {
+  return {
+    at: before(75),
+    userId: '42',
+    collection: 'research_jobs',
+    op: 'update',
+    rows: 1,
+    more: false,
+    key: null,
+    field: null,
+    before: null,
+    after: null,
+    changeId: '1772366400000000',
+    ...changes,
+  };
+}
+
+/** Judged as a daemon does. */
+function judged(accounts: readonly AccountStatus[], changes: Partial<StatusReport> = {}): StatusReport {
+  const report = sampleReport({ accounts, errors: [], ...changes });
+  const { findings, notes } = judgeStatus(accounts, report.processes, new Date(AT), null);
+  const problems = groupProblems(findings);
+  return { ...report, problems, healthy: problems.length === 0, notes };
+}
+
+const quiet = { walks: [], email: 'ada@example.com' } as const;
+const twenty = (change: (account: AccountStatus, index: number) => AccountStatus): AccountStatus[] =>
+  Array.from({ length: 20 }, (_, index) =>
+    change(
+      sampleAccount({
+        ...quiet,
+        userId: String(1_001 + index),
+        email: `accounts+${index}@a-long-name.example.com`,
+      }),
+      index,
+    ),
+  );
+
+const down: Partial<Parameters<typeof sampleCollection>[0]> = {
+  state: 'failing',
+  lastError: `${SERVICE_DOWN}GET /v1/lists was answered 503: maintenance`,
+  failingSince: before(900),
+  lastErrorAt: before(10),
+};
+
+/** Suspected deletions of each kind. */
+function waiting(): StatusReport {
+  const of = (
+    collection: CollectionName,
+    kind: 'proven' | 'snapshot' | 'pair',
+    rows: number,
+    ago: number,
+  ) => ({
+    userId: '42',
+    collection,
+    kind,
+    keyless: collection === 'watchlist',
+    walking: false,
+    rows,
+    since: new Date(before(ago)),
+    latest: new Date(before(ago)),
+    examples:
+      collection === 'list_items' ? [`17:${LONG}`, '17:b'] : ['48001', '48002', '48003', '48004', '48005'],
+  });
+  const missed = [
+    of('research_jobs', 'proven', 12_000, 7_300),
+    of('watchlist', 'snapshot', 2, 4_000),
+    of('lists', 'snapshot', 1, 20),
+    of('list_items', 'pair', 37, 3_000),
+  ];
+  const collections = COLLECTION_NAMES.map((collection) =>
+    sampleCollection({
+      collection,
+      liveRows: 48_210,
+      heldDeletions: collection === 'research_jobs' ? 12_000 : 0,
+      waitingDeletions:
+        missed.find((each) => each.collection === collection && each.kind !== 'proven')?.rows ?? 0,
+    }),
+  );
+  const accounts = [sampleAccount({ ...quiet, collections })];
+  const { processes } = sampleReport();
+  return judged(accounts, {
+    deletions: judgeDeletions(accounts, { missed, now: new Date(AT), processes }, 60_000),
+  });
+}
+
+/** What the page may have to show, by name; a state that throws is one in which no report can be made. */
+export const PAGE_STATES: Readonly<Record<string, () => StatusReport>> = {
+  healthy: () => judged([sampleAccount()], { latestChanges: CHANGES }),
+  'twenty-accounts': () =>
+    judged(
+      twenty((account, index) =>
+        index === 13
+          ? {
+              ...account,
+              collections: account.collections.map((each) =>
+                each.collection === 'lists'
+                  ? {
+                      ...each,
+                      state: 'failing',
+                      lastError: 'GET /v1/lists was answered 500: no',
+                      failingSince: before(300),
+                    }
+                  : each,
+              ),
+            }
+          : account,
+      ),
+      { latestChanges: CHANGES.map((each, index) => ({ ...each, userId: String(1_001 + index) })) },
+    ),
+  outage: () =>
+    judged(
+      twenty((account) => ({
+        ...account,
+        collections: account.collections.map((each) => ({ ...each, ...down })),
+      })).slice(0, 6),
+      { errors: [{ at: before(10), where: '1001/lists', message: String(down.lastError) }] },
+    ),
+  fresh: () => judged([], { keys: { good: 0, refused: 0, moved: 0, unasked: 1 } }),
+  unreachable: () => {
+    throw new Error('the database did not answer within 4 s');
+  },
+  deletions: waiting,
+};
