@@ -17,7 +17,7 @@ const LONG = 'x7Qp'.repeat(60);
 
 const CHANGES: readonly LatestChange[] = [
   changed({ op: 'update', key: '48210', field: 'status', before: '"running"', after: '"done"' }),
-  changed({ op: 'update', key: '48210', field: 'score', before: null, after: '87.5' }),
+  changed({ op: 'update', key: '48210', field: 'score', before: null, after: '87.5', moreFields: 7 }),
   changed({ op: 'insert', key: '48211' }),
   changed({
     collection: 'list_items',
@@ -53,6 +53,7 @@ function changed(changes: Partial<LatestChange>): LatestChange {
     field: null,
     before: null,
     after: null,
+    moreFields: 0,
     changeId: '1772366400000000',
     ...changes,
   };

@@ -33,6 +33,7 @@ describe('what changed, and what waits', () => {
       /42\/research_jobs: 12,000 of 48,210, missed since 2 h ago: the brake holds them: .*; do: .*--accept-deletions; among them 48001, /,
     );
     expect(text).toContain(String.raw`75 s ago  research_jobs  48210  status: "running" → "x\u001b[2J"`);
+    expect(text).toContain('75 s ago  research_jobs  48210  score: nothing → 87.5, and 7 fields more\n');
     expect(text).toContain('75 s ago  list_items  12,345 new rows\n');
     expect(text).toContain('75 s ago  research_jobs  48211  insert\n');
   });

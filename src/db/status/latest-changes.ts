@@ -12,6 +12,8 @@ const ONE_BY_ONE = 3;
 const AT_ONCE = 600_000_000n;
 /** How often it is looked further back where one load fills all that was found. */
 const ROUNDS = 4;
+/** Fields of one change that are shown; its status first. */
+const FIELDS = 3;
 /** Characters of a value that are kept. */
 const VALUE = 160;
 
@@ -63,7 +65,7 @@ async function ofAccount(db: Db, userId: string, last: readonly LatestChange[]):
   for (const [index, { collection, op, id, at }] of left.entries()) {
     const count = counts[index] ?? { rows: 0, more: false };
     const what = { at: at.toISOString(), userId, collection, op, ...count, changeId: id };
-    counted.set(id, { ...what, key: null, field: null, before: null, after: null });
+    counted.set(id, { ...what, key: null, field: null, before: null, after: null, moreFields: 0 });
   }
   return [...(await detailsOf(db, userId, single)), ...many.flatMap(({ id }) => counted.get(id) ?? [])];
 }
@@ -132,20 +134,29 @@ interface ChangeRow {
   readonly after: string | null;
   readonly at: Date;
   readonly changeId: string;
+  readonly moreFields: number;
 }
 
 async function detailsOf(db: Db, userId: string, ids: readonly string[]): Promise<LatestChange[]> {
   if (ids.length === 0) return [];
   const { rows } = await db.sql<ChangeRow>`
     select c.collection, c.key, c.op, c.field, ${cut('before')}, ${cut('after')}, c.changed_at as at,
-      c.change_id as "changeId"
-    from ${db.table('changes')} as c
-    where c._user_id = ${userId}::bigint and c.change_id = any(${ids}::bigint[])
-    order by c.change_id desc, c.changed_at desc, c.field limit ${2 * ENTRIES}`;
+      c.change_id as "changeId",
+      case when c.place = ${FIELDS}::int then c.fields - ${FIELDS}::int else 0 end::float8 as "moreFields"
+    from (
+      select v.*, count(*) over (partition by v.change_id, v.op) as fields,
+        row_number() over (partition by v.change_id, v.op order by v.field is distinct from 'status', v.field) as place
+      from ${db.table('changes')} as v
+      where v._user_id = ${userId}::bigint and v.change_id = any(${ids}::bigint[])) as c
+    where c.place <= ${FIELDS}::int
+    order by c.change_id desc, c.changed_at desc, c.place limit ${2 * ENTRIES}`;
   // With MIRROR_DELETES=hard a row's last version has the deletion's change ID: how it began is older than it says.
   const removed = new Set(rows.filter(({ op }) => op === 'delete').map(({ changeId }) => changeId));
   const last = rows.filter(({ op, changeId }) => op.endsWith('delete') || !removed.has(changeId));
-  return last.map(({ at, ...row }) => ({ ...row, at: at.toISOString(), userId, rows: 1, more: false }));
+  return last.map(({ at, collection, op, ...row }) => {
+    const what = { at: at.toISOString(), userId, collection, op, rows: 1, more: false };
+    return { ...what, ...row };
+  });
 }
 
 function cut(column: 'before' | 'after'): RawBuilder<unknown> {

@@ -21,6 +21,8 @@ export interface LatestChange {
   /** JSON text of the field's value, cut where it is long; null: the item did not have it, or has it no more. */
   readonly before: string | null;
   readonly after: string | null;
+  /** How many further fields the same change touched, which are not shown. */
+  readonly moreFields: number;
   /** Decimal digits: of many, the newest. */
   readonly changeId: string;
 }

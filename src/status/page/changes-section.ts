@@ -1,3 +1,4 @@
+import { countOf } from '@research-mirror/runtime/figures';
 import { html } from 'hono/html';
 import type { CollectionName } from '../../model/collections.ts';
 import { type ChangeOp, type LatestChange, manyRows } from '../../model/status/latest-change.ts';
@@ -49,11 +50,12 @@ function rowOf(change: LatestChange): Html {
   return html`<code>${collection}</code> ${rowLink(userId, collection, key ?? '')}`;
 }
 
-function fieldOf({ field, before, after }: LatestChange): Html {
+function fieldOf({ field, before, after, moreFields }: LatestChange): Html {
   if (field === null) return html`<span class="quiet none">–</span>`;
   return html`<span class="long"
     ><b>${cut(field, FIELD)}</b>: ${value(before)} <span aria-hidden="true">→</span
-    ><span class="unseen"> becomes </span> ${value(after)}</span
+    ><span class="unseen"> becomes </span> ${value(after)}
+    ${moreFields === 0 ? '' : html`<small>and ${countOf(moreFields, 'field')} more</small>`}</span
   >`;
 }
 

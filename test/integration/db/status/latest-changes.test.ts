@@ -64,6 +64,21 @@ it('counts a first load, and shows beside it what else happened, however long ag
   ).toEqual(['list_items insert 7:a/b', 'lists insert 7']);
 });
 
+it('shows three fields of a change, its status first, and says how many more there are', async () => {
+  const account = await MirroredAccount.make(database, '1');
+  const job = (value: number): string =>
+    JSON.stringify([{ job_id: 1, a: value, b: value, c: value, d: value, status: `s${value}` }]);
+  await account.observe('research_jobs', job(1));
+  await account.observe('research_jobs', job(2));
+  const found = await latest(database.db);
+  expect(found.map(({ op, field, moreFields }) => [op, field, moreFields])).toEqual([
+    ['update', 'status', 0],
+    ['update', 'a', 0],
+    ['update', 'b', 2],
+    ['insert', null, 0],
+  ]);
+});
+
 it('reads the ends of indexes, not the tables', async () => {
   const account = await MirroredAccount.make(database, '2');
   for (const status of ['running', 'done']) {
