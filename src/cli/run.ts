@@ -6,7 +6,7 @@ import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addDotEnv } from './terminal/add-dot-env.ts';
-import { addExport } from './sql/export.ts';
+import { addExport } from './export/export.ts';
 import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
