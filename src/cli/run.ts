@@ -1,11 +1,9 @@
 import { Command, CommanderError } from 'commander';
-import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
-import { addDotEnv } from './terminal/add-dot-env.ts';
 import { addExport } from './export/export.ts';
 import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
@@ -70,8 +68,9 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
     const program = makeProgram(shell);
     for (const add of COMMANDS) {
       add(program, (action) => async (...rest) => {
-        addDotEnv(shell.env);
-        shell.scrubber.hide(...secretsOf(shell.env).map((secret) => secret.reveal()));
+        // Loaded only here: help and completion need no configuration.
+        const { readEnvironment } = await import('./steps/read-environment.ts');
+        readEnvironment(shell);
         code = await action(shell, ...rest);
       });
     }
