@@ -57,7 +57,7 @@ Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_AP
 "All settings".
 
 Examples:
-  $ npm run demo                                                    # no account needed: see it work
+  $ npx research-mirror demo                                        # no account needed: see it work
   $ npx research-mirror start                                       # mirror a real account, and go on
   $ npx research-mirror sql "select * from freshness"               # look at the mirror`;
 

@@ -12,8 +12,8 @@ export const addDemo: AddCommand = (program, run) => {
     .addHelpText(
       'after',
       examples([
-        ['npm run demo', 'then, in another terminal:'],
-        ['npm run -s mirror -- sql "select * from freshness"', 'what is mirrored, and how fresh'],
+        ['npx research-mirror demo', 'then, in another terminal:'],
+        ['npx research-mirror sql "select * from freshness"', 'what is mirrored, and how fresh'],
       ]),
     )
     .action(run(loaded(async () => (await import('./demo-action.ts')).demoAction)));
