@@ -9,13 +9,13 @@
  * `--node`: the Node that runs the launcher. Medians; the first run of each is not counted. Linux only: processor time
  * until a daemon is ready is read from /proc.
  */
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawn } from 'node:child_process';
+import { sourceHash } from '../../bin/source-hash.js';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { readFlags } from '../support/flags.ts';
 import { print, printMachine, printTable, quantile } from '../support/report.ts';
@@ -37,8 +37,7 @@ const flags = readFlags({ runs: 15, node: process.execPath, root: ROOT, jobs: 20
 const launcher = join(resolve(flags.root), 'bin', 'research-mirror.js');
 
 printMachine();
-const built = existsSync(join(resolve(flags.root), 'dist', 'program', 'main.js'));
-print(`${flags.root}, ${built ? 'built' : 'unbuilt'}; launched by ${flags.node}`);
+print(`${isBuilt(resolve(flags.root)) ? 'the bundle' : 'the sources'}, launched by ${flags.node}`);
 await onStage(flags.postgres, async (stage) => {
   const sandbox = await stage.sandbox({ jobs: flags.jobs, limits: 'off' });
   const port = await nonEphemeralPort();
@@ -72,6 +71,13 @@ await onStage(flags.postgres, async (stage) => {
   await row('start, until ready', ['start'], server);
   printTable(['command', 'wall s', 'CPU s', 'peak MB'], rows);
 });
+
+/** As the launcher decides. */
+function isBuilt(root: string): boolean {
+  if (!existsSync(join(root, 'src'))) return true;
+  const stamp = join(root, 'dist', 'program', 'sources.sha256');
+  return existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === sourceHash(root);
+}
 
 function median(values: readonly number[]): string {
   return quantile(
